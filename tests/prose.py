@@ -1,28 +1,38 @@
-"""Numbers in README and docs that come from a study: each carries a mark, which says where the number is from.
+"""Numbers, verdicts and images in README and docs that come from a study.
 
-A mark is a comment of Markdown right after the number, which readers do not see:
+Each number and verdict carries a mark, which says where it is from.
+
+A mark is a comment of Markdown right after the number or the word, which readers do not see:
 
     0.452<!-- default/finals stream=mq2008 learner=slam: ndcg@10 -->
     13<!-- default/claims row=reproduction verdict=holds: count -->
+    fails<!-- default/claims id=top-competitive: verdict -->
 
-It names the study and the table of its reference (results/reference/STUDY/claims.csv or tables/TABLE.csv), settings
-that select rows, and the column of the one row that they select; `count` is how many rows they select. The number is
-rounded as it is printed; before a percent sign it is 100 times what the table has.
+It names the study and the table of its reference (results/reference/STUDY/claims.csv, claims-readings.csv or
+tables/TABLE.csv), settings that select rows, and the column of the one row that they select; `count` is how many rows
+they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
+is a word by itself, holds, fails or undecided, which may be bold.
 
-    python tests/prose.py           # says which numbers are not as their tables have them
-    python tests/prose.py --write   # puts those of the tables in their place
+An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each shows, the figure's CSV
+file, which has to be the one in the manifest of the study's reference.
+
+    python tests/prose.py           # says which numbers and images are not those of the references
+    python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
 """
 
 import argparse
+import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-NUMBER = r"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?)(?P<unit>(?: ?%)?)"
+VERDICTS = ("holds", "fails", "undecided")
+NUMBER = rf"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(VERDICTS)}))(?P<unit>(?: ?%|\*\*)?)"
 MARKED = re.compile(
     NUMBER + r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): (?P<column>[^>]+?) -->"
 )
@@ -30,7 +40,7 @@ MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
 
 
 class Marked(NamedTuple):
-    """A number with a mark: where it is, as it is printed, and as its table has it."""
+    """A number or verdict with a mark: where it is, as it is printed, and as its table has it."""
 
     path: Path
     line: int
@@ -43,37 +53,42 @@ class Unresolved(Exception):
     """A mark that names no single number."""
 
 
+IMAGE = re.compile(r"!\[[^\]]*\]\((?:docs/)?images/(?P<name>[\w-]+/[\w.-]+)\.png\)")
+LISTED = "docs/images/figures.csv"
+
+
 def documents() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def numbers(path: Path) -> Iterator[Marked]:
-    """The numbers of a document that carry marks.
+    """The numbers and verdicts of a document that carry marks.
 
     Raises
     ------
-    Unresolved : a mark is not after a number, or names no table, row or column; names the line
+    Unresolved : a mark is not after a number or verdict, or names no table, row or column; names the line
     """
     text = path.read_text(encoding="utf-8")
     found = list(MARKED.finditer(text))
     if astray := {match.end() for match in MARK.finditer(text)} - {match.end() for match in found}:
-        raise Unresolved(f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number")
+        raise Unresolved(
+            f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number or verdict"
+        )
     for match in found:
         line = text.count("\n", 0, match.start()) + 1
         try:
-            value = _value(match["study"], match["table"], match["where"], match["column"])
+            value, printed = _value(match["study"], match["table"], match["where"], match["column"]), match["number"]
+            expected = _printed(value, printed, match["unit"].endswith("%"))
         except Unresolved as error:
             raise Unresolved(f"{path.name}:{line}: {error}") from None
-        printed = match["number"]
-        expected = _printed(100 * value if match["unit"] else value, printed)
         yield Marked(path, line, printed, expected, match.span("number"))
 
 
-def _value(study: str, table: str, where: str, column: str) -> float:
+def _value(study: str, table: str, where: str, column: str) -> str | int:
     from scant.files import read_rows
 
     folder = ROOT / "results/reference" / study
-    path = folder / "claims.csv" if table == "claims" else folder / f"tables/{table}.csv"
+    path = folder / f"{table}.csv" if table in ("claims", "claims-readings") else folder / f"tables/{table}.csv"
     if not path.is_file():
         raise Unresolved(f"there is no {path.relative_to(ROOT)}")
     wanted = dict(part.split("=", 1) for part in shlex.split(where))
@@ -85,13 +100,57 @@ def _value(study: str, table: str, where: str, column: str) -> float:
         return len(rows)
     if len(rows) != 1:
         raise Unresolved(f"{path.relative_to(ROOT)} has {len(rows)} rows with {where.strip()}")
-    return float(rows[0][column])
+    return rows[0][column]
 
 
-def _printed(value: float, like: str) -> str:
-    """A number with as many decimals, and with a sign and commas if the other has them."""
+def _printed(value: str | int, like: str, percent: bool) -> str:
+    """A word as it is; a number with as many decimals, and with a sign and commas if the other has them.
+
+    Raises
+    ------
+    Unresolved : one is a number and the other is not
+    """
+    if like in VERDICTS:
+        if value not in VERDICTS:
+            raise Unresolved(f"{value} is no verdict that a sentence can have: write it otherwise")
+        return value
+    try:
+        value = float(value) * (100 if percent else 1)
+    except ValueError:
+        raise Unresolved(f"{value!r} is no number") from None
     decimals = len(like.partition(".")[2])
     return f"{value:{'+' if like[0] == '+' else ''}{',' if ',' in like or abs(value) >= 1e4 else ''}.{decimals}f}"
+
+
+def images() -> dict[str, tuple[str, str]]:
+    """For each image in the documents, STUDY/FIGURE, the checksums of what it shows and of what it should show."""
+    from scant.files import read_rows
+
+    path = ROOT / LISTED
+    shown = {row["image"]: row["shows"] for row in read_rows(path)[1]} if path.is_file() else {}
+    named = sorted({match["name"] for path in documents() for match in IMAGE.finditer(path.read_text("utf-8"))})
+    return {name: (shown.get(name, ""), _drawn(*name.split("/"))) for name in named}
+
+
+def _drawn(study: str, figure: str) -> str:
+    """The checksum of what a figure shows in the reference of a study; "" if that has no such figure."""
+    path = ROOT / "results/reference" / study / "manifest.json"
+    made = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return made.get("figures", {}).get(f"figures/{figure}.csv", "")
+
+
+def _put(name: str, expected: str) -> bool:
+    """Put an image in its place, if its study is here and shows there what its reference does; whether it did."""
+    from scant.files import sha256
+
+    study, figure = name.split("/")
+    drawn = ROOT / "results" / study / "figures" / f"{figure}.csv"
+    if not drawn.is_file() or sha256(drawn) != expected:
+        return False
+    target = ROOT / "docs/images" / f"{name}.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(drawn.with_suffix(".png"), target)
+    return True
 
 
 def main() -> int:
@@ -104,12 +163,22 @@ def main() -> int:
         text = path.read_text(encoding="utf-8")
         for marked in reversed(list(numbers(path))):
             if marked.printed != marked.expected:
-                wrong += 1
+                wrong += not write
                 print(f"{path.name}:{marked.line}: {marked.printed}, and the table has {marked.expected}")
                 text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
         if write:
             path.write_text(text, encoding="utf-8")
-    return int(wrong > 0 and not write)
+    drawn = images()
+    for name, (shown, expected) in drawn.items():
+        if shown != expected or not expected:
+            put = write and _put(name, expected)
+            wrong += not put
+            print(f"{name}: another figure than the reference's" + (", put right" if put else ""))
+            drawn[name] = (expected if put else shown, expected)
+    if write:
+        lines = ["image,shows", *(f"{name},{shown}" for name, (shown, _) in drawn.items() if shown)]
+        (ROOT / LISTED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

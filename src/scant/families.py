@@ -190,7 +190,8 @@ class Question:
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences, the most telling first. Without any of a claim that is tested, claims are counted
+    answers : sentences, the most telling first; those of claims that are decided come before others. Without any of a
+        claim that is tested, claims are counted
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too
     """

@@ -31,8 +31,8 @@ def claims() -> list[dict]:
             "matters": "tuning" if i % 3 else "", "matters_share": 0.8 if i % 3 else None,
             "row": ROWS[i % 3], "words": "it learns", "chosen": "", "quantity": "difference in NDCG@10", "test": "t",
             "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0, "cells_total": 2 if i % 4 < 3 else 0,
-            "tightness": None, "deciding": "", "note": "", "says_from": None, "control": "", "control_verdict": "",
-            "control_estimate": None, "control_low": None, "control_high": None,
+            "tightness": None, "deciding": "", "note": "", "says_from": None, "refuted_by": "",
+            "control": "", "control_verdict": "", "control_estimate": None, "control_low": None, "control_high": None,
             "premise": "seeds near normal" if i % 4 < 2 else "", "bets": "undecided" if i % 4 < 3 else "",
             "bets_needed": 400 + i if i % 4 < 3 else None,
         }

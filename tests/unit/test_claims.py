@@ -322,6 +322,85 @@ def test_a_claim_that_its_control_passes_does_not_discriminate():
     assert untold[["verdict", "control_verdict"]].tolist() == ["fails", "fails"]
 
 
+def test_a_claim_of_parts_holds_if_all_of_them_do_and_fails_with_one():
+    better, worse = AGAINST_ALL, AGAINST_ALL | {"learner": {"kind": "ftpl"}, "against": {"kind": "rtopkf", "k": 2}}
+    table = judged(
+        both={"cells": [better, {"against": {"kind": "rtopkf", "k": 2}}]},
+        one={"cells": [better, worse]},
+        lacking={"cells": [better, {"learner": {"kind": "random"}, "against": 1.0}]},
+    )
+    assert table["verdict"].tolist() == ["holds", "fails", "holds"]
+    assert table["cells_total"].tolist() == [4, 4, 2] and table["cells_failing"].tolist() == [0, 2, 0]
+    assert table.loc["one", "deciding"].startswith("all minus two on ")
+    assert table.loc["lacking", "note"] == "In part missing here: no learner with kind random."
+    # The first readings of all parts are one; that of the second experiment, which has one part alone, is another.
+    assert table["readings_total"].tolist() == [2, 2, 2]
+    rows = cells({"one": CLAIM | {"cells": [better, worse]}}, planned(GAMES), played(GAMES))
+    assert [tuple(row) for row in rows.loc[rows["first"], ["learner", "against"]].to_numpy()] == [
+        ("one", "all"), ("one", "all"), ("all", "two"), ("all", "two"),
+    ]  # fmt: skip
+
+
+def test_parts_may_be_about_different_quantities_and_about_tables(tmp_path):
+    cell = {"loss": "dcg", "feedback": "k"}
+    of_table = {"quantity": "table", "table": "observability", "cell": cell, "column": "share", "expected": 1.0}
+    frame = {"observability": pd.DataFrame([cell | {"share": 1.0}])}
+    of_game = {"quantity": "game_slope", "along": "horizon", "against": 2 / 3, "comparison": "slope", "margin": 0.01}
+    two = CLAIM | {"comparison": "exact", "cells": [of_table, of_game | {"learner": {"kind": "rtopkf", "k": None}}]}
+    row = judge_study({"two": two}, planned(GAMES), played(GAMES), tables=frame).loc[0]
+    assert (row["verdict"], row["cells_total"], row["n"]) == ("holds", 3, 12)
+    wrong = two | {"cells": [of_table | {"expected": 2.0}, two["cells"][1]]}
+    row = judge_study({"two": wrong}, planned(GAMES), played(GAMES), tables=frame).loc[0]
+    assert (row["verdict"], row["deciding"], row["test"]) == ("fails", "dcg, k", "exact")
+
+
+def test_a_claim_is_a_reproduction_on_the_document_s_data_and_an_extension_elsewhere():
+    of_paper = AGAINST_ALL | {"row": "reproduction", "own": {"ids": "b"}}
+    table = judged(both=of_paper, neither=of_paper | {"own": {"ids": "c"}})
+    assert table["row"].tolist() == ["reproduction", "extension"]
+    assert table["data"].tolist() == ["b", "Game A; b"]
+    # Of the first experiment one reading on its own data and one on the other, of the second one on the other.
+    assert table["readings_total"].tolist() == [3, 2]
+    assert table["experiment"].tolist() == ["first", "first"]
+
+
+def test_it_says_by_which_violation_it_would_have_been_refuted():
+    row = judged(one=AGAINST_ALL | {"margin": -1.0, "on": {"ids": "a"}}).loc["one"]
+    half = row["high"] - row["estimate"]
+    assert row["refuted_by"] == f"a mean below {-1 - half:.3g}"
+    row = judged(two=AGAINST_ALL | {"comparison": "close", "margin": 3.0, "on": {"ids": "a"}}).loc["two"]
+    half = row["high"] - row["estimate"]
+    assert row["refuted_by"] == f"a mean below {-3 - half:.3g} or above {3 + half:.3g}"
+
+
+def test_keys_of_a_group_are_those_of_its_claims(tmp_path):
+    path, claim = tmp_path / "grouped.yaml", {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")}
+    group = {"source": {"document": "thesis", "place": "3.3"}, "where": {"kind": "fixed-items"}, "family": "items"}
+    one = {"source": {"place": "3.4"}, "where": {"comparator": "horizon"}, "against": 1.0}
+    path.write_text(yaml.safe_dump({"some": group | {"claims": {"one": claim | one, "two": claim | {"against": 2.0}}}}))
+    stated = studies.claims(path)
+    assert stated["one"]["source"] == {"document": "thesis", "place": "3.4"}
+    assert stated["one"]["where"] == {"kind": "fixed-items", "comparator": "horizon"}
+    assert stated["two"]["where"] == {"kind": "fixed-items"} and stated["two"]["against"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cells": []}, "one.cells"),
+        ({"cells": [{"statement": "Other."}]}, "one.cells.0"),
+        ({"cells": [{}, {"quantity": "regrets"}]}, "one.cells.2.quantity"),
+        ({"claims": {"two": 5}}, "one.claims.two"),
+        ({"where": "here"}, "one.where"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(tmp_path, change, says):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump({"one": CLAIM | {"against": 1.0} | change}))
+    with pytest.raises(SettingError, match=re.escape(says)):
+        studies.claims(path)
+
+
 def test_a_control_may_be_a_trivial_play(shares):
     shares(a=1.5, b=1.5)
     row = judged(one=SHARE | {"control": {"words": "the worst", "plays": "worst"}}).loc["one"]
@@ -356,8 +435,9 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
         undecided = statistics.judge([1.0], "greater")
         single = [dataclasses.replace(undecided, estimate=estimate, p_holds=p_holds, p_fails=p_fails)
                   for estimate, p_holds, p_fails in cells]  # fmt: skip
-        reading = Reading("first", None, {}, [Cell("a", "one", "", pd.Series([1.0]))] * len(cells), single, undecided)
-        return claims.deciding(CLAIM, reading, outcome)
+        cell = Cell("a", "one", "", pd.Series([1.0]), claim=CLAIM)
+        reading = Reading("first", None, {}, [cell] * len(cells), single, undecided)
+        return claims.deciding(reading, outcome)
 
     assert decides("holds", (9.0, 0.02, 1.0), (4.0, 0.001, 0.9), (5.0, 0.001, 1.0)) == 0
     assert decides("holds", (9.0, 0.001, 0.8), (4.0, 0.001, 1.0), (5.0, 0.001, 0.9)) == 1
@@ -443,7 +523,8 @@ def test_a_bound_on_a_mean_over_cells_is_compared_with_the_mean():
     nearer = dataclasses.replace(reading.single[0], estimate=0.9)
     reading = dataclasses.replace(reading, single=[nearer, *reading.single[1:]])
     for over, tightness in (("mean", reading.verdict.estimate), ("all", 0.9)):
-        examined = {"share": claims.Examined(bound | {"over": over}, [reading])}
+        of_mean = [dataclasses.replace(cell, claim=bound | {"over": over}) for cell in reading.cells]
+        examined = {"share": claims.Examined(bound | {"over": over}, [dataclasses.replace(reading, cells=of_mean)])}
         assert tables.table(examined, planned(GAMES).study).loc[0, "tightness"] == tightness
 
 
@@ -603,7 +684,12 @@ def contextual():
                     | {"setting": str(rate), "rate": rate, "theory": int(rate == 0.1), "tuning_seed": aside}
                     | {"round": 8, "ndcg@10": value, "ndcg": value, "ap": value, "ranker_ndcg@10": value}
                     | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
-                    | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "generator": generator}
+                    | {
+                        "bound": 2.0 if rate == 1.0 else 4.0,
+                        "general_bound": 5.0,
+                        "generator": generator,
+                        "own_measure": "ap",
+                    }
                 )
         found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
@@ -685,7 +771,7 @@ def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
 
 TOP = {
     "study": "s",
-    "streams": {"linear": {"generator": "linear"}},
+    "streams": {"linear": {"generator": "linear", "settings": {"queries": 20}}},
     "learners": {"kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
     "experiments": {
         "top": {"kind": "top", "streams": ["linear"], "learners": ["kl", "smooth"], "seeds": 8, "tuning_seeds": 0}
@@ -702,7 +788,7 @@ def test_regret_is_against_the_best_fixed_weights():
         rows.append(
             about | {"learner": learner, "kind": "rtop", "setting": "1", "tuning_seed": False, "failed_in": 0}
             | dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss"), 0.5)
-            | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0}
+            | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0, "radius": 1.0}
         )  # fmt: skip
         if judge == "kl":
             best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_})
@@ -1003,21 +1089,22 @@ def test_theorys_tables_are_computed_if_they_are_not_given():
 
 def test_an_unknown_quantity_is_refused(tmp_path):
     path = tmp_path / "claims.yaml"
-    path.write_text((ROOT / "config/claims.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
+    path.write_text((ROOT / "config/claims/ads.yaml").read_text().replace("quantity: ctr\n", "quantity: ctrr\n", 1))
     with pytest.raises(SettingError, match=r"ads-\S+\.quantity: unknown value 'ctrr': did you mean 'ctr'"):
         studies.claims(path, schema_path=ROOT / studies.CLAIMS_SCHEMA)
 
 
 def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
-    mine, both = tmp_path / "mine.yaml", ["config/claims.yaml", "mine.yaml"]
+    mine, of_project = tmp_path / "mine.yaml", studies.claims_files(planned(GAMES).study)
     own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
     source = {"title": "A study", "authors": "A. Author", "url": "https://example.org", "place": "Table 1"}
     mine.write_text(yaml.safe_dump({"mine": own | {"source": source}}))
-    stated = studies.claims(ROOT / both[0], mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
-    assert [*stated][-1] == "mine" and len(stated) == len(read_yaml(ROOT / both[0])) + 1
+    stated = studies.claims(*of_project, mine)
+    assert [*stated][-1] == "mine" and len(stated) == len(studies.claims(*of_project)) + 1
     assert judged(mine=stated["mine"]).loc["mine", "source"] == "A study, Table 1"
-    assert studies.claims_files(planned(GAMES | {"claims": both}).study) == both
-    assert studies.claims_files(planned(GAMES).study) == both[:1]
+    both = planned(GAMES | {"claims": ["config/claims", "mine.yaml"]})
+    assert studies.claims_files(both.study) == [*of_project, "mine.yaml"]
+    assert "config/claims/ads.yaml" in of_project
     assert studies.claims_files(planned(GAMES | {"claims": None}).study) == []
     with pytest.raises(SettingError, match=r"mine\.yaml: mine: another file of claims has this id"):
         studies.claims(mine, mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
@@ -1158,11 +1245,9 @@ def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_onc
 
 
 def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_be_read_in():
-    plan, stated = (
-        planned(yaml.safe_load((ROOT / "config/config.yaml").read_text())),
-        read_yaml(ROOT / "config/claims.yaml"),
-    )
-    parts = selection.parts(plan, stated)
+    plan = planned(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
+    stated = studies.claims(*studies.claims_files(plan.study))
+    parts = selection.jobs(plan, stated)
     assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
     for family in {claim["family"] for claim in stated.values()}:
         assert sum(any(stated[name]["family"] == family for name in names) for _, names in parts.values()) == 1
@@ -1249,7 +1334,6 @@ def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
         ({"measure": "loss"}, None),
         ({"measure": "loss", "against": 3.0}, None),
         ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),
-        ({"quantity": "late_mistakes", "against": 0.0, "comparison": "less", "margin": 0.01}, (0, 1)),
         ({"quantity": "rounds_to_settle", "against": 2.0}, None),
     ],
 )

@@ -318,7 +318,7 @@ def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
     assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
     Path("my.txt").touch()
     streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
-    settle(config(datasets=OWN, streams=streams, claims="config/claims.yaml"))
+    settle(config(datasets=OWN, streams=streams, claims="config/claims"))
     for rule, (ids, nearest) in UNKNOWN.items():
         refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
     for rule, ids in {"pack": ["sim"], "campaign": ["digits"], "simulate": ["mine", "0"]}.items():

@@ -551,12 +551,12 @@ def test_what_made_the_tiny_study(tiny):
     assert made["settings"]["learners"] == config["learners"]
     assert not {"study", "data"} & made["settings"].keys(), "neither changes a result"
     assert {"report.html", "study.json", *made["files"]} <= made["results"].keys()
-    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst", "config/claims.yaml"} <= made[
+    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst", "config/claims/top.yaml"} <= made[
         "workflow"
     ].keys()
     assert made["settings"]["experiments"].keys() == config["experiments"].keys(), "sweeps are as they are written"
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
-    assert made["claims"].keys() == settings.claims("config/claims.yaml").keys()
+    assert made["claims"].keys() == settings.claims(*settings.claims_files(plan.study)).keys()
     assert {*made["files"]} < {*made["results"]}, "all results have checksums, not only those that are compared"
     for name in ("runs/top/linear/kl/seed-0-2+tuning-0.parquet", "figures/figure-claims-top.svg", "study.json"):
         assert name in made["results"]
@@ -618,7 +618,7 @@ def test_data_have_checksums(tiny):
 
 
 def test_a_claim_is_tested_otherwise_if_its_test_is_another():
-    stated = next(entry for entry in settings.claims("config/claims.yaml").values() if "margin" in entry)
+    stated = next(entry for entry in settings.claims("config/claims/top.yaml").values() if "margin" in entry)
     digest = manifest._digest(manifest._tested(stated))
     in_words = stated | {"statement": "Other words.", "source": {"document": "thesis", "place": "1"}, "row": "theorem"}
     assert manifest._digest(manifest._tested(in_words)) == digest

@@ -1,4 +1,4 @@
-"""Numbers in README and docs are those of the studies' references."""
+"""Numbers and verdicts in README and docs are those of the studies' references."""
 
 import prose
 import pytest
@@ -8,6 +8,13 @@ import pytest
 def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
     wrong = [marked for marked in prose.numbers(path) if marked.printed != marked.expected]
     assert not wrong, "python tests/prose.py --write puts them right"
+
+
+def test_images_show_what_the_references_do():
+    wrong = [name for name, (shown, expected) in prose.images().items() if shown != expected or not expected]
+    assert not wrong, "play these studies, and python tests/prose.py --write puts their images right"
+    missing = [name for name in prose.images() if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()]
+    assert not missing
 
 
 @pytest.fixture
@@ -31,19 +38,22 @@ def test_a_mark_says_where_a_number_is_from(document):
     text = (
         "SLAM has 0.12<!-- s/finals learner=slam: ndcg@10 -->, that is 12.3 %<!-- s/finals learner=slam: ndcg@10 -->.\n"
         "| +0.99<!-- s/finals 'learner=two, of': ndcg@10 --> | 3<!-- s/claims: count --> <!-- a comment: none -->\n"
-        "2<!-- s/claims row=theorem verdict=holds: count -->"
+        "2<!-- s/claims row=theorem verdict=holds: count -->; it **holds**<!-- s/claims id=c: verdict -->"
     )
     found = [(one.line, one.printed, one.expected) for one in prose.numbers(document(text))]
-    assert found == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
+    assert found[:5] == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
+    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [("holds", "fails")]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("many<!-- s/claims: count -->", "line|README.md:1: the mark is not after a number"),
+        ("many<!-- s/claims: count -->", "README.md:1: the mark is not after a number or verdict"),
         ("1<!-- t/claims: count -->", "there is no results/reference/t/claims.csv"),
         ("1<!-- s/claims verdct=holds: count -->", "has no column verdct"),
         ("1<!-- s/finals learner=slam: ndcg -->", "has no column ndcg"),
+        ("1<!-- s/claims id=a: verdict -->", "'holds' is no number"),
+        ("holds<!-- s/finals learner=slam: ndcg@10 -->", "0.12345 is no verdict"),
         ("1<!-- s/finals learner=twice: ndcg@10 -->", "has 2 rows with learner=twice"),
     ],
 )

@@ -23,8 +23,9 @@ KNOWN = {
     "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning", "matters_share": 0.6,
     "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
     "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e", "deciding": "kl on Digits", "note": "",
-    "says_from": np.nan, "control": "Random", "control_verdict": "fails", "control_estimate": -0.5,
-    "control_low": -0.6, "control_high": -0.4, "premise": "", "bets": "", "bets_needed": np.nan,
+    "says_from": np.nan, "refuted_by": "a mean below -1", "control": "Random", "control_verdict": "fails",
+    "control_estimate": -0.5, "control_low": -0.6, "control_high": -0.4,
+    "premise": "", "bets": "", "bets_needed": np.nan,
 }  # fmt: skip
 STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure", "data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}

@@ -9,8 +9,10 @@ import pytest
 from scant import families
 from scant.families import Answer, Question
 from scant.page import numbers, story
+from scant.study import grouping
 from scant.verdict import words
 
+STATED = sorted(Path("config/claims").glob("*.yaml"))
 ANSWER = Answer("c-1", "SLAM", "keeps up with ListNet", "falls behind ListNet")
 ASKED = Question("slam", "Does it keep up?", ("c-*",), ("figure-1", "figure-2"), (ANSWER,))
 
@@ -136,7 +138,7 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     (told,) = story.story([asked], claims, {}, {})
     (sentence,) = told["sentences"]
     assert plain(sentence["text"]) == (
-        "Of 4 tested, 2 hold and 1 fails: Theorem 5; 1 stays open. "
+        "Of 4 tested, 2 hold and 1 fails: Theorem 5; 1 undecided. "
         "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."
     )
     places = {dot["claim"]["tightness"]: dot["x"] for dot in told["strip"]["dots"]}
@@ -185,13 +187,39 @@ def test_questions_name_what_there_is():
     """Their figures are declared, and their claims stated."""
     from scant.study import settings
 
-    stated, shown = settings.claims("config/claims.yaml"), {shown.name for _, shown in families.shown()}
+    stated, shown = settings.claims(*STATED), {shown.name for _, shown in families.shown()}
     ids = [question.id for question in families.questions()]
     assert len(ids) == len(set(ids))
     for question in families.questions():
         assert set(question.figures) <= shown
         for answer in question.answers:
             assert story._asks(question, {"id": answer.claim, "row": stated[answer.claim].get("row", words.UNTOLD)})
+
+
+# What an answer may say of a side that is ahead and of one that is behind, in a claim with no margin.
+SAID_OF = {"greater": "ahead|better|raises|gains|grows|average more", "less": "behind|worse|lowers|loses|falls|less"}
+
+
+@pytest.mark.parametrize(
+    "answer", [answer for question in families.questions() for answer in question.answers], ids=lambda one: one.claim
+)
+def test_an_answer_says_what_its_claim_tests_in_either_direction(answer):
+    """Its verbs are those of the row's direction, and it names the margin on both sides, as the claim does."""
+    from scant.study import settings
+
+    for part in grouping.parts(settings.claims(*STATED)[answer.claim]):
+        margin, comparison = part.get("margin", 0.0), part["comparison"]
+        if margin:
+            size = f"{100 * abs(margin['relative']):g} %" if isinstance(margin, dict) else f"{abs(margin):g}"
+            if isinstance(part["against"], float) and comparison != "slope":  # above 0.99 is 1 less a margin of 0.01
+                size = f"{part['against'] + margin:g}"
+            assert size in answer.holds and size in answer.fails
+        else:
+            other = "less" if comparison == "greater" else "greater"
+            of_cost = part["quantity"] in ("game_regret", "excess_risk")  # of which less is better
+            assert re.search(SAID_OF[comparison], answer.holds) or of_cost
+            assert re.search(SAID_OF[other], answer.fails) or of_cost
+            assert not re.search(r"\bnot?\b", answer.fails)
 
 
 def test_the_findings_answer_the_questions_of_pages():

@@ -77,7 +77,7 @@ def study(plan):
 @pytest.fixture(scope="module")
 def stated(saved):
     """The claims of the project."""
-    return studies.claims(saved / "config/claims.yaml", schema_path=saved / studies.CLAIMS_SCHEMA)
+    return studies.claims(*sorted((saved / "config/claims").glob("*.yaml")), schema_path=saved / studies.CLAIMS_SCHEMA)
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,20 @@ ADS = (
             Answer(
                 "ads-ranker-over-logistic",
                 "the linear ranker",
-                "is ahead of logistic regression, without under-sampling and with it",
-                "is behind logistic regression without under-sampling or with it",
+                "is ahead of logistic regression",
+                "is behind logistic regression",
             ),
             Answer(
                 "ads-classifiers-undersampled",
                 "leaving out most of what was not clicked",
-                "raises the CTR of logistic regression and of random forests",
-                "lowers the CTR of logistic regression or of random forests",
+                "raises the CTR of logistic regression and of the forest",
+                "lowers the CTR of the classifiers",
+            ),
+            Answer(
+                "ads-bank-ranker-better",
+                "the ranker",
+                "gains on the classifiers where clicks are extremely rare",
+                "loses to the classifiers where clicks are extremely rare",
             ),
             Answer(
                 "ads-campaigns-ranker-better",

@@ -1,4 +1,4 @@
-"""Theorems on importance-weighted CTR, held against numbers: the table `theorems-ads`.
+"""Theorems on importance-weighted CTR and on the loss of rankers, held against numbers: the table `theorems-ads`.
 
 It needs no run. Expectations are exact: all logs of a few rows are enumerated. `scant.theory.checks` says what columns
 mean.
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from scant.ads.evaluation import importance_weighted, snips
+from scant.randomness import generator
 from scant.theory.checks import Check, table
 
 ROWS = 3  # of an enumerated log
@@ -20,8 +21,8 @@ TARGET = np.array([0.8, 0.1, 0.1])  # the probability of each ad under the polic
 
 
 def ads_table() -> pd.DataFrame:
-    """Theorems on importance-weighted CTR, a few milliseconds."""
-    return table(_unbiased())
+    """Theorems on importance-weighted CTR and on the loss of rankers, a few milliseconds."""
+    return table([*_unbiased(), *_imbalance()])
 
 
 def _expected(estimate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> float:
@@ -51,3 +52,30 @@ def _unbiased() -> Iterator[Check]:
     for check, estimate in estimates.items():
         error = _expected(estimate) - truth
         yield Check(check, "thesis, (5.4)", "expectation less the true CTR", setting, len(CLICK), error, "=", 0.0)
+
+
+def _imbalance(clicked: int = 5, others: int = 50, scorers: int = 100) -> Iterator[Check]:
+    """The thesis, 5.4: the loss of an AUC ranker (5.1) does not change if all instances without a click are repeated.
+
+    That of a classifier does, which is its mean over all instances. Both have the logistic loss.
+    """
+    random = generator(0, "imbalance")
+    setting = f"{clicked} instances with a click, {others} without, repeated 2, 10 and 100 times"
+    losses = {"AUC's loss": auc_loss, "logistic loss": logistic_loss}
+    scores = [(random.normal(1, 1, clicked), random.normal(0, 1, others)) for _ in range(scorers)]
+    for name, loss in losses.items():
+        changes = [abs(loss(c, np.tile(o, times)) - loss(c, o)) for c, o in scores for times in (2, 10, 100)]
+        yield Check(
+            f"{name}, negatives repeated", "thesis, 5.4", "largest change of the loss", setting, clicked + others,
+            float(max(changes)), "=", 0.0, len(changes),
+        )  # fmt: skip
+
+
+def auc_loss(clicked: np.ndarray, others: np.ndarray) -> float:
+    """(5.1) with the logistic loss: its mean over pairs; scores of the instances with and without a click."""
+    return float(np.logaddexp(0, others - clicked[:, None]).mean())
+
+
+def logistic_loss(clicked: np.ndarray, others: np.ndarray) -> float:
+    """The mean logistic loss over instances, as in `auc_loss`."""
+    return float(np.logaddexp(0, np.append(-clicked, others)).mean())

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scant.compare import manifest
@@ -19,7 +20,7 @@ NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBER
 # The tables of a reference.
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
-NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims.yaml has the first two
+NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims has the first two
 SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
@@ -114,8 +115,8 @@ def read(folder) -> Finished:
 def keep(folder) -> Path:
     """Make a finished study the reference of its name, in place of an earlier one; returns the reference's folder.
 
-    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits. Other
-    files in its folder are left alone.
+    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits; of
+    figures, the checksums of what they show. Other files in its folder are left alone.
 
     Raises
     ------
@@ -142,6 +143,8 @@ def keep(folder) -> Path:
         (target / name).unlink(missing_ok=True)
     made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
     made["files"] = manifest.checksums(target, contents)
+    drawn = study.manifest.get("results", {}).items()
+    made["figures"] = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
     manifest.save(made, target / manifest.NAME)
     return target
 

@@ -2,7 +2,8 @@
 
 from scant.families import Answer, Question
 
-LESS = ("lowers regret", "raises regret")
+CHANGED = ("lowers regret", "raises regret")
+WITHIN = "by more than 0.05 of the exponent"
 
 FIXED_ITEMS = (
     Question(
@@ -19,19 +20,19 @@ FIXED_ITEMS = (
             "figure-observability",
         ),
         (
+            Answer("items-more-seen", "seeing five items in place of one, and ten in place of five,", *CHANGED),
+            Answer("items-full-better", "seeing all items in place of the top one", *CHANGED),
             Answer(
                 "items-rate",
                 "regret from the top one",
                 "grows as T^(2/3) or less, to within 0.05 of the exponent,",
-                "grows faster than T^(2/3)",
+                f"grows faster than T^(2/3), {WITHIN},",
             ),
-            Answer("items-more-seen", "seeing five in place of one, or ten in place of five,", *LESS),
-            Answer("items-full-better", "seeing all items in place of the top one", *LESS),
             Answer(
                 "choice-rate",
                 "OnlineRank's regret",
                 "grows as T^(1/2) or less, to within 0.05 of the exponent,",
-                "grows faster than T^(1/2)",
+                f"grows faster than T^(1/2), {WITHIN},",
             ),
         ),
     ),

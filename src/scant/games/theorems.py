@@ -20,8 +20,9 @@ SLOPE = 0.01  # how close the slope of a bound must come to the exponent that is
 
 
 def games_table() -> pd.DataFrame:
-    """Theorems on games on fixed items, half a second."""
-    checks = _full_information, _bandit, _pairwise_loss, _cells, _blocks, _sorts, _orders, _fpl, _guarantees
+    """Theorems on games on fixed items, two seconds."""
+    checks = _full_information, _bandit, _more_seen, _forecaster, _pairwise_loss, _cells, _blocks, _sorts
+    checks += _orders, _fpl, _guarantees
     return table([row for check in checks for row in check()])
 
 
@@ -62,6 +63,36 @@ def _bandit() -> Iterator[Check]:
             "measures that are not locally observable with every item seen", "every measure of the atlas", m, hidden,
             "=", 0, len(games),
         )  # fmt: skip
+
+
+def _more_seen() -> Iterator[Check]:
+    """3.2.6: a game with more of the top seen is at least as easy. Each measure with its grades and m is one line."""
+    order = ["0", "T^(1/2)", "T^(2/3)", "T"]
+    lines: dict[tuple, list[int]] = {}
+    for found in observability.atlas():
+        lines.setdefault((found.m, found.measure, found.top_grade), []).append(order.index(found.rate))  # k ascends
+    for m in range(2, observability.MAX_ITEMS + 1):
+        here = [rates for (items, *_), rates in lines.items() if items == m]
+        yield Check(
+            "harder with more seen", "thesis, 3.2.6", "measures whose rate is worse with some k + 1 seen than with k",
+            "every measure of the atlas", m, sum(rates != sorted(rates, reverse=True) for rates in here), "=", 0,
+            len(here),
+        )  # fmt: skip
+
+
+def _forecaster() -> Iterator[Check]:
+    """3.2.6: how the bound for the algorithm of Cesa-Bianchi, Lugosi & Stoltz (2006) grows with its N = m! actions.
+
+    It explores each action with probability gamma / N, and estimates losses as `K(i, a) h / P(a)`, L = KH. Theorem 12
+    has such a K, with entries up to m. So second moments are at most (m N)^2 / gamma, and the bound is of the order
+    `(m N)^(2/3) (log N)^(1/3) T^(2/3)`.
+    """
+    low, high = (math.lgamma(m + 1) for m in (10, 20))  # log N
+    grown = 2 / 3 * (math.log(20 / 10) + high - low) + math.log(high / low) / 3
+    yield Check(
+        "bound of the forecaster in m!", "thesis, 3.2.6", "slope of the log of the bound on that of m!",
+        "SumLoss, the top one seen, m = 10 and 20", 20, grown / (high - low), "=", 1, 2, SLOPE,
+    )  # fmt: skip
 
 
 def _pairwise_loss() -> Iterator[Check]:
@@ -120,7 +151,10 @@ def _cells() -> Iterator[Check]:
 
 
 def _blocks() -> Iterator[Check]:
-    """Lemma 18: what blocks reveal is the mean relevance in expectation, over all draws of their rounds."""
+    """Lemma 18: what blocks reveal is the mean relevance in expectation, over all draws of their rounds.
+
+    And how many rounds explore, with the numbers of blocks of the thesis's figure.
+    """
     random = generator(0, "blocks")
     for t, m, k in ((4, 3, 1), (5, 4, 2), (5, 5, 2), (4, 4, 4)):
         relevances = random.integers(0, 5, (t, m)).astype(float)
@@ -134,6 +168,13 @@ def _blocks() -> Iterator[Check]:
         yield Check(
             "unbiased from blocks", "thesis, Lemma 18", "largest distance of the expectation from the mean relevance",
             f"top {k}, {t} rounds, grades to 4", m, furthest, "=", 0.0, len(drawn),
+        )  # fmt: skip
+
+    for blocks in (10, 200, 400):
+        explored = game_bounds.cells(20, 1) * blocks / 10_000
+        yield Check(
+            "rounds that explore", "thesis, 3.4.1", "share of the rounds that explore",
+            f"K = {blocks}, the top one seen, 10,000 rounds", 20, explored, ">", 0.5,
         )  # fmt: skip
 
 
@@ -301,14 +342,17 @@ def _guarantees() -> Iterator[Check]:
     def loglog(n: int) -> float:
         return math.log(math.log(n))
 
-    in_n, in_log = "slope of the log of the ratio on that of n", "slope of the log of the ratio on log log n"
+    on = "slope of the log of the ratio on that of "
+    in_n, in_log = f"{on}n", f"{on}log n"
     for check, quantity, value, relation, stated, n in (
         ("multiplicative weights over OnlineRank, single choice", in_log,
          slope(lambda n: weights(n, 1) / online_rank(n, n - 1), 100, 1000, loglog), ">=", 1 / 2, 1000),
-        ("multiplicative weights over OnlineRank in k", "slope of the log of the ratio on that of k",
-         slope(lambda k: weights(1000, k) / online_rank(1000, k * (1000 - k)), 1, 10), "=", 1 / 2, 1000),
-        ("multiplicative weights over OnlineRank, any choices", in_n,
-         slope(lambda n: weights(n, n // 2) / online_rank(n, n**2 / 4), 100, 1000), ">=", 1 / 2, 1000),
+        ("multiplicative weights over OnlineRank in k", f"{on}k log n, n = 100 k",
+         slope(lambda k: weights(100 * k, k) / online_rank(100 * k, 99 * k**2), 1, 10,
+               lambda k: math.log(k * math.log(100 * k))), ">=", 1 / 2, 1000),
+        ("multiplicative weights over OnlineRank, any choices", f"{on}n log n",
+         slope(lambda n: weights(n, n // 2) / online_rank(n, n**2 / 4), 100, 1000,
+               lambda n: math.log(n * math.log(n))), ">=", 1 / 2, 1000),
         ("PermELearn over OnlineRank", in_log,
          slope(lambda n: permelearn(n) / online_rank(n, n - 1), 100, 1000, loglog), "=", 1 / 2, 1000),
         ("CombBand over OnlineRank", in_n,

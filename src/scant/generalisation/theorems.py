@@ -128,6 +128,7 @@ def _smooth() -> Iterator[Check]:
             values = [_loss(surrogate, s, grades, 2) for s in (scores, scores + step)]
             sides.append(identities.self_bounding(*values, smooth, float(np.abs(step).max())))
         yield _worst("self-bounding, scores", "thesis, Lemma 42", f"{surrogate}, grades to 2", m, sides)
+    yield from _gradients()
     for surrogate, m in product(("listnet", "smoothdcg"), (2, 5, 10)):
         sides = []
         for _ in range(100):
@@ -135,6 +136,22 @@ def _smooth() -> Iterator[Check]:
             curvature = suprema.hessian(surrogate, random.normal(0, 2, m), grades)
             sides.append(identities.smoothness_in_weights(x, curvature))
         yield _worst("smoothness in the weights", "thesis, 4.8.3, appendix C", f"{surrogate}, d = 4", m, sides)
+
+
+def _gradients() -> Iterator[Check]:
+    """4.8.3: the gradient of a non-negative smooth function is at most sqrt(4 H f), here in l2 of the scores.
+
+    A constant of 2 would do in the place of 4, and squared has it.
+    """
+    random = generator(0, "gradients of smooth losses")
+    for surrogate, m in product(("listnet", "smoothdcg", "squared"), (2, 5, 20)):
+        smooth, sides = constants.smoothness(surrogate, m, 2, norm="l2"), []
+        for _ in range(DRAWS // 10):
+            grades, scores = random.integers(0, 3, m), random.normal(0, 2, m)
+            _, gradient = value_and_gradient(surrogate, scores, grades, 1.0)
+            loss = max(0.0, _loss(surrogate, scores, grades, 2))  # but for rounding
+            sides.append((float(np.linalg.norm(gradient)), math.sqrt(4 * smooth * loss)))
+        yield _worst("self-bounding, gradient", "thesis, 4.8.3", f"{surrogate}, grades to 2", m, sides)
 
 
 def _loss(surrogate: str, scores: np.ndarray, grades: np.ndarray, largest: int) -> float:
@@ -271,7 +288,10 @@ def _integrals() -> Iterator[Check]:
 
 
 def _listnet() -> Iterator[Check]:
-    """ListNet is at least the entropy of softmax(y); its mean on separable streams, where other losses can be 0."""
+    """ListNet is at least the entropy of softmax(y); its mean on separable streams, where other losses can be 0.
+
+    Less the entropy, ListNet's least risk is 0 there, too, if scores are not bounded.
+    """
     random = generator(0, "entropy")
     for m in (2, 5, 20, 100):
         sides = []
@@ -288,4 +308,11 @@ def _listnet() -> Iterator[Check]:
             "listnet, least risk", "thesis, 4.3.1", "mean entropy of softmax(y), at most L*",
             "grades uniform on 0 to 4, as on the separable stream of Figure 2.1", m,
             float(identities.softmax_entropy(grades).mean()), ">", 0.0, DRAWS,
+        )  # fmt: skip
+        some = grades[: DRAWS // 10]
+        losses = [value_and_gradient("listnet", y.astype(float), y, 1.0)[0] for y in some]
+        yield Check(
+            "listnet less its entropy, least risk", "thesis, 4.3.1",
+            "mean loss less the entropy, at scores that are the grades", "grades uniform on 0 to 4", m,
+            float(np.mean(losses - identities.softmax_entropy(some))), "=", 0.0, len(some),
         )  # fmt: skip

@@ -5,7 +5,7 @@ They need no run. Each row is exact, or the worst case of an enumeration; `scant
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,18 @@ JUST = 1e-9  # how far below the margin a gap is that just leaves its hinge posi
 def perceptron_table() -> pd.DataFrame:
     """Theorems on perceptrons and their surrogates (thesis, chapter II; perceptron paper), about a second."""
     return table(
-        [*_slam_above_losses(), *_slam_gradient(), *_weight_ratios(), *_max_hinge(), *_step_sizes(), *_lower_bound()]
+        [
+            *(*_slam_above_losses(), *_order_within_grades(), *_slam_gradient(), *_weight_ratios(), *_general_bound()),
+            *(*_max_hinge(), *_step_sizes(), *_lower_bound(), *_lower_bound_as_printed()),
+        ]
     )
 
 
 def top_table() -> pd.DataFrame:
     """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), and on steps: under a second."""
-    return table([*_minimisers(), *_mixed_differences(), *_constants(), *_floor(), *_steps_without_rates()])
+    return table(
+        [*_minimisers(), *_mixed_differences(), *_constants(), *_degrees(), *_floor(), *_steps_without_rates()]
+    )
 
 
 # --- SLAM: the upper bound on losses, and its gradient
@@ -84,8 +89,33 @@ def _slam_above_losses() -> Iterator[Check]:
             )  # fmt: skip
 
 
+def _order_within_grades() -> Iterator[Check]:
+    """2.4.2: how much SLAM depends on which of the documents of one grade come first in its weights.
+
+    The thesis has them in any order, until the proof of Theorem 8 has them in the order of their scores. The ratio is
+    that of two weights: it does not depend on how far the scores are apart.
+    """
+    for name, kind, top_grade, m in (
+        ("AP", "ap", 1, 3),
+        ("AP", "ap", 1, 4),
+        ("NDCG", "ndcg", 1, 3),
+        ("NDCG", "ndcg", 2, 4),
+    ):
+        worst, cases = 1.0, 0
+        for scores, grades in _lists(m, top_grade, (0.0, 0.5, 1.0)):
+            weights = surrogates.slam_weights(kind, scores, grades, None)
+            orders = [list(order) for order in permutations(range(m)) if (grades[list(order)] == grades).all()]
+            values = [surrogates.slam(scores, grades, weights[order])[0] for order in orders]
+            if max(values) > 0:
+                worst, cases = max(worst, max(values) / min(values)), cases + len(orders)
+        yield Check(
+            f"slam within a grade, {name}", "thesis, 2.4.2", "largest SLAM over the least, by order within a grade",
+            f"all rankings, grades to {top_grade}, gaps of scores 0, 0.5 and 1", m, worst, "=", 1.0, cases,
+        )  # fmt: skip
+
+
 def _slam_gradient() -> Iterator[Check]:
-    """Lemma 5 with documents of norm 1, and the Lipschitz constant 2.
+    """Lemma 5 with documents of norm 1, and the Lipschitz constant 2, of which sqrt(2) is reached.
 
     The norm of X'g is at most that of g in l1, and comes as close to it as one likes for some X with the same scores.
     """
@@ -97,7 +127,7 @@ def _slam_gradient() -> Iterator[Check]:
             weights = surrogates.slam_weights(kind, scores, grades, cut)
             value, gradient = surrogates.slam(scores, grades, weights)
             norm = float(np.abs(gradient).sum())
-            longest, cases = max(longest, norm), cases + 1
+            longest, cases = max(longest, float(np.linalg.norm(gradient))), cases + 1
             if measure(np.arange(m), grades) < 1 - 1e-12:
                 positive = weights[weights > 0]
                 bound = 4 * places * positive.max() / positive.min() * value
@@ -109,7 +139,7 @@ def _slam_gradient() -> Iterator[Check]:
             m, worst[0], "<=", worst[1], cases,
         )  # fmt: skip
         yield Check(
-            "slam lipschitz", "thesis, 2.4.2", "largest l1 norm of the gradient in the scores", setting,
+            "slam lipschitz", "thesis, 2.4.2", "largest l2 norm of the gradient in the scores", setting,
             m, longest, "<=", 2.0, cases,
         )  # fmt: skip
 
@@ -131,6 +161,28 @@ def _weight_ratios() -> Iterator[Check]:
             f"one document of grade 4, others of grade 1, {sizes[0]} and {sizes[1]:,} documents", sizes[1], growth,
             "=", 1.0, len(sizes),
         )  # fmt: skip
+
+
+def _general_bound() -> Iterator[Check]:
+    """Theorem 6: what its proof gives, beside (2.19) as printed, and with v_max under the first root, too.
+
+    The proof has `x <= c + b sqrt(x)` for the loss x, where c is the surrogate's sum and b^2 = 4 ||w||^2 m R_X^2 v_max.
+    """
+    for name, m, ratio in (("AP", 20, 1.0), ("NDCG", 20, 15 * math.log2(21))):
+        square = 4 * m * ratio  # at ||w|| = R_X = 1
+        sums = square * 10.0 ** np.linspace(-4, 4, 161)
+        proved = ((math.sqrt(square) + np.sqrt(square + 4 * sums)) / 2) ** 2
+        for check, bound in (
+            ("general bound, printed", bounds.printed_general),
+            ("general bound, used", bounds.general),
+        ):
+            sides = [(x, bound(c, 1.0, m, 1.0, ratio)) for x, c in zip(proved.tolist(), sums.tolist(), strict=True)]
+            value, stated = max(sides, key=lambda side: side[0] / side[1])
+            yield Check(
+                check, "thesis, (2.19)", "largest loss by the proof, where it is the largest share of the bound",
+                f"v_max of {name}, sums of the surrogate 10^-4 to 10^4 times the last term", m, value, "<=", stated,
+                len(sides),
+            )  # fmt: skip
 
 
 def _max_hinge() -> Iterator[Check]:
@@ -218,6 +270,16 @@ def _lower_bound(ratio: int = 10) -> Iterator[Check]:
             "lower bound, margin", "perceptron paper, Theorem 9", "margin of a ranker of norm 1 on all answers",
             f"R_X^2 / margin^2 = {ratio}, {adversary.rounds} rounds", m, _separation(ratio, m), ">=", adversary.margin,
             adversary.rounds,
+        )  # fmt: skip
+
+
+def _lower_bound_as_printed() -> Iterator[Check]:
+    """Theorem 9 in the thesis, whose proof calls the document relevant that the learner has put on top."""
+    for name, measure in (("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)), ("AP", average_precision)):
+        losses = [1 - measure(np.array(shown), np.eye(2, dtype=int)[shown[0]]) for shown in ((0, 1), (1, 0))]
+        yield Check(
+            f"lower bound as printed, {name}", "thesis, Theorem 9", f"largest loss of a round in {name}",
+            "relevances as the thesis has them, all rankings", 2, max(losses), ">", 0.0, len(losses),
         )  # fmt: skip
 
 
@@ -325,6 +387,17 @@ def _constants(gamma: float = 0.1, radius: float = 1.0) -> Iterator[Check]:
                 f"constant of {surrogate}, {check}", source, "gamma E ||z||^2, the largest of any list", setting,
                 m, moment, "<=", constant,
             )  # fmt: skip
+
+
+def _degrees(m: int = 5, largest: int = 4) -> Iterator[Check]:
+    """Lemma 29: the degree in U of the least constants, which is at most four if they are below such polynomials."""
+    for surrogate in ("squared", "kl", "ranksvm"):
+        ends = [bounds.largest_moment(surrogate, m, 1.0, largest, ball) for ball in (50.0, 100.0)]
+        yield Check(
+            f"degree of the constant of {surrogate}", "thesis, Lemma 29",
+            "slope of the log of the least constant on that of U", f"U = 50 and 100, R_D = 1, grades to {largest}",
+            m, math.log2(ends[1] / ends[0]), "<=", 4.0, len(ends),
+        )  # fmt: skip
 
 
 def _floor() -> Iterator[Check]:

@@ -54,6 +54,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "captions": captions(names, folder),
         "headings": headings(),
         "titles": titles(plan),
+        "experiments": {name: settings.get("title", name) for name, settings in study["experiments"].items()},
         "compared": {name: compared(claim) for name, claim in stated.items()},
         "boards": boards(runs),
         "shows": {name: target.experiments for name, target in plan.figures.items()},

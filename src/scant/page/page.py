@@ -42,10 +42,11 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
         (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
-        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `compared`
-        ({claim: text}, what a claim about a table compares), `boards` (see `scant.page.boards`), `shows` ({figure: ids
-        of its experiments}), `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of
-        `scant.page.status.by`), `citation` (a text) and `commands` ({purpose: command})
+        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments`
+        ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `boards` (see
+        `scant.page.boards`), `shows` ({figure: ids of its experiments}), `datasets` (a list of rows), `environment`
+        ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose:
+        command})
 
     Raises
     ------
@@ -53,7 +54,7 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     DataError : a figure or table cannot be read
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
-    cells_by_claim = _cells_by_claim(cells, about.get("titles", {}))
+    cells_by_claim = _cells_by_claim(cells, about.get("titles", {}), about.get("experiments", {}))
     compared = about.get("compared", {})
     claims = [_claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) for row in claims]
     figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
@@ -216,8 +217,11 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
     return row
 
 
-def _cells_by_claim(cells, titles: dict) -> dict[str, list[dict]]:
-    """The cells of each claim's first reading, with titles for ids, and None in place of numbers that are not known."""
+def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[dict]]:
+    """The cells of each claim's first reading, with titles for ids, and None in place of numbers that are not known.
+
+    Where a claim compares the same pair on the same stream in several experiments, the stream's title names each.
+    """
     by_claim = {}
     for cell in cells:
         if cell["first"]:
@@ -228,6 +232,11 @@ def _cells_by_claim(cells, titles: dict) -> dict[str, list[dict]]:
             }
             said = words.said(cell["row"], cell["verdict"])
             by_claim.setdefault(cell["claim"], []).append(cell | known | {"said": said})
+    for of_claim in by_claim.values():
+        pairs = Counter((cell["stream"], cell["learner"], cell["against"]) for cell in of_claim)
+        if len({cell["experiment"] for cell in of_claim}) > 1 and max(pairs.values()) > 1:
+            for cell in of_claim:
+                cell["stream"] += f" ({experiments.get(cell['experiment'], cell['experiment'])})"
     return by_claim
 
 

@@ -144,6 +144,7 @@ def _whole(row: Claim, cells: list[Cell]) -> str:
         "estimate": _estimate(row) if row["estimate"] is not None else "",
         "tightness": f"the bound was attained to {100 * row['tightness']:.3g} %" if row["tightness"] else "",
         "test": f"{row['test']}, n = {row['n']}" if row["test"] else "",
+        "refuted by": row["refuted_by"],
         "rests on": row["premise"],
         "bets say": words.of_bets(row["row"], row["bets"], row["bets_needed"]) if row["bets"] else "",
         "cells": _cell_counts(row),

@@ -58,7 +58,8 @@ def story(
 def _answered(question: Question, tested: list[dict]) -> dict:
     """The `sentences` that answer a question by claims, and how `sure` they are."""
     by_id = {claim["id"]: claim for claim in tested}
-    said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id][:SENTENCES]
+    said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
+    said = sorted(said, key=lambda pair: pair[1]["verdict"] not in words.DECIDED)[:SENTENCES]
     if said:
         sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
         return {"sentences": sentences, "sure": _sure([claim for _, claim in said])}
@@ -186,8 +187,7 @@ def _counted(claims: list[dict]) -> Markup:
             for name, claim in {_printed(claim["place"]): claim for claim in reversed(failing)}.items()
         )
         text += Markup(": ") + Markup(", ").join(reversed(list(links)))
-    others = len(claims) - counts["holds"] - counts["fails"]
-    text += Markup("; {} {} open.").format(others, "stays" if others == 1 else "stay") if others else Markup(".")
+    text += Markup("; {} undecided.").format(counts["undecided"]) if counts["undecided"] else Markup(".")
     shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
     if shares:
         half = shares[len(shares) // 2]

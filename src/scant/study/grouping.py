@@ -1,4 +1,4 @@
-"""How claims are written with less: keys that a group of claims has in common, and those in which parts of one differ."""
+"""Claims written with less: keys that a group of claims has in common, and those in which the parts of one differ."""
 
 from scant.errors import SettingError
 from scant.schema import check
@@ -25,9 +25,9 @@ _CELLS = {"type": "array", "minItems": 1, "items": _KEYS | {"not": {"anyOf": [
     {"required": [key]} for key in ("statement", "family", "row", "cells")
 ]}}}  # fmt: skip
 _CLAIM = {"type": "object", "properties": _KEYS["properties"] | {"cells": _CELLS}}
-_GROUPS = {"type": "object", "additionalProperties": {
-    "type": "object", "properties": _CLAIM["properties"] | {"claims": {"type": "object", "additionalProperties": _CLAIM}}
-}}  # fmt: skip
+_OF_GROUP = {"type": "object", "additionalProperties": _CLAIM}
+_ENTRY = {"type": "object", "properties": _CLAIM["properties"] | {"claims": _OF_GROUP}}
+_FILE = {"type": "object", "additionalProperties": _ENTRY}
 
 
 def ungrouped(content: dict, where: str) -> dict[str, dict]:
@@ -39,7 +39,7 @@ def ungrouped(content: dict, where: str) -> dict[str, dict]:
     ------
     SettingError : a group, or the parts of a claim, cannot be put together; or an id is there twice
     """
-    check(content, _GROUPS, where, of_each=True)
+    check(content, _FILE, where, of_each=True)
     claims = {}
     for name, entry in content.items():
         common = {key: value for key, value in entry.items() if key != "claims"} if "claims" in entry else {}

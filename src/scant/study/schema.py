@@ -73,8 +73,8 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "anyOf": [{"enum": ["stop", "leave-out"]}, {"type": "array", "items": ID, "uniqueItems": True}],
     },
     "claims": {
-        "description": "The files of claims to judge, or folders of them: the project's, config/claims, and your own, in the "
-        "same form. A single one needs no list; null is for none.",
+        "description": "The files of claims to judge, or folders of them: the project's, config/claims, and your own, "
+        "in the same form. A single one needs no list; null is for none.",
         "type": ["string", "array", "null"],
         "items": {"type": "string"},
         "minItems": 1,

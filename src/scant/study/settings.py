@@ -1,7 +1,7 @@
 """Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scant import families
@@ -207,12 +207,12 @@ def _without_seeds(config: dict) -> dict:
     return config | {"experiments": experiments}
 
 
-def claims_files(study: dict) -> Iterator[str]:
-    """The files of the claims that a study judges; of a folder, all files of YAML in it."""
-    files = study["claims"] or []
-    for path in [files] if isinstance(files, str) else files:
-        folder = of_project(path)
-        yield from sorted(map(str, folder.glob("*.yaml"))) if folder.is_dir() else [path]
+def claims_files(study: dict) -> list[str]:
+    """The files of the claims that a study judges; of a folder all files of YAML in it."""
+    given = study["claims"] or []
+    paths = {path: of_project(path) for path in ([given] if isinstance(given, str) else given)}
+    folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
+    return [file for path in paths for file in folders.get(path, [path])]
 
 
 def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:

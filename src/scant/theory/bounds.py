@@ -43,6 +43,12 @@ def general(surrogate: float, norm: float, m: int, radius: float, ratio: float) 
     return surrogate + math.sqrt(square * surrogate) + square
 
 
+def printed_general(surrogate: float, norm: float, m: int, radius: float, ratio: float) -> float:
+    """(2.19) as it is printed, without v_max under the first root; arguments as in `general`."""
+    square = 4 * norm**2 * m * radius**2
+    return surrogate + math.sqrt(square * surrogate) + square * ratio
+
+
 def general_at_rate(surrogate: float, norm: float, m: int, radius: float, ratio: float) -> float:
     """Cumulative loss compared with any weights, at `slam_rate`.
 

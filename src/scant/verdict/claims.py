@@ -3,9 +3,9 @@
 config/claims says what is claimed: about which quantity and which learners, on which data, under which settings. Every
 experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its runs
 allow; where the claim names the document's own data, one on these and one on all others. The claim's verdict is that of
-the first reading: the first experiment that fits, with its own `tuning`. Readings on other data than the document's come
-after those on its own, and readings in which nothing could violate the claim after all others. Where a claim has parts
-(`cells`), the first reading joins those of all of them.
+the first reading: the first experiment that fits, with its own `tuning`. Readings on other data than the document's
+come after those on its own, and readings in which nothing could violate the claim after all others. Where a claim has
+parts (`cells`), the first reading joins those of all of them.
 """
 
 import math

@@ -148,11 +148,11 @@ def _wanted(folder: Path, plan: Plan) -> dict[str, dict[str, int]]:
 
 
 def _compared_with(path: Path, experiments: Mapping) -> dict[str, list[str]]:
-    """For each claim, the other experiments that its first reading compares with, from the table of readings."""
+    """For each claim, the experiments that its first reading is from or compares with, from the table of readings."""
     others: dict[str, list[str]] = {}
     for cell in readings.cells(path):
         if cell["first"]:
-            named = [name for name in experiments if cell["against"].endswith(f" ({name})")]
+            named = [name for name in experiments if cell["against"].endswith(f" ({name})")] + [cell["experiment"]]
             others.setdefault(cell["claim"], []).extend(named)
     return others
 

@@ -52,7 +52,7 @@ class Claim(TypedDict):
     tightness: float | None
     deciding: str
     note: str
-    evidence: str
+    refuted_by: str
     says_from: float | None
     control: str
     control_verdict: str

@@ -30,7 +30,7 @@ from scant.verdict.claims import (
 )
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
-from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, claimed, needed
+from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -75,6 +75,8 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         bound, its share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
     control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in words, with the
         verdict on it by the same test, in the claim's place in its family, and the estimate of the cell that decides
+    refuted_by : in words, the least violation that would have been seen in that cell, with an interval as wide; ""
+        where no chance is involved
     premise : of a verdict that rests on one, what its test supposes of seeds; "" of others
     bets, bets_needed : where a test has a premise and the range of the quantity is known, what bets, which have none,
         say of the same seeds, and from how many seeds on they would decide what they leave undecided
@@ -90,9 +92,10 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
         row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
         row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
-        row |= {"quantity": _quantity_words(parts(claim)[0]), "evidence": ""}
+        row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
         row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
-        row |= {"control": claim.get("control", {}).get("words", ""), "premise": "", "bets": ""}
+        controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
+        row |= {"control": "; ".join(dict.fromkeys(controls)), "premise": "", "bets": ""}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
@@ -108,7 +111,7 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
         row |= {"data": _where(readings[0], study, part), "experiment": readings[0].experiment}
         row |= _cells(readings[0]) | {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
-        row["evidence"] = _evidence(readings[0], cell, decides)
+        row["refuted_by"] = _refuted_by(readings[0], cell, decides)
         row["premise"] = _premise(readings[0], verdict, decides)
         if verdict.bets:
             row |= {"bets": verdict.bets.verdict, "bets_needed": verdict.bets.needed}
@@ -205,8 +208,8 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
     return {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "test")}
 
 
-def _evidence(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
-    """What is claimed in the cell that decides, and the least violation that would have been seen with its interval.
+def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
+    """The least violation that would have been seen where it is decided with an interval as wide: "a mean below 2".
 
     "" where no chance is involved, or where so few seeds give no interval.
     """
@@ -219,7 +222,7 @@ def _evidence(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) ->
     )
     ends = [f"below {low - (decides.high - decides.estimate):.3g}"] if math.isfinite(low) else []
     ends += [f"above {high + (decides.estimate - decides.low):.3g}"] if math.isfinite(high) else []
-    return f"claimed: {claimed(low, high)}; a mean {' or '.join(ends)} would have been refuted" if ends else ""
+    return f"a mean {' or '.join(ends)}" if ends else ""
 
 
 def _premise(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
@@ -398,7 +401,9 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
-                judged.append((replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends))
+                judged.append(
+                    (replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends)
+                )
             rows += [
                 {"claim": name, "statement": claim["statement"], "family": claim["family"], "row": kind}
                 | {"quantity": _quantity_words(cell.claim), "experiment": cell.experiment, "tuning": cell.tuning}
