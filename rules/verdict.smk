@@ -47,31 +47,31 @@ rule claims:
         "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule claims_figure:
+rule claims_figures:
     input:
         rules.claims.output.readings,
         rules.claims.output.parquet,  # which has the checksum of the readings
     output:
-        csv="<results>/figures/figure-claims-{name}.csv",
+        csv=[f"<results>/figures/figure-claims-{name}.csv" for name in CLAIM_FIGURES],
         svg=report(
-            "<results>/figures/figure-claims-{name}.svg",
+            [f"<results>/figures/figure-claims-{name}.svg" for name in CLAIM_FIGURES],
             caption="../workflow/report/claims-figures.rst",
             category="Claims",
         ),
-        png="<results>/figures/figure-claims-{name}.png",
+        png=[f"<results>/figures/figure-claims-{name}.png" for name in CLAIM_FIGURES],
     log:
-        "<results>/logs/claims-figure/{name}.log",
+        "<results>/logs/claims-figures.log",
     benchmark:
-        "<results>/benchmarks/claims-figure/{name}.jsonl"
+        "<results>/benchmarks/claims-figures.jsonl"
     priority: 15
     resources:
-        **needs(1500, 5),
+        **needs(1500, 10),
     params:
         study=SETTLED,
         code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
-        digest=lambda wildcards: digest([CLAIM_FIGURES[wildcards.name], PLAN.titles, STUDY["figures"]]),
+        digest=digest([CLAIM_FIGURES, PLAN.titles, STUDY["figures"]]),
     shell:
-        "scant job claims_figure {wildcards.name:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job claims_figures --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule report:

@@ -12,7 +12,7 @@ MADE = {  # below the results of the study, by rule: the first file, or the fold
     "pack": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json", "draw": "bandit/{}",
     "run": "runs/{}.parquet", "play": "runs/{}.parquet", "comparator": "comparators/{}.parquet",
     "times": "times/{}.parquet", "coverage": "coverage.parquet", "figure": "figures/{}.csv", "table": "tables/{}.csv",
-    "judged": "judged/{}.json", "claims_figure": "figures/figure-claims-{}.csv",
+    "judged": "judged/{}.json",
 }  # fmt: skip
 
 

@@ -174,17 +174,20 @@ def claims(settled: Settled, outputs) -> None:
     tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
 
 
-def claims_figure(settled: Settled, outputs, name: str) -> None:
-    """Draw some claims of a family: CSV, SVG, PNG."""
+def claims_figures(settled: Settled, outputs) -> None:
+    """Draw the claims of each family: CSV, SVG, PNG."""
     from scant.present.figures import literal, save
     from scant.study import code
+    from scant.study.plan import OF_CLAIMS
     from scant.verdict import drawings, readings, selection
 
-    claims = _of("figure of claims", name, selection.figures(settled.plan, settled.claims))
-    frame = readings.read(outputs[0].parent.parent / "claims-readings.csv")
-    specification = readings.specification(frame, claims, settled.plan.titles)
+    folder = outputs[0].parent
+    frame = readings.read(folder.parent / "claims-readings.csv")
     digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
-    save(drawings.specification(literal(specification)), specification, outputs[0].with_suffix(""), digest)
+    for name, claims in selection.figures(settled.plan, settled.claims).items():
+        specification = readings.specification(frame, claims, settled.plan.titles)
+        drawn = drawings.specification(literal(specification))
+        save(drawn, specification, folder / f"{OF_CLAIMS}{name}", digest)
 
 
 def report(settled: Settled, outputs, study_file: str) -> None:

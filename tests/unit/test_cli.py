@@ -308,7 +308,6 @@ UNKNOWN = {  # ids that the study has not, by job, and the nearest that it has; 
     "figure": (("figure-2.3",), "figure-2.2"),
     "table": (("final",), "finals"),
     "judged": (("theroy",), "theory"),
-    "claims_figure": (("item",), "items"),
 }
 
 

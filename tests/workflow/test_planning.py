@@ -19,7 +19,7 @@ STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in
 RUNS = {"fetch", "convert", "pack", "simulate", "campaign", "draw", "run", "play"}
 TABLES = {"comparator", "coverage", "table"}
 CLAIMS = RUNS | {"comparator", "table", "coverage", "judged", "claims"}
-FIGURES = CLAIMS | {"figure", "claims_figure"}
+FIGURES = CLAIMS | {"figure", "claims_figures"}
 TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     "perceptron": {"finals", "bounds", "rates", "theorems-perceptron", "streams"},
     "top": {"top", "variance", "theorems-top", "streams"},
@@ -71,7 +71,7 @@ def test_every_study_can_be_planned(bare, study):
     assert ("comparator" in jobs) == regret
     judged = whole.get("claims", True) is not None
     assert jobs.get("claims", 0) == judged and jobs["report"] == 1
-    assert ("claims_figure" in jobs) == judged
+    assert ("claims_figures" in jobs) == judged
 
 
 def test_a_sweep_adds_runs_and_nothing_else(bare, project):
@@ -103,7 +103,7 @@ def test_the_profile_is_read(bare):
         ("streams", {"fetch", "convert", "pack", "simulate"}),
         ("runs", RUNS),
         ("figures", FIGURES),
-        ("results/tiny/figures/figure-claims-ads.svg", CLAIMS | {"claims_figure"}),
+        ("results/tiny/figures/figure-claims-ads.svg", CLAIMS | {"claims_figures"}),
         ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "run", "figure"}),
         ("results/tiny/figures/figure-coverage.svg", {"coverage", "figure"}),
         ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "table"}),

@@ -23,8 +23,8 @@ from scant.verdict.words import SILENT
 pytestmark = pytest.mark.slow
 
 # What every run leads to: claims, all of which are judged again, their figures, and the page.
-VERDICT = {"judged": 7, "claims": 1, "claims_figure": 9, "report": 1}
-JUDGED = ("judged", "claims", "claims_figure")
+VERDICT = {"judged": 7, "claims": 1, "claims_figures": 1, "report": 1}
+JUDGED = ("judged", "claims", "claims_figures")
 # What the perceptron runs of the tiny study lead to, besides `all`.
 REPORT = VERDICT | {"figure": 4, "table": 4}
 
@@ -187,13 +187,13 @@ SEEN = {"figure", "table", *JUDGED}  # what new runs lead to
 @pytest.mark.parametrize(
     ("file", "rules", "kinds"),
     [
-        ("present/figures.py", {"figure", "claims_figure"}, ()),
-        ("present/style.py", {"figure", "claims_figure"}, ()),
+        ("present/figures.py", {"figure", "claims_figures"}, ()),
+        ("present/style.py", {"figure", "claims_figures"}, ()),
         ("present/tables.py", {"table", *JUDGED}, ()),
         ("present/traces.py", SEEN, ()),
         ("verdict/statistics.py", {*JUDGED}, ()),
         ("verdict/tables.py", {*JUDGED}, ()),
-        ("verdict/drawings.py", {"claims_figure"}, ()),
+        ("verdict/drawings.py", {"claims_figures"}, ()),
         ("page/page.py", set(), ()),
         ("compare/manifest.py", set(), ()),
         ("online/learners.py", {"run", "comparator", *SEEN}, ("perceptron", "top")),
@@ -336,7 +336,7 @@ def first_readings(project):
     return {claim: names for claim, names in found.items() if len(names) > 1}
 
 
-@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figure")])
+@pytest.mark.parametrize(("name", "rule"), [("figure-2.2", "figure"), ("figure-claims-ads", "claims_figures")])
 def test_one_figure_alone_is_drawn_again(finished, name, rule):
     for ending in ("svg", "png", "csv"):
         (finished.folder / f"results/tiny/figures/{name}.{ending}").unlink()

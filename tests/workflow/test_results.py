@@ -591,7 +591,7 @@ SLOW = {"pandas", "matplotlib", "seaborn", "sklearn"}
         ("comparator top linear kl seed-0-2", {"scant.online"}),
         ("table finals", FAMILIES | {"pandas"}),
         ("figure figure-2.2", FAMILIES | {"pandas", "matplotlib"}),
-        ("claims_figure perceptron", FAMILIES | {"pandas", "matplotlib"}),
+        ("claims_figures", FAMILIES | {"pandas", "matplotlib"}),
     ],
 )
 def test_a_job_imports_what_it_needs_alone(saved, tmp_path, job, needed):
