@@ -1,4 +1,6 @@
-"""Numbers and verdicts in README and docs that come from a study: each carries a mark, which says where it is from.
+"""Numbers, verdicts and images in README and docs that come from a study.
+
+Each number and verdict carries a mark, which says where it is from.
 
 A mark is a comment of Markdown right after the number or the word, which readers do not see:
 
@@ -11,13 +13,18 @@ tables/TABLE.csv), settings that select rows, and the column of the one row that
 they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
 is a word by itself, holds, fails or undecided, which may be bold.
 
-    python tests/prose.py           # says which numbers are not as their tables have them
-    python tests/prose.py --write   # puts those of the tables in their place
+An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each shows, the figure's CSV
+file, which has to be the one in the manifest of the study's reference.
+
+    python tests/prose.py           # says which numbers and images are not those of the references
+    python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
 """
 
 import argparse
+import json
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +51,10 @@ class Marked(NamedTuple):
 
 class Unresolved(Exception):
     """A mark that names no single number."""
+
+
+IMAGE = re.compile(r"!\[[^\]]*\]\((?:docs/)?images/(?P<name>[\w-]+/[\w.-]+)\.png\)")
+LISTED = "docs/images/figures.csv"
 
 
 def documents() -> list[Path]:
@@ -111,6 +122,37 @@ def _printed(value: str | int, like: str, percent: bool) -> str:
     return f"{value:{'+' if like[0] == '+' else ''}{',' if ',' in like or abs(value) >= 1e4 else ''}.{decimals}f}"
 
 
+def images() -> dict[str, tuple[str, str]]:
+    """For each image in the documents, STUDY/FIGURE, the checksums of what it shows and of what it should show."""
+    from scant.files import read_rows
+
+    path = ROOT / LISTED
+    shown = {row["image"]: row["shows"] for row in read_rows(path)[1]} if path.is_file() else {}
+    named = sorted({match["name"] for path in documents() for match in IMAGE.finditer(path.read_text("utf-8"))})
+    return {name: (shown.get(name, ""), _drawn(*name.split("/"))) for name in named}
+
+
+def _drawn(study: str, figure: str) -> str:
+    """The checksum of what a figure shows in the reference of a study; "" if that has no such figure."""
+    path = ROOT / "results/reference" / study / "manifest.json"
+    made = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return made.get("figures", {}).get(f"figures/{figure}.csv", "")
+
+
+def _put(name: str, expected: str) -> bool:
+    """Put an image in its place, if its study is here and shows there what its reference does; whether it did."""
+    from scant.files import sha256
+
+    study, figure = name.split("/")
+    drawn = ROOT / "results" / study / "figures" / f"{figure}.csv"
+    if not drawn.is_file() or sha256(drawn) != expected:
+        return False
+    target = ROOT / "docs/images" / f"{name}.png"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(drawn.with_suffix(".png"), target)
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -121,12 +163,22 @@ def main() -> int:
         text = path.read_text(encoding="utf-8")
         for marked in reversed(list(numbers(path))):
             if marked.printed != marked.expected:
-                wrong += 1
+                wrong += not write
                 print(f"{path.name}:{marked.line}: {marked.printed}, and the table has {marked.expected}")
                 text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
         if write:
             path.write_text(text, encoding="utf-8")
-    return int(wrong > 0 and not write)
+    drawn = images()
+    for name, (shown, expected) in drawn.items():
+        if shown != expected or not expected:
+            put = write and _put(name, expected)
+            wrong += not put
+            print(f"{name}: another figure than the reference's" + (", put right" if put else ""))
+            drawn[name] = (expected if put else shown, expected)
+    if write:
+        lines = ["image,shows", *(f"{name},{shown}" for name, (shown, _) in drawn.items() if shown)]
+        (ROOT / LISTED).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -302,3 +302,4 @@ def test_a_bound_holds_in_as_many_logs_as_were_counted():
     betting = quantities.coverage(rows, bound="betting")
     assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}
     assert quantities.coverage(rows, bound="none").empty
+    assert quantities.coverage(rows[rows["side"] == "two-sided"])["value"].tolist() == [1, 0, 0, 0]

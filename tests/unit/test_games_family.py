@@ -179,13 +179,8 @@ def test_regret_over_a_bound_at_each_horizon(played):
 
 
 def test_regret_over_the_papers_own_bounds(played):
-    frame = played.traces[played.traces["horizon"] == 300].assign(choices=4, game="indistinguishable", loss="ndcg")
+    frame = played.traces[played.traces["horizon"] == 300].assign(game="indistinguishable", loss="ndcg")
     games = Played("e", None, frame, played.details, None)
-    shares = worked_out("game_share", games, bound="corollary-3.2")
-    share = regret("large", "one", 1, 300) / (20**1.5 * np.sqrt(300 * 4 * np.log(2)))
-    assert shares["large", "one", 1] == pytest.approx(share)
-    shares = worked_out("game_share", games, bound="theorem-3.3")
-    assert shares["large", "two", 1] == pytest.approx(regret("large", "two", 1, 300) / (0.003 * 20**1.5 * 1200**0.5))
     shares = worked_out("game_share", games, bound="theorem-24")
     assert shares["large", "two", 0] == pytest.approx(regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5)
     elsewhere = Played("e", None, frame.assign(loss="dcg"), played.details, None)
@@ -194,6 +189,18 @@ def test_regret_over_the_papers_own_bounds(played):
     assert quantities.game_share(elsewhere, bound="theorem-24").empty
     with pytest.raises(SettingError, match="bound of game_share 'theorem-3'"):
         quantities.game_share(games, bound="theorem-3")
+
+
+@pytest.mark.parametrize(("bound", "kind"), [("theorem-19", "rtopkf"), ("theorem-3.1", "online-rank")])
+def test_regret_over_the_bound_of_another_learner(played, bound, kind):
+    """Of learner two, which has none of its own, over the bound of learner one in the same game."""
+    frame = played.traces.assign(kind=played.traces["learner"].map({"one": kind, "two": "random"}))
+    shares = worked_out("game_share", Played("e", None, frame, played.details, None), bound=bound)
+    share = regret("large", "two", 1, 300) / (8.0 * 300 * 20**2)
+    assert shares["large, T = 300", "two", 1] == pytest.approx(share)
+    assert worked_out("game_share", played)["large, T = 300", "one", 1] == shares["large, T = 300", "one", 1]
+    others = Played("e", None, frame[frame["learner"] == "two"], played.details, None)
+    assert quantities.game_share(others, bound=bound).empty
 
 
 @pytest.mark.parametrize(

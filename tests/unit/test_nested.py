@@ -259,10 +259,11 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checks, "HEAD", 5)
         frame.to_csv(folder / "log.csv", index=False)
-        frame.iloc[:cut].to_parquet(folder / "0.parquet")
-        frame.iloc[cut:].to_parquet(folder / "1.parquet")
+        (folder / "parts").mkdir()
+        frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
+        frame.iloc[cut:].to_parquet(folder / "parts/1.parquet")
         found = []
-        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder, batch)):
+        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
             one = sa.Log.read(path)
             facts = checking.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
             facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]

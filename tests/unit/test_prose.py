@@ -10,6 +10,13 @@ def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
     assert not wrong, "python tests/prose.py --write puts them right"
 
 
+def test_images_show_what_the_references_do():
+    wrong = [name for name, (shown, expected) in prose.images().items() if shown != expected or not expected]
+    assert not wrong, "play these studies, and python tests/prose.py --write puts their images right"
+    missing = [name for name in prose.images() if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()]
+    assert not missing
+
+
 @pytest.fixture
 def document(tmp_path, monkeypatch):
     """A document beside the reference of a study."""

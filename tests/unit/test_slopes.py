@@ -141,3 +141,15 @@ def test_slopes_over_rounds_begin_at_a_hundredth_of_the_horizon():
     frame = pd.DataFrame({"round": [1, 9, 10, 99, 100, 1000], "end": [1000, 1000, 1000, 10_000, 10_000, 1000]})
     assert FROM == 0.01
     assert late_rounds(frame, "end")["round"].tolist() == [10, 100, 1000]
+
+
+def test_slopes_over_rounds_have_points_that_are_evenly_spaced_on_the_log_scale():
+    frame = pd.DataFrame({"round": kept_rounds(10_000)}).assign(end=10_000)
+    rounds = late_rounds(frame, "end")["round"].to_numpy()
+    assert len(frame[frame["round"] >= 100]) - len(rounds) == 9  # of the last ten rounds, which traces keep
+    assert rounds[-1] == 10_000 and np.diff(np.log10(rounds)) == pytest.approx(1 / 20, abs=2e-3)
+
+
+def test_each_horizon_has_points_of_its_own():
+    frame = pd.DataFrame({"round": [100, 999, 1000, 1000, 9_999, 10_000], "end": [1000] * 3 + [10_000] * 3})
+    assert late_rounds(frame, "end")["round"].tolist() == [100, 1000, 1000, 10_000]

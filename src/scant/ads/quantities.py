@@ -26,7 +26,8 @@ def ctr(played: Played) -> pd.DataFrame:
 def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
     """1 for each simulated log in which the lower bound on CTR holds (it is at most the true CTR), else 0.
 
-    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds
+    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds; of both sides, those of
+        lower bounds count
     bound : its name
 
     Returns
@@ -34,7 +35,8 @@ def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
     frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (the number of the log,
         those in which the bound holds first), and value
     """
-    rows = rows[(rows["bound"] == bound) & (rows["side"] == "lower")]
+    rows = rows[rows["bound"] == bound]
+    rows = rows[rows["side"] == "lower"] if (rows["side"] == "lower").any() else rows
     names = [f"{row.campaign}, {row.policy}, {row.rows:,} rows" for row in rows.itertuples()]
     rows = rows.assign(stream=names, learner=bound)
     logs = rows.loc[rows.index.repeat(rows["repeats"])]

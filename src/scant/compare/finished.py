@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scant.compare import manifest
@@ -114,8 +115,8 @@ def read(folder) -> Finished:
 def keep(folder) -> Path:
     """Make a finished study the reference of its name, in place of an earlier one; returns the reference's folder.
 
-    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits. Other
-    files in its folder are left alone.
+    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits; of
+    figures, the checksums of what they show. Other files in its folder are left alone.
 
     Raises
     ------
@@ -142,6 +143,8 @@ def keep(folder) -> Path:
         (target / name).unlink(missing_ok=True)
     made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
     made["files"] = manifest.checksums(target, contents)
+    drawn = study.manifest.get("results", {}).items()
+    made["figures"] = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
     manifest.save(made, target / manifest.NAME)
     return target
 

@@ -34,7 +34,7 @@ SCHEMA = {
         "study": ID_RULE,
         **{name: {"type": "object"} for name in SECTIONS},
         "settings": {"type": "object", "infinite": True},
-        **dict.fromkeys(LISTS, CHECKSUMS),
+        **dict.fromkeys((*LISTS, "figures"), CHECKSUMS),
         "sources": {"type": "array", "items": {"type": "object", "required": ["title", "url"]}},
         "made": {
             "type": "object",

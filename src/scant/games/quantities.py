@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,12 @@ def game_regret(
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
     """Regret as a share of a bound at each horizon. If there are several, `stream` names the horizon, too.
 
-    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`). For a bound from below it is the
-    least share, 0; on the `uniform` stream, where all plays have the same expectation, it is the mean. `says_from` is
-    the horizon at which the worst play's regret, which grows as T, overtakes the bound of a learner that knows the
-    horizon. Such a bound grows as T^(2/3) with feedback at the top, and else as T^(1/2).
+    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`); for a bound from below it is the
+    least share, 0. `says_from` is the horizon at which the worst play's regret, which grows as T, overtakes the bound
+    of a learner that knows the horizon. Such a bound grows as T^(2/3) with feedback at the top, and else as T^(1/2).
 
-    bound : "own", the learner's bound; or a name from `BOUNDS`. Games and learners without this bound are left out
+    bound : "own", the learner's bound; or a name from `BOUNDS`, also for learners that it does not promise anything of,
+        such as Random. Games and learners without this bound are left out
     """
     if bound != "own" and bound not in BOUNDS:
         raise unknown("bound of game_share", bound, ["own", *BOUNDS])
@@ -53,9 +54,7 @@ def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
     limits = ends["bound"] if bound == "own" else BOUNDS[bound](ends)
     shares = ends.assign(value=ends["regret"] / limits, ceiling=ends["worst_regret"] / limits).dropna(subset="value")
     if bound in FROM_BELOW:
-        same = shares["game"] == "uniform"
-        means = shares.groupby(["stream", "learner", "horizon"])["value"].transform("mean")
-        shares["ceiling"] = means.where(same, 0.0)
+        shares["ceiling"] = 0.0
     else:
         power = np.where(shares["k"] > 0, 3.0, 2.0)  # T grows by this power of what the bound is too large by
         shares["says_from"] = (shares["horizon"] / shares["ceiling"] ** power).where(shares["ceiling"] < 1)
@@ -106,10 +105,21 @@ def _floor(name: str) -> float:
     return game_bounds.top_one_floor(-np.array(of_rankings) if loss.gain else of_rankings, probabilities)
 
 
-FROM_BELOW = ("theorem-3.3", "theorem-24")
+def _bounds_of(kind: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """What bounds the regret of the learners of a kind, the largest if they are several, for all learners of a game."""
+
+    def bounds(ends: pd.DataFrame) -> pd.Series:
+        key = ["stream", "horizon", "seed"]
+        largest = ends[ends["kind"] == kind].groupby(key)["bound"].max()
+        return pd.Series(largest.reindex(pd.MultiIndex.from_frame(ends[key])).to_numpy(), ends.index)
+
+    return bounds
+
+
+FROM_BELOW = ("theorem-24",)
 BOUNDS = {  # on the regret at the ends of games, by their place in the papers
-    "corollary-3.2": lambda ends: game_bounds.choice_regret(ends["horizon"], ends["items"], ends["choices"]),
-    "theorem-3.3": lambda ends: game_bounds.online_rank_lower(ends["horizon"], ends["items"], ends["choices"]),
+    "theorem-3.1": _bounds_of("online-rank"),
+    "theorem-19": _bounds_of("rtopkf"),
     "theorem-24": _floors,
 }
 

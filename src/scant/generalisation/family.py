@@ -278,7 +278,7 @@ class Generalisation(Family):
         "excess_slope": Quantity("slope of excess risk", f"{QUANTITIES}:excess_slope", options=("along",)),
         "excess_share": Quantity("excess risk / bound", f"{QUANTITIES}:excess_share", plays=("weights 0",)),
         "gap_slope": Quantity("slope of largest gap", f"{QUANTITIES}:gap_slope", options=("along",)),
-        "gap_share": Quantity("largest gap / bound", f"{QUANTITIES}:gap_share"),
+        "gap_share": Quantity("largest gap / bound", f"{QUANTITIES}:gap_share", options=("bound",)),
     }
     engine = "scant.generalisation.run:run"
     toys = "scant.generalisation.toys:play"

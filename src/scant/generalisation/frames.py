@@ -34,13 +34,14 @@ UNIFORM_BOUNDS = {  # by the norm of the ball: what bounds the largest gap betwe
 }
 
 
-def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.DataFrame:
     """The traces with further columns.
 
     gap : risk less mean loss, at the learner's weights
     bound, bound_by : the bound on the excess risk, and its name; NaN and "" where no theorem applies: to other rates
         than theory's, to a user's own learners, and to n for which the theorem has not been proved
-    uniform_bound, uniform_by : the least bound on the largest gap, and its name
+    uniform_bound, uniform_by : the least bound on the largest gap, or that of `by`, and its name; NaN and "" if there
+        is none
     """
     sizes = ["learner", "experiment", "stream", *SIZES]
     bounds = {}
@@ -49,7 +50,8 @@ def bounded(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         row = first.iloc[at]
         options = dict(details[row["experiment"]]["learners"][row["learner"]])
         name, value = excess_bound(row, options)
-        uniform = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
+        known = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
+        uniform = {name: bound for name, bound in known.items() if by in (None, name)}
         least = min(uniform, key=uniform.get, default="")
         bounds[key] = {
             "bound_by": name,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from scant.errors import unknown
 from scant.generalisation import frames
 from scant.present.slopes import slopes_of_seeds
 
@@ -40,12 +41,16 @@ def excess_share(played: Played) -> pd.DataFrame:
     return _share(played, "excess", "bound")
 
 
-def gap_share(played: Played) -> pd.DataFrame:
-    """The largest gap that ascent found as a share of the least bound on it, likewise.
+def gap_share(played: Played, bound: str = "least") -> pd.DataFrame:
+    """The largest gap that ascent found as a share of a bound on it, likewise.
 
     The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on the sample were 0.
+
+    bound : "least", the least of those known; or the one with this name in `GAP_BOUNDS`, which other balls lack
     """
-    return _share(played, "uniform", "uniform_bound")
+    if bound != "least" and bound not in GAP_BOUNDS:
+        raise unknown("bound of gap_share", bound, ["least", *GAP_BOUNDS])
+    return _share(played, "uniform", "uniform_bound", GAP_BOUNDS.get(bound))
 
 
 def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
@@ -58,8 +63,8 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
     return found.assign(why=found["why"].str.replace("mean regret", "mean"))
 
 
-def _share(played: Played, measured: str, bound: str) -> pd.DataFrame:
-    rows = frames.bounded(played.traces, played.about)
+def _share(played: Played, measured: str, bound: str, by: str | None = None) -> pd.DataFrame:
+    rows = frames.bounded(played.traces, played.about, by)
     largest = rows[["at_zero", "worst"]].max(axis=1) - (rows["found"] if measured == "excess" else 0.0)
     shares = {"value": rows[measured], "ceiling": largest, "weights 0": rows["at_zero"] - rows["found"]}
     rows = rows.assign(**{name: value / rows[bound] for name, value in shares.items()}).dropna(subset="value")
@@ -71,3 +76,6 @@ def _share(played: Played, measured: str, bound: str) -> pd.DataFrame:
         for stream, *values in sizes
     ]
     return rows.assign(stream=named)
+
+
+GAP_BOUNDS = {name.lower().replace(" ", "-"): name for names in frames.UNIFORM_BOUNDS.values() for name in names}

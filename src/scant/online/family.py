@@ -234,6 +234,16 @@ class Contextual(Family):
                 jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}))
         return jobs
 
+    def details(self, study, name):
+        """The same, with `drawn`: the streams that are drawn, and played as they are, by their id."""
+        experiment, drawn = study["experiments"][name], {}
+        for stream in experiment["streams"]:
+            settings = study["streams"][stream]
+            resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
+            if settings.get("generator", ADVERSARY) != ADVERSARY and not resampled:
+                drawn[stream] = {"name": stream, "study_seed": study["seed"], "settings": untitled(settings)}
+        return super().details(study, name) | {"drawn": drawn}
+
     def settings_of_run(self, study: dict, experiment: dict, stream: str, learner: str) -> dict:
         """The settings of a run, except its seeds."""
         return {
@@ -377,15 +387,17 @@ class Perceptron(Contextual):
     questions = PERCEPTRON
     quantities: Mapping = {
         "final": Quantity(
-            FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure",), tuned=True, range=(0.0, 1.0), better="high"
+            FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure", "at"), tuned=True, range=(0.0, 1.0), better="high"
         ),
         "rounds_to_settle": Quantity(
             "log10 of rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True
         ),
         "late_mistakes": Quantity(
-            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, range=(0.0, 1.0)
+            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, between=(-math.inf, 0.0)
         ),
-        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), between=(-math.inf, 1.0)),
+        "bound_share": Quantity(
+            "loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), between=(-math.inf, 1.0)
+        ),
         "behind_best": BEHIND_BEST,
         "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
@@ -520,7 +532,7 @@ class Top(Contextual):
     )  # fmt: skip
     questions = TOP
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure",), tuned=True, range=(0.0, 1.0), better="high"),
+        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure", "at"), tuned=True, range=(0.0, 1.0), better="high"),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scant.measures import named
-from scant.online import frames, frames_steps, frames_top, traces
+from scant.online import ceilings, frames, frames_steps, frames_top, traces
 from scant.online.learners import MEASURES
 from scant.online.streams import ADVERSARY
 from scant.present.slopes import late_rounds, slopes_of_seeds
@@ -28,23 +28,28 @@ LATE = 1 / 2  # "late" are the rounds after this share of the horizon
 DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
 
-def final(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses."""
-    return _final(played, measure, frames_top.MEASURE)
+def final(played: Played, measure: str = frames_top.MEASURE, at: float = 1.0) -> pd.DataFrame:
+    """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses.
+
+    at : if below 1, it is at the last kept round that is not after this share of the horizon, at the same rates
+    """
+    return _final(played, measure, frames_top.MEASURE, at)
 
 
-def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
+def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE, at: float = 1.0) -> pd.DataFrame:
     """The same, at the rates that the measure itself chooses if it is one that learners may learn.
 
     A measure that the experiment asked for is at the rates of the table `finals`; losses are at the rates of NDCG@10.
     """
     if measure in MEASURES:
-        return _final(played, measure, measure)
-    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN)
+        return _final(played, measure, measure, at)
+    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN, at)
 
 
-def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
-    """The final `measure` at the rates that the column `choosing` chooses; no rows if it is not recorded.
+def _final(played: Played, measure: str, choosing: str, at: float) -> pd.DataFrame:
+    """The `measure` at a share of the horizon, at the rates that the column `choosing` chooses at the horizon itself.
+
+    There are no rows if it is not recorded.
 
     Raises
     ------
@@ -57,7 +62,15 @@ def _final(played: Played, measure: str, choosing: str) -> pd.DataFrame:
     last = traces.finals(played.traces)
     last = frames.by_own_measure(last) if choosing == frames.OWN else last
     chosen = traces.chosen_rates(last, choosing, played.tuning)
-    return _with_edges(traces.at_chosen_rates(last, chosen)).assign(value=lambda rows: rows[measure])
+    rows = last if at == 1 else _kept_at(played.traces, at)
+    return _with_edges(traces.at_chosen_rates(rows, chosen)).assign(value=lambda rows: rows[measure])
+
+
+def _kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The rows at the last kept round that is not after a share of the horizon, of runs that did not fail."""
+    runs = rows.groupby(traces.RUN)["round"]
+    early = rows[(rows["round"] <= share * runs.transform("max")) & (rows["failed_in"] == 0)]
+    return early[early["round"] == early.groupby(traces.RUN)["round"].transform("max")]
 
 
 def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
@@ -164,30 +177,65 @@ def regret_slope(played: Played) -> pd.DataFrame:
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
 
-    The ceiling is that of a loss of 1 in each round. A bound that does not change with the rounds says something from
-    as many rounds on.
+    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not simulated. A bound
+    that does not change with the rounds says something from some round on. The play `Random` is to rank at random.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """
     rows = played.traces[~played.traces["tuning_seed"]]
+    losses = _losses_of_random(rows)
     at_any_rate = rows["kind"].isin(frames.kinds("at_any_rate")) & (bound == "bound")
-    rows = rows[(rows["theory"] == 1) | at_any_rate]
-    rows = rows.assign(value=rows["loss"] / rows[bound], ceiling=rows["round"] / rows[bound])
+    rows = rows[((rows["theory"] == 1) | at_any_rate) & rows[bound].notna()]
+    keys = pd.MultiIndex.from_frame(rows[["own_measure", "stream", "seed", "round"]])
+    random, worst = losses.reindex(keys).to_numpy(), _worst_losses(rows, played.details)
+    shares = {"value": rows["loss"], RANDOM: random, "ceiling": worst}
+    rows = rows.assign(**{name: loss / rows[bound] for name, loss in shares.items()}, a_round=worst / rows["round"])
     rows = rows.dropna(subset="value")
-    found = rows.groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()
+    by_run = rows.groupby(KEYS, sort=False)
+    found = by_run[["value", RANDOM, "ceiling"]].max().reset_index()
     if bound == "bound":
-        found["says_from"] = rows.groupby(KEYS, sort=False)[bound].max().to_numpy()
+        found["says_from"] = (by_run[bound].max() / by_run["a_round"].last()).to_numpy()
     return found
+
+
+def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
+    """What the first learner that ranks at random loses of each measure, by measure, stream, seed and round."""
+    random = rows[rows["kind"] == "random"].drop_duplicates(["stream", "seed", "round"])
+    means = random.set_index(["stream", "seed", "round"], drop=False)
+    return pd.concat({name: means["round"] * (1 - means[name]) for name in MEASURES})
+
+
+def _worst_losses(rows: pd.DataFrame, details: dict) -> pd.Series:
+    """What the worst rankings would have lost up to the round of each row; see `scant.online.ceilings`."""
+    worst, empty = rows["round"].astype(float), details["readings"]["empty"]
+    ranked = rows[rows["stream"].isin(details["drawn"]) & ~rows["kind"].isin(frames.kinds("pairwise"))]
+    for (stream, seed, measure), group in ranked.groupby(["stream", "seed", "own_measure"]):
+        losses = ceilings.worst_losses(details["drawn"][stream], seed, measure, empty, group["round"].to_numpy())
+        worst[group.index] = losses
+    return worst
 
 
 def regret_share(played: Played) -> pd.DataFrame:
     """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out.
 
-    The play `weights 0` is to rank by weights 0 in all rounds.
+    The play `weights 0` is to rank by weights 0 in all rounds. On simulated streams the ceiling is that of the worst
+    weights of the ball in each round.
     """
     rows = regret(played)
     shares = {"value": rows["regret"], WEIGHTS_0: rows["at_zero"] - rows["best"]}
+    shares["ceiling"] = _worst_surrogates(rows, played.details) - rows["best"]
     return rows.assign(**{name: regrets / rows["bound"] for name, regrets in shares.items()}).dropna(subset="value")
+
+
+def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
+    """What the worst weights would have lost up to the round of each row; NaN where that is not known."""
+    worst = pd.Series(np.nan, rows.index)
+    drawn = rows["stream"].isin(details["drawn"])
+    known = rows[drawn & rows["judge"].isin(ceilings.SURROGATES) & rows["bound"].notna()]
+    for (stream, seed, judge, radius), group in known.groupby(["stream", "seed", "judge", "radius"]):
+        most = ceilings.worst_surrogate(details["drawn"][stream], seed, judge, radius)
+        worst[group.index] = group["round"] * most
+    return worst
 
 
 def floor_share(played: Played) -> pd.DataFrame:

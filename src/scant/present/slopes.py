@@ -17,6 +17,7 @@ from scant.randomness import generator
 
 FROM = 1 / 100  # slopes over rounds begin at this share of the horizon: before, regret grows differently
 RESAMPLES = 2000
+APART = 1.1  # how many times the one before it a round is at least, to count in slopes over rounds
 NEARLY = 0.05  # a point this close to a power of ten counts as one, relative to it
 SHOWN = 3  # how many points without a positive mean regret are named
 
@@ -118,8 +119,18 @@ def _resamples(n: int) -> np.ndarray:
 
 
 def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
-    """The rows that slopes over rounds use: those whose `round` is at least `FROM` times the column `horizon`."""
-    return frame[frame["round"] >= FROM * frame[horizon]]
+    """The rows that slopes over rounds use: those whose `round` is at least `FROM` times the column `horizon`.
+
+    Of rounds that are closer than `APART` on the log scale only the last counts, so that points are evenly spaced
+    there: traces keep each of the last rounds, which would weigh as much as a power of ten.
+    """
+    late = frame[frame["round"] >= FROM * frame[horizon]]
+    spaced = []
+    for end, rounds in late.groupby(horizon)["round"].unique().items():
+        for round in sorted(rounds, reverse=True):
+            if not spaced or spaced[-1][0] != end or spaced[-1][1] >= APART * round:
+                spaced.append((end, round))
+    return late[pd.MultiIndex.from_frame(late[[horizon, "round"]]).isin(spaced)]
 
 
 def pseudo_values(regret: pd.DataFrame) -> pd.Series:

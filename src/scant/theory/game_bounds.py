@@ -276,16 +276,6 @@ def online_rank(t, eta: float, items: int, pairs: float):
     return eta * pairs * np.asarray(t, float) / 2 + items * (items - 1) * math.log(2) / (2 * eta)
 
 
-def choice_regret(t, items, choices=1):
-    """n^(3/2) sqrt(T k log 2), which OnlineRank's regret does not exceed with k of n items chosen (Ailon, Cor. 3.2)."""
-    return np.asarray(items, float) ** 1.5 * np.sqrt(np.asarray(t, float) * choices * math.log(2))
-
-
-def online_rank_lower(t, items, choices=1):
-    """A lower bound on any learner's regret on the stream `uniform`, for many items and rounds (Ailon, Thm. 3.3)."""
-    return 0.003 * np.asarray(items, float) ** 1.5 * np.sqrt(np.asarray(t, float) * choices)
-
-
 def top_one_floor(losses, probabilities) -> float:
     """What every learner loses a round, on average over two distributions that its feedback cannot tell apart.
 

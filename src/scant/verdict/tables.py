@@ -94,7 +94,8 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
         row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
         row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
         row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
-        row |= {"control": claim.get("control", {}).get("words", ""), "premise": "", "bets": ""}
+        controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
+        row |= {"control": "; ".join(dict.fromkeys(controls)), "premise": "", "bets": ""}
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
