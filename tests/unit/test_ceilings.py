@@ -121,10 +121,10 @@ def test_a_measure_along_the_run_is_that_of_the_last_kept_round():
 
 
 def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_are():
-    study, _ = settings.load(read_yaml(ROOT / "config/config.yaml"), ROOT / "config/datasets.yaml")
+    study, _ = settings.load(read_yaml(ROOT / "config/studies/tiny.yaml"), ROOT / "config/datasets.yaml")
     details = family("perceptron").details(study, "perceptron")
     assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"  # digits are resampled
-    assert details["drawn"]["linear"]["settings"]["settings"]["documents"] == 40
+    assert details["drawn"]["linear"]["settings"]["settings"] == study["streams"]["linear"]["settings"]
     assert family("perceptron").details(study, "lower-bound")["drawn"] == {}
     study["experiments"]["perceptron"]["keep"] = 0.8
     assert family("perceptron").details(study, "perceptron")["drawn"] == {}
