@@ -152,13 +152,18 @@ SHOWN = {  # figures and tables of experiments
     "ads": "table ads.*",
 }
 CHANGES = [  # of a setting, and the jobs whose digests change: no other do
-    (("seed",), 3, "(stream|log|run|comparator|times|table) .*"),
+    # Tables and figures of runs know which streams are drawn, and from which seed.
+    (("seed",), 3, "(stream|log|run|comparator|times|table) .*|figure figure-2.*"),
     (("testing",), "fixed", ""),
     (("figures",), {"width": "column"}, "figure .*"),
     (("datasets", "mine", "title"), "Mine", ""),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),
-    (("streams", "sim", "settings"), {"queries": 9}, "stream sim|(run|comparator) .*/sim/.*"),
+    (
+        ("streams", "sim", "settings"),
+        {"queries": 9},
+        f"stream sim|(run|comparator) .*/sim/.*|{SHOWN['all']}|{SHOWN['top']}",
+    ),
     (("streams", "real", "features"), "as-is", "stream real|(run|comparator) .*/real/.*"),
     (("logs", "hotel", "title"), "Hotel", SHOWN["ads"]),
     (("logs", "hotel", "train_rows"), 99, "log hotel|run ads/.*"),

@@ -152,7 +152,9 @@ def _compared_with(path: Path, experiments: Mapping) -> dict[str, list[str]]:
     others: dict[str, list[str]] = {}
     for cell in readings.cells(path):
         if cell["first"]:
-            named = [name for name in experiments if cell["against"].endswith(f" ({name})")] + [cell["experiment"]]
+            named = [
+                name for name in experiments if name == cell["experiment"] or cell["against"].endswith(f" ({name})")
+            ]
             others.setdefault(cell["claim"], []).extend(named)
     return others
 
