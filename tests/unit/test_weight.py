@@ -13,23 +13,23 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code in src/scant by room: without blank lines, comments and docstrings
-    "": 1655,
-    "ads": 2946,
+    "": 1658,
+    "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
     "advice": 4301,
-    "compare": 1278,
+    "compare": 1281,  # references know what their figures show
     "data": 3371,
-    "games": 2802,
-    "generalisation": 1427,
+    "games": 2842,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
+    "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
     "kernels": 2727,
-    "online": 3740,
-    "page": 1280,
-    "present": 640,
-    "study": 1230,
+    "online": 3900,  # ceilings by the worst ranking and the worst weights; exact checks of theorems that are new
+    "page": 1287,
+    "present": 647,  # points of slopes evenly spaced on the log scale
+    "study": 1263,  # claims in groups and parts
     "theory": 967,
-    "verdict": 1941,
+    "verdict": 2028,  # parts of claims, their own data, what would have refuted them
 }
-LINES = {"rules": 560, "claims": 5582, "tests": 42500}
-WORDS = {"documents": 51800}
+LINES = {"rules": 557, "claims": 2573, "tests": 42940}  # tests: of these, and of quotations
+WORDS = {"documents": 51930}  # groups, parts and own data of claims
 
 
 def code_lines(text: str) -> int:
