@@ -282,7 +282,7 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
         tab = context.new_page()
         tab.goto((tmp_path / "study/report.html").as_uri())
         question = tab.locator("#perceptrons")
-        assert "It is undecided whether SLAM keeps up with ListNet" in question.inner_text()
+        assert "It is undecided whether SLAM is within 5 % of ListNet" in question.inner_text()
         drawn = question.locator(".picture use").bounding_box()
         assert drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= viewport["width"] and drawn["height"] > 50
         assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]

@@ -141,8 +141,8 @@ def test_a_file_that_changed_after_the_end(finished):
 
 
 def test_two_runs_at_once(fresh):
-    first = subprocess.Popen(  # its runs take long enough for a second one to start
-        fresh.command("runs", "--cores", 1), cwd=fresh.folder,
+    first = subprocess.Popen(  # what it makes takes long enough for a second one to start
+        fresh.command(*RUNS, "results/tiny/tables/games.csv", "--cores", 1), cwd=fresh.folder,
         env=fresh.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     locks = fresh.folder / ".snakemake/locks"

@@ -471,7 +471,7 @@ def test_every_claim_has_its_row(tiny, stated):
     assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
 
 
-def test_every_reading_of_a_claim_is_there(tiny):
+def test_every_reading_of_a_claim_is_there(tiny, stated):
     frame, readings = pd.read_csv(tiny / "claims.csv"), pd.read_csv(tiny / "claims-readings.csv")
     assert {*frame.loc[frame["verdict"] == words.SILENT, "id"]} <= {*readings["claim"]}
     counts = (
@@ -481,7 +481,8 @@ def test_every_reading_of_a_claim_is_there(tiny):
         .apply(lambda rows: len(rows[["experiment", "tuning"]].drop_duplicates()), include_groups=False)
     )
     totals = frame.set_index("id")["readings_total"]
-    assert (totals[counts.index] == counts).all()
+    whole = [name for name in counts.index if not {"cells", "own"} & {*stated[name]}]  # others may join experiments
+    assert len(whole) > 9 and (totals[whole] == counts[whole]).all() and (totals[counts.index] > 0).all()
     of_tables = frame.set_index("id")["cells_total"] == 0
     assert {*totals[totals > 0].index} - {*counts.index} == {*totals[(totals > 0) & of_tables].index}
     first = readings[readings["first"]].drop_duplicates("claim").set_index("claim")["experiment"]

@@ -523,7 +523,7 @@ def _ends(cell: Cell) -> tuple[float, float]:
     if claim["comparison"] == "exact":
         low, high = between(claim["quantity"]) or (0.0, 0.0)
         return low - margin, high + margin
-    margin *= cell.of.abs().mean() if relative else 1.0
+    margin *= cell.of.abs().mean() if relative and cell.of is not None else 1.0
     return verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
 
 

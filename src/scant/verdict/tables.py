@@ -378,7 +378,7 @@ def _cells_frame(rows: list[dict]) -> pd.DataFrame:
 
 
 def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
-    """One row for each claim, reading, stream and pair of learners.
+    """One row for each claim, reading, stream and pair of learners, and for rows of tables that are parts of a claim.
 
     Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
     claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
@@ -397,7 +397,6 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
             judged = [
                 (cell, verdict, claimed_interval(cell))
                 for cell, verdict in zip(reading.cells, reading.single, strict=True)
-                if cell.learner  # not rows of a table
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
