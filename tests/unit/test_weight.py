@@ -28,8 +28,8 @@ CODE = {  # lines of code in src/scant by room: without blank lines, comments an
     "theory": 967,
     "verdict": 2028,  # parts of claims, their own data, what would have refuted them
 }
-LINES = {"rules": 557, "claims": 2573, "tests": 42940}  # tests: of these, and of quotations
-WORDS = {"documents": 51930}  # groups, parts and own data of claims
+LINES = {"rules": 557, "claims": 2573, "tests": 42970}  # tests: of these, and of quotations
+WORDS = {"documents": 51990}  # groups, parts and own data of claims
 
 
 def code_lines(text: str) -> int:
