@@ -142,9 +142,9 @@ def _summary(claims: list[dict]) -> str:
     tested = counts.total() - counts[words.UNTESTABLE]
     if not tested:
         return ""
-    holds, fails, rest = counts["holds"], counts["fails"], tested - counts["holds"] - counts["fails"]
-    decided = f"{_are(holds, 'holds', 'hold')}, {_are(fails, 'fails', 'fail')}"
-    return f"{tested} of {len(claims)} claims could be tested: {decided}, and {_are(rest, 'stays', 'stay')} open."
+    decided = f"{_are(counts['holds'], 'holds', 'hold')}, {_are(counts['fails'], 'fails', 'fail')}"
+    undecided = _are(counts["undecided"], "is undecided", "are undecided")
+    return f"{tested} of {len(claims)} claims could be tested: {decided}, and {undecided}."
 
 
 def _counted(row: str, counts: Counter) -> str:
