@@ -373,6 +373,23 @@ def test_it_says_by_which_violation_it_would_have_been_refuted():
     assert row["refuted_by"] == f"a mean below {-3 - half:.3g} or above {3 + half:.3g}"
 
 
+def test_a_violation_that_missing_seeds_could_overturn_would_not_have_been_refuted():
+    """Ten shares near 0.9: what they may have missed, in 26 % of all seeds, could hide a mean far below 0.5."""
+    values = pd.Series(0.9 + 0.001 * NOISE[:10])
+    claim = CLAIM | {"quantity": "final", "against": 0.5}
+    cell = Cell("a", "one", "", values - 0.5, within=(-0.5, 0.5), claim=claim)
+    verdict = statistics.judge(values - 0.5, "greater", within=(-0.5, 0.5), share=False)
+    reading = Reading("first", None, {}, [cell], [verdict], verdict)
+    judged_so = dataclasses.replace(
+        verdict, estimate=verdict.estimate + 0.5, low=verdict.low + 0.5, high=verdict.high + 0.5
+    )
+    odds = 0.05 ** (-1 / 10) - 1
+    assert tables._refuted_by(reading, cell, judged_so) == f"a mean below {0.5 - odds * 0.5:.3g}"
+    far = statistics.judge(values - 0.5 - odds * 0.5 - 0.41, "greater", within=(-0.5, 0.5), share=False)
+    near = statistics.judge(values - 0.5 - odds * 0.5 - 0.39, "greater", within=(-0.5, 0.5), share=False)
+    assert (far.verdict, near.verdict) == ("fails", "undecided")
+
+
 def test_keys_of_a_group_are_those_of_its_claims(tmp_path):
     path, claim = tmp_path / "grouped.yaml", {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")}
     group = {"source": {"document": "thesis", "place": "3.3"}, "where": {"kind": "fixed-items"}, "family": "items"}
