@@ -1,6 +1,6 @@
 """Measure how often verdicts are false, and how often they are reached, over simulated studies.
 
-    python benchmarks/verdicts.py [--studies 1000] [--effect 1.5] [--test "sign flips"]
+    python benchmarks/verdicts.py [--studies 1000] [--effect 1.5]
 
 A study is a family of nine claims, judged and adjusted by Holm's method: three of each comparison, of which one is
 true, one false, and one undecidable, its true mean exactly on the margin. True and false ones are off by `effect`
@@ -68,9 +68,7 @@ def differences(noise: str, seeds: int, effect: float, random: np.random.Generat
     return [row + mean for row, mean in zip(mixed, means, strict=True)]
 
 
-def study(
-    noise: str, looks: Sequence[int], effect: float, random: np.random.Generator, testing: str, test: str | None = None
-) -> dict:
+def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Generator, testing: str) -> dict:
     """The first verdict that each claim of one simulated study gets, with how many seeds; "undecided" if it gets none.
 
     looks : the numbers of seeds at which the study is looked at
@@ -82,9 +80,7 @@ def study(
     found = dict.fromkeys(CLAIMS, ("undecided", looks[-1]))
     for seeds in looks:
         verdicts = {
-            claim: judge(
-                row[:seeds], claim[0], level=LEVEL, testing=testing, within=within, test=test, **settings[claim[0]]
-            )
+            claim: judge(row[:seeds], claim[0], level=LEVEL, testing=testing, within=within, **settings[claim[0]])
             for claim, row in zip(CLAIMS, drawn, strict=True)
         }
         for claim, verdict in holm({"claims": verdicts})["claims"].items():
@@ -95,14 +91,12 @@ def study(
     return found
 
 
-def rates(
-    noise: str, looks: Sequence[int], studies: int, effect: float, testing: str, test: str | None = None
-) -> tuple[float, float, float]:
+def rates(noise: str, looks: Sequence[int], studies: int, effect: float, testing: str) -> tuple[float, float, float]:
     """Shares of studies with a false verdict and of decidable claims decided; the median of the seeds these had."""
     random = generator(0, "verdicts", noise, str(looks), effect)
     false, right, seeds = 0, [], []
     for _ in range(studies):
-        found = study(noise, looks, effect, random, testing, test)
+        found = study(noise, looks, effect, random, testing)
         planted = {claim: claim[1] if effect else "undecided" for claim in found}
         false += any(verdict not in ("undecided", planted[claim]) for claim, (verdict, _) in found.items())
         decidable = [claim for claim in found if planted[claim] != "undecided"]
@@ -115,7 +109,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--studies", type=int, default=1000, help="studies of each kind")
     parser.add_argument("--effect", type=float, default=1.5, help="of true and false claims, in standard deviations")
-    parser.add_argument("--test", choices=("t", "sign flips"), help="the fixed test that every claim names")
     asked = parser.parse_args()
     columns = ("noise", "testing", "seeds", "false", "on the margin", "right", "seeds")
     print("{:12} {:8} {:>8} {:>7} {:>14} {:>7} {:>6}".format(*columns))
@@ -123,7 +116,7 @@ def main() -> None:
         for looks in (*SEEDS, LOOKS):
             said = "looking" if len(looks) > 1 else looks[0]
             for testing in TESTING:
-                about = asked.studies, testing, asked.test
+                about = asked.studies, testing
                 false, right, seeds = rates(noise, looks, about[0], asked.effect, *about[1:])
                 margin = rates(noise, looks, about[0], 0.0, *about[1:])[0]
                 row = f"{noise:12} {testing:8} {said:>8} {false:7.1%} {margin:14.1%} {right:7.1%} {seeds:6.0f}"

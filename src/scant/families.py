@@ -144,7 +144,7 @@ class Quantity:
     options : the keys of a claim that are passed to the function
     plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have been
     tuned : whether it depends on how learning rates are chosen
-    between : the interval that it must lie in, for a quantity that involves no chance
+    most : the most that it may be, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
     range : the least and the largest value that it can have, if that is known. If it is of a `measure`, among its
@@ -159,7 +159,7 @@ class Quantity:
     options: tuple[str, ...] = ()
     plays: tuple[str, ...] = ()
     tuned: bool = False
-    between: tuple[float, float] | None = None
+    most: float | None = None
     compared: bool = False
     share: bool = False
     range: tuple[float, float] | None = None

@@ -202,8 +202,8 @@ def test_it_gives_way_to_bets_where_the_range_is_known(values):
     assert -1 <= verdict.low < verdict.estimate < verdict.high <= 1
     assert verdict.bets is None
     # With five different values, or if the number of seeds was fixed, bets stand beside t.
-    for testing, differences in (("anytime", draw(1, 8) / 10), ("fixed", values)):
-        beside = judge(differences, "greater", testing=testing, test="t", **known)
+    for testing, differences in (("anytime", draw(1, 8) / 10), ("fixed", np.repeat(values, 8))):
+        beside = judge(differences, "greater", testing=testing, **known)
         bets = judge(differences, "greater", within=(-1, 1))
         assert beside.test == ("t" if testing == "fixed" else "anytime t")
         assert (beside.bets.p_holds, beside.bets.p_fails) == (bets.p_holds, bets.p_fails)
@@ -272,7 +272,7 @@ def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])
 def test_ends_that_no_share_can_have_decide_nothing(testing):
     assert judge([0.0] * 80, "close", 0.1, within=(0, 1), testing=testing).verdict == "holds"
-    assert judge([1.0] * 80, "slope", 0.1, bound=(0.95, 1.0), within=(0, 1), testing=testing).verdict == "holds"
+    assert judge([1.0] * 80, "slope", 0.1, bound=0.95, within=(0, 1), testing=testing).verdict == "holds"
     for end in (1.0, 1.2):
         assert judge([1.0] * 80, "greater", end, within=(0, 1), testing=testing).p_holds == 1
 

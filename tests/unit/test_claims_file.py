@@ -41,9 +41,8 @@ PARTS = {
     for name, claim in CLAIMS.items()
     for number, part in enumerate(parts(claim), 1)
 }
-TESTABLE = {name: part for name, part in PARTS.items() if "not_testable" not in part}
-OF_RUNS = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] not in ("table", "coverage")}
-OF_TABLES = {name: claim for name, claim in TESTABLE.items() if claim["quantity"] == "table"}
+OF_RUNS = {name: claim for name, claim in PARTS.items() if claim["quantity"] not in ("table", "coverage")}
+OF_TABLES = {name: claim for name, claim in PARTS.items() if claim["quantity"] == "table"}
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +168,7 @@ def test_a_family_is_what_ids_begin_with():
 
 def test_no_two_claims_ask_the_same():
     asked = [{key: value for key, value in claim.items() if key not in ("source", "statement", "family", "data")}
-             for claim in TESTABLE.values()]  # fmt: skip
+             for claim in PARTS.values()]  # fmt: skip
     assert all(one not in asked[:at] for at, one in enumerate(asked))
 
 
@@ -206,14 +205,11 @@ def theory() -> set[str]:
 def test_the_schema_names_what_there_is():
     declared = {name for family in FAMILIES.values() for name in family.quantities}
     named = {*PROPERTIES["quantity"]["enum"]}  # for editors and readers; `claims` fills in those that are declared
-    assert (
-        {claim["quantity"] for claim in TESTABLE.values()} <= named <= declared | {"table"} == {*quantities(), "table"}
-    )
+    assert {claim["quantity"] for claim in PARTS.values()} <= named <= declared | {"table"} == {*quantities(), "table"}
     assert set(PROPERTIES["comparison"]["enum"]) == {*verdicts.COMPARISONS, "exact"}
     assert tuple(PROPERTIES["over"]["enum"]) == ("all", "mean")
-    assert set(PROPERTIES["test"]["enum"]) == set(verdicts.FLIPS) - {None}
     assert {*PROPERTIES["table"]["enum"]} <= theory()
-    assert {claim["measure"] for claim in TESTABLE.values() if "measure" in claim} <= set(MEASURED)  # by all runs
+    assert {claim["measure"] for claim in PARTS.values() if "measure" in claim} <= set(MEASURED)  # by all runs
 
 
 @pytest.mark.parametrize("measure", [*MEASURED, "err", "precision@5", "ndcg@3"])
@@ -235,23 +231,23 @@ def test_the_schema_gives_quantities_the_options_that_they_declare():
         for name, quantity in family.quantities.items():
             for option in quantity.options:
                 options.setdefault(option, set()).add(name)
-    assert {*options} == {"measure", "at", "along", "horizon", "since", "round", "bound"}
+    assert {*options} == {"measure", "at", "along", "since", "round", "bound"}
     for option, names in options.items():
         assert quantities_with(option) == names, option
     of_policies = {name for name, quantity in FAMILIES["ads"].quantities.items() if quantity.reads == "traces"}
     assert quantities_with("epsilon") == of_policies  # which have one
-    between = {name for name, of in quantities().items() for quantity in of.values() if quantity.between}
+    limited = {name for name, of in quantities().items() for quantity in of.values() if quantity.most is not None}
     (exact,) = [
         one["if"]["properties"]["quantity"]["enum"]
         for one in SCHEMA["$defs"]["claim"]["allOf"]
         if one["then"].get("properties", {}).get("comparison") == {"const": "exact"}
     ]
-    assert {*exact} == between
+    assert {*exact} == limited
 
 
-@pytest.mark.parametrize("name", TESTABLE)
+@pytest.mark.parametrize("name", PARTS)
 def test_figures_are_those_of_the_claim_s_family(name):
-    claim = TESTABLE[name]
+    claim = PARTS[name]
     figure = claim.get("figure")
     drawn = {kind: {shown.name for shown in family.shown if shown.draw} for kind, family in FAMILIES.items()}
     known = drawn[claim["where"]["kind"]] if "where" in claim else set().union(*drawn.values())
@@ -345,7 +341,6 @@ GOOD = PARTS["items-rate"]
         ({"margin": {"share": 1}}, "is not valid under any"),
         ({"table": "table-3.1"}, "unknown value 'table'"),
         ({"epsilon": 0.2}, "unknown value 'game_slope'"),
-        ({"not_testable": "It cannot be."}, "Known: chosen, data, family, not_testable, row, source, statement"),
         ({"source": {"document": "thesis"}}, "'place' is a required property"),
         ({"source": {"document": "The thesis", "place": "1"}}, "'The thesis'"),
     ],

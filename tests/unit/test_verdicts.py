@@ -72,22 +72,16 @@ def test_sign_flips_of_equal_sizes_are_the_sign_test(positive):
 
 
 @pytest.mark.parametrize(
-    "n, named, test",
+    "n, test, p_value",
     [
-        (7, None, "sign flips"),
-        (8, None, "t"),
-        (2, "t", "t"),
-        (15, "sign flips", "sign flips"),
-        (16, "sign flips", "t"),
+        (7, "sign flips", sign_flips),
+        (8, "t", lambda differences: stats.ttest_1samp(differences, 0, alternative="greater").pvalue),
     ],
 )
-def test_the_test_goes_by_the_number_of_seeds_and_by_what_the_claim_names(n, named, test):
+def test_the_test_goes_by_the_number_of_seeds(n, test, p_value):
     differences = _draw(4, n)
-    verdict = judge(differences, "greater", test=named)
-    assert verdict.test == test
-    flips = sign_flips(differences) if n <= 15 else math.nan
-    student = stats.ttest_1samp(differences, 0, alternative="greater").pvalue
-    assert verdict.p_holds == pytest.approx(flips if test == "sign flips" else student)
+    verdict = judge(differences, "greater")
+    assert (verdict.test, verdict.p_holds) == (test, pytest.approx(p_value(differences)))
 
 
 def test_a_verdict_splits_its_error_between_both_directions():
@@ -120,17 +114,12 @@ def test_close_is_two_one_sided_tests():
     assert judge(-differences - 0.6, "close", 0.3).p_fails == pytest.approx(verdict.p_fails)
 
 
-def test_a_slope_lies_within_its_bound_give_or_take_the_margin():
+def test_a_slope_is_at_most_its_bound_and_the_margin():
     slopes = 0.5 + np.tile([0.02, -0.02], 5)
     assert judge(slopes, "slope", bound=2 / 3).verdict == "holds"
     assert judge(slopes, "slope", bound=0.5).verdict == "undecided"
     assert judge(slopes, "slope", 0.05, bound=0.5).verdict == "holds"
     assert judge(slopes, "slope", bound=0.4).verdict == "fails"
-    assert judge(slopes, "slope", bound=(0.6, 0.7)).verdict == "fails"
-    assert judge(slopes, "slope", bound=(0.4, math.inf)) == judge(slopes, "slope", bound=(0.4, np.inf))
-    assert judge(slopes, "slope", bound=(0.4, math.inf)).p_holds == judge(slopes, "greater", 0.4).p_holds
-    within = judge(slopes, "slope", 0.05, bound=(0.5, 0.5))
-    assert within.p_holds == pytest.approx(judge(slopes - 0.5, "close", 0.05).p_holds)
 
 
 def test_a_margin_may_be_a_share_of_another_quantity():
@@ -222,11 +211,8 @@ def test_the_seeds_needed_grow_with_the_family_and_reach_what_sign_flips_can_sho
     differences = [0.9, 1.0, 1.1, 1.0, 0.8]
     alone = judge(differences, "greater")
     assert alone.needed == 6  # 2^-6 < 0.025 < 2^-5
-    named = judge(differences, "greater", test="sign flips")
     family = holm({"family": {str(at): alone for at in range(20)}})["family"]["0"]
     assert family.needed == 8  # from where on t is the test
-    family = holm({"family": {str(at): named for at in range(20)}})["family"]["0"]
-    assert family.needed == 10  # 2^-10 < 0.05 / 40 < 2^-9
     one_below = judge([1.0] * 5 + [-0.01], "greater")  # t would decide it, the flips of six signs do not: one more
     assert (one_below.p_holds, one_below.verdict, one_below.needed) == (2 / 2**6, "undecided", 7)
     middling = judge(_draw(8, 10), "greater", 0.2)
@@ -274,7 +260,7 @@ def test_holm_by_hand():
 
 @given(st.lists(SEEDS, min_size=1, max_size=5))
 def test_holm_takes_back_verdicts_and_gives_none(families):
-    family = {str(at): judge(one, "greater", test="t") for at, one in enumerate(families)}
+    family = {str(at): judge(one, "greater") for at, one in enumerate(families)}
     found = holm({"": family})[""]
     assert list(found) == list(family)
     for key, one in family.items():
@@ -372,7 +358,6 @@ def test_the_reading_that_matters_most():
     "call, reason",
     [
         (lambda: judge([1, 2], "grater"), "did you mean 'greater'"),
-        (lambda: judge([1, 2], "greater", test="wilcoxon"), "unknown test"),
         (lambda: judge([1, 2], "greater", level=95), "level 95"),
         (lambda: judge([[1, 2]], "greater"), "shape"),
         (lambda: judge([1, math.inf], "greater"), "not finite"),
@@ -384,7 +369,6 @@ def test_the_reading_that_matters_most():
         (lambda: judge([1, 2], "close", 0.1, of=[0, 0]), "margin above 0"),
         (lambda: judge([1, 2], "slope"), "bound"),
         (lambda: judge([1, 2], "greater", bound=1), "bound"),
-        (lambda: judge([1, 2], "slope", bound=(2, 1)), "bound"),
         (lambda: judge([1, 2], "slope", bound=math.inf), "bound"),
         (lambda: judge([1, 2], "slope", -0.1, bound=1), "bound"),
         (lambda: exact([], 1), "exact claim"),

@@ -51,7 +51,6 @@ CLAIMS = {
     },
     "says": CLAIM | {"quantity": "table", "table": "observability", "cell": {"measure": "sum-loss", "m": 3, "k": 1},
                      "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
-    "waits": CLAIM | {"not_testable": ""},
 }  # fmt: skip
 RESULTS = "results/texts"
 UNSEEN = {  # not on the page: where data are got, what claims need and expect, the title of a figure's only experiment

@@ -3,7 +3,6 @@
 A round takes about a microsecond, but a process takes a second to start. So one job plays all learners of a game.
 """
 
-import math
 from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
@@ -241,9 +240,9 @@ class FixedItems(Family):
     shown = (*FIGURES, *TABLES)
     questions = FIXED_ITEMS
     quantities: ClassVar = {
-        "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", between=(-math.inf, 1.0)),
+        "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", most=1.0),
         "game_regret": Quantity(
-            "regret", "scant.games.quantities:game_regret", options=("horizon", "since", "round"), better="low"
+            "regret", "scant.games.quantities:game_regret", options=("since", "round"), better="low"
         ),
         "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
         "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),

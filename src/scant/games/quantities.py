@@ -22,16 +22,13 @@ KEYS = ["stream", "learner", "seed"]
 ROUNDING = 1e-12  # a floor up to this is 0
 
 
-def game_regret(
-    played: Played, horizon: int | None = None, since: int | None = None, round: int | None = None
-) -> pd.DataFrame:
-    """The regret at the end of each game's longest horizon, or of `horizon` if it is set.
+def game_regret(played: Played, since: int | None = None, round: int | None = None) -> pd.DataFrame:
+    """The regret at the end of each game's longest horizon.
 
     since, round : the regret up to `round` is taken, less that up to `since`, if they are set; where a round was not
         kept, the last kept one before it stands for it
     """
-    rows = frames.regrets(played.traces, played.about)
-    rows = frames.longest(rows if horizon is None else rows[rows["horizon"] == horizon])
+    rows = frames.longest(frames.regrets(played.traces, played.about))
     regret = _up_to(rows, round)
     if since is not None:
         regret = regret - _up_to(rows, since)

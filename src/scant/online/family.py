@@ -1,6 +1,5 @@
 """The families `perceptron`, whose learners see every grade, and `top`, whose learners see the grades of the top k."""
 
-import math
 from collections.abc import Callable, Mapping
 from itertools import product
 
@@ -389,17 +388,11 @@ class Perceptron(Contextual):
         "final": Quantity(
             FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure", "at"), tuned=True, range=(0.0, 1.0), better="high"
         ),
-        "rounds_to_settle": Quantity(
-            "log10 of rounds until nothing is lost", f"{QUANTITIES}:rounds_to_settle", tuned=True
-        ),
         "late_mistakes": Quantity(
-            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, between=(-math.inf, 0.0)
+            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, most=0.0
         ),
-        "bound_share": Quantity(
-            "loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), between=(-math.inf, 1.0)
-        ),
+        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), most=1.0),
         "behind_best": BEHIND_BEST,
-        "lower_bound_share": Quantity("loss / lower bound", f"{QUANTITIES}:lower_bound_share", between=(1.0, math.inf)),
     }
 
 

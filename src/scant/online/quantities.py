@@ -14,9 +14,8 @@ import pandas as pd
 from scant.measures import named
 from scant.online import ceilings, frames, frames_steps, frames_top, traces
 from scant.online.learners import MEASURES
-from scant.online.streams import ADVERSARY
 from scant.present.slopes import late_rounds, slopes_of_seeds
-from scant.theory.bounds import adversary_loss, impossible_floor
+from scant.theory.bounds import impossible_floor
 
 if TYPE_CHECKING:
     from scant.present.traces import Played
@@ -77,23 +76,6 @@ def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and where."""
     told = rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
     return rows.assign(edge=told.where(rows["edge"] != "", ""))
-
-
-def rounds_to_settle(played: Played) -> pd.DataFrame:
-    """The last round with a loss, as log10: how long a learner takes until its rankings lose nothing of its measure.
-
-    Learners, and single runs, differ by factors, so that means are of the logarithm. The round is the first that traces
-    keep, some 20 in each power of ten, with the whole loss of the run. Learners that still lose something in their last
-    round have the horizon.
-    """
-    rows = _at_own_rates(played)
-    lost = rows.groupby(KEYS)["loss"].transform("max")
-    return (
-        rows[rows["loss"] >= lost - ROUNDING]
-        .sort_values("round")
-        .drop_duplicates(KEYS)
-        .assign(value=lambda settled: np.log10(settled["round"]))
-    )
 
 
 def late_mistakes(played: Played) -> pd.DataFrame:
@@ -253,14 +235,3 @@ def floor_share(played: Played) -> pd.DataFrame:
     by_run = shares.pivot_table(index=["learner", "seed"], columns="distribution", values="share", sort=False)
     means = by_run.reindex(columns=DISTRIBUTIONS).mean(axis=1, skipna=False).dropna()
     return means.rename("value").reset_index().assign(stream=", ".join(rows["stream"].unique()))
-
-
-def lower_bound_share(played: Played) -> pd.DataFrame:
-    """Against the adversary: the least loss of any rate, divided by the loss that no deterministic learner can avoid.
-
-    It is the lower bound of Theorem 9 of the perceptron paper. The least that any play costs is 0, since the stream is
-    separable: only learners that do not foresee the answers are bounded.
-    """
-    last = traces.finals(played.traces[played.traces["generator"] == ADVERSARY])
-    shares = last.assign(value=last["loss"] / last["round"].map(adversary_loss))
-    return shares.groupby(KEYS, sort=False)["value"].min().reset_index().assign(ceiling=0.0)

@@ -118,8 +118,6 @@ class _Examiner:
         self.values = cache(self._values)
 
     def __call__(self, claim: dict) -> Examined:
-        if "not_testable" in claim:
-            return Examined(claim, missing=claim["not_testable"])
         return _joined(claim, [self._with_control(part) for part in parts(claim)])
 
     def _with_control(self, claim: dict) -> Examined:
@@ -497,16 +495,10 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
     if "ceiling" not in rows or rows["ceiling"].isna().all():
         return known
     extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
-    known["ceiling"] = float(extremes.min() if _from_below(claim) else extremes.max())
+    known["ceiling"] = float(extremes.min() if claim["comparison"] == "greater" else extremes.max())
     if "says_from" in rows:
         known["says_from"] = float(rows["says_from"].max())
     return known
-
-
-def _from_below(claim: dict) -> bool:
-    """Whether a claim says that values are above something, so that the least that they can be counts."""
-    ends = between(claim["quantity"]) if claim["comparison"] == "exact" else None
-    return math.isinf(ends[1]) if ends else claim["comparison"] == "greater"
 
 
 def _edges(*sides: pd.DataFrame) -> str:
@@ -521,10 +513,10 @@ def _ends(cell: Cell) -> tuple[float, float]:
     settings, relative = test_settings(claim, 0.95)
     margin = settings["margin"]
     if claim["comparison"] == "exact":
-        low, high = between(claim["quantity"]) or (0.0, 0.0)
-        return low - margin, high + margin
+        most = allowed(claim["quantity"])
+        return (-margin, margin) if most is None else (-math.inf, most + margin)
     margin *= cell.of.abs().mean() if relative and cell.of is not None else 1.0
-    return verdicts.COMPARISONS[claim["comparison"]](margin, -math.inf, settings.get("bound", math.nan))[:2]
+    return verdicts.COMPARISONS[claim["comparison"]](margin, settings.get("bound", math.nan))[:2]
 
 
 def claimed_interval(cell: Cell) -> tuple[float, float]:
@@ -659,7 +651,7 @@ def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
     """The settings of `verdicts.judge` for a claim, and whether its margin is a share of the other's value."""
     margin = claim.get("margin", 0.0)
     relative = isinstance(margin, dict)
-    settings = {"margin": margin["relative"] if relative else margin, "level": level, "test": claim.get("test")}
+    settings = {"margin": margin["relative"] if relative else margin, "level": level}
     if claim["comparison"] == "slope":
         settings["bound"] = claim["against"]
     return settings, relative
@@ -672,12 +664,10 @@ def _size(values):
 
 def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
     """The verdict on a cell that involves no chance: whether shares of bounds are in range, or numbers are equal."""
-    tolerance = claim.get("margin", 0.0)
-    ends = between(claim["quantity"])
-    if ends is None:
+    tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
+    if most is None:
         return verdicts.exact(values, 0.0, tolerance, level)
-    worst = values.max() if math.isfinite(ends[1]) else values.min()
-    verdict = verdicts.judge([worst], "slope", tolerance, level, bound=ends, exact=True)
+    verdict = verdicts.judge([values.max()], "slope", tolerance, level, bound=most, exact=True)
     return replace(verdict, n=len(values))
 
 
@@ -734,7 +724,7 @@ def _deviation(value, expected) -> float:
     return float(str(value) != expected) if isinstance(expected, str) else float(value) - float(expected)
 
 
-def between(quantity: str) -> tuple[float, float] | None:
-    """The interval that a quantity must lie in, if it involves no chance; None for other quantities."""
+def allowed(quantity: str) -> float | None:
+    """The most that a quantity may be, if it involves no chance; None for other quantities."""
     by_kind = selection.quantities().get(quantity, {})
-    return next((declared.between for declared in by_kind.values()), None)
+    return next((declared.most for declared in by_kind.values()), None)

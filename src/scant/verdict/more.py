@@ -6,11 +6,9 @@ taken in ascending order of their cost for each claim that they decide.
 
 import json
 import math
-import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,72 +255,19 @@ class _Costs:
 # --- the study file that asks for them
 
 
-def with_seeds(text: str, seeds: Mapping[str, int | list[int]]) -> str:
-    """The text of a study file, YAML, in which some experiments have other `seeds`.
-
-    Comments and layout stay as they are, and experiments that share settings with those (YAML's anchors) keep their own
-    seeds. Where that cannot be, the settings are written without comments. The text is edited in place, since to write
-    it anew, also by libraries that keep comments, would wrap lines and move comments that no seeds are about.
-
-    seeds : by experiment
-    """
-    wanted = {name: deepcopy(settings) for name, settings in yaml.safe_load(text)["experiments"].items()}
-    whole = yaml.safe_load(text) | {"experiments": {name: one | _of(seeds, name) for name, one in wanted.items()}}
-    wanted = {name: {"seeds": DEFAULT} | one | _of(seeds, name) for name, one in wanted.items()}
-    edited = text
-    try:
-        for _ in range(2 * len(wanted)):
-            now = {name: {"seeds": DEFAULT} | one for name, one in yaml.safe_load(edited)["experiments"].items()}
-            wrong = next((name for name in wanted if now[name] != wanted[name]), None)
-            if wrong is None:
-                return edited
-            edited = _edited(edited, wrong, json.dumps(wanted[wrong]["seeds"]))
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError):  # an edit that went wrong
-        pass
-    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _of(seeds: Mapping, name: str) -> dict:
-    return {"seeds": seeds[name]} if name in seeds else {}
-
-
-def _edited(text: str, experiment: str, seeds: str) -> str:
-    """The text of a study file in which the mapping of an experiment says these `seeds`."""
-    experiments = _entry(yaml.compose(text, Loader=yaml.SafeLoader), "experiments")[1]
-    mapping = _entry(experiments, experiment)[1]
-    if (found := _entry(mapping, "seeds")) is None:
-        first, last = mapping.value[0][0].start_mark, mapping.end_mark.index - 1
-        if mapping.flow_style:
-            return f"{text[:last].rstrip()}, seeds: {seeds}{text[last:]}"
-        return f"{text[: first.index]}seeds: {seeds}\n{' ' * first.column}{text[first.index :]}"
-    key, value = found
-    start, end = value.start_mark.index, value.end_mark.index
-    if alias := re.compile(r"\s*:\s*(\*[^\s,}\]]+)").match(text, key.end_mark.index):  # else marks are its anchor's
-        start, end = alias.span(1)
-    return text[:start] + seeds + text[end:]
-
-
-def _entry(mapping: yaml.MappingNode, name: str):
-    """The key and the value of an entry of a mapping in YAML; None if the mapping does not have it itself."""
-    return next(((key, value) for key, value in mapping.value if key.value == name), None)
-
-
 def study_with(study_file, found: More) -> str:
-    """The text of the study file with the seeds of all steps, each number added to those that are there.
+    """The study file with the seeds of all steps, each number added to those that are there, as YAML without comments.
 
     Raises
     ------
     SettingError : the file is no valid study
     """
-    experiments = read_yaml(study_file)["experiments"]
-    seeds = {}
+    study = read_yaml(study_file)
+    experiments = study["experiments"]
     for name, (before, after) in found.seeds.items():
         now = experiments[name].get("seeds", DEFAULT)
-        seeds[name] = [*(now if isinstance(now, list) else [now]), after - before]
-    text = Path(study_file).read_text(encoding="utf-8")
-    with suppress(ValueError):  # JSON, as the workflow keeps the settings
-        text = yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=120)
-    return with_seeds(text, seeds)
+        experiments[name] = experiments[name] | {"seeds": [*(now if isinstance(now, list) else [now]), after - before]}
+    return yaml.safe_dump(study, sort_keys=False, allow_unicode=True, width=120)
 
 
 # --- for the terminal

@@ -27,15 +27,14 @@ ROUNDED = 12  # decimals of shares
 
 # The interval in which a claim says that the mean lies: its ends, and whether they belong to it.
 COMPARISONS = {
-    "greater": lambda margin, low, high: (margin, math.inf, False),
-    "less": lambda margin, low, high: (-math.inf, margin, False),
-    "close": lambda margin, low, high: (-margin, margin, True),
-    "slope": lambda margin, low, high: (low - margin, high + margin, True),
+    "greater": lambda margin, bound: (margin, math.inf, False),
+    "less": lambda margin, bound: (-math.inf, margin, False),
+    "close": lambda margin, bound: (-margin, margin, True),
+    "slope": lambda margin, bound: (-math.inf, bound + margin, True),
 }
 TESTING = ("anytime", "fixed")
 SHARES = ("anytime binomial", "binomial", "betting")  # the tests of shares
-# Up to how many seeds signs are flipped, by the test that a claim names. Beyond 15 it takes long to enumerate them.
-FLIPS = {None: 7, "t": 0, "sign flips": 15}
+FLIPS = 7  # up to how many seeds a fixed test is that of sign flips
 
 
 class Effect(NamedTuple):
@@ -75,7 +74,6 @@ class Verdict:
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     effects : for each cell of the claim, how far the mean lies inside each end of the claimed interval
     testing : "anytime" or "fixed"
-    flips : up to how many seeds a fixed test is that of sign flips
     overturned : where t or sign flips alone would decide, but seeds that were not drawn may overturn it (see `judge`):
         the share of all seeds that have to be at the far end of the range for that; NaN elsewhere
     bets : where a test rests on a premise and the range is known, the verdict of bets, which need none, on the same
@@ -94,7 +92,6 @@ class Verdict:
     threshold: float = field(default=0.025, repr=False)
     effects: tuple[tuple[Effect, ...], ...] = field(default=(), repr=False)
     testing: str = field(default="anytime", repr=False)
-    flips: int = field(default=0, repr=False)
     overturned: float = field(default=math.nan, repr=False)
     bets: "Verdict | None" = field(default=None, repr=False)
 
@@ -152,7 +149,7 @@ class Verdict:
             fewest = _fewest_ones(n, effect.end, threshold, fixed)
             return float(special.bdtr(fewest - 1, n, effect.size + effect.end)) if fewest else 0.0
         alike = math.isinf(effect.size)
-        if fixed and 2.0**-n > threshold and (alike or n <= self.flips):
+        if fixed and 2.0**-n > threshold and (alike or n <= FLIPS):
             return 1.0
         least = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
         if math.isinf(least):
@@ -171,11 +168,10 @@ def judge(
     margin: float = 0.0,
     level: float = 0.95,
     of=None,
-    bound: float | tuple[float, float] | None = None,
+    bound: float | None = None,
     exact: bool = False,
     testing: str = "anytime",
     within: tuple[float, float] | None = None,
-    test: str | None = None,
     share: bool = True,
 ) -> Verdict:
     """The verdict on a claim about the mean of paired differences over seeds.
@@ -184,8 +180,7 @@ def judge(
     for its contrary is. Otherwise it is undecided. Together, false verdicts of both kinds have probability 1 - level at
     most, also if the mean is exactly on the margin. `holm` gives the same verdict to a family of one claim.
 
-    Which test it is depends on what is known before any result is: on `testing`, `within`, `test` and the number of
-    seeds.
+    Which test it is depends on what is known before any result is: on `testing`, `within` and the number of seeds.
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
         differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
@@ -195,9 +190,7 @@ def judge(
         equal, and a quantity with four values at most never has a t test: each has a single test.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
-        at level 0.95. With 8 seeds or more, Student's t test. A claim whose differences are known not to be normal,
-        such as counts, may name `test="sign flips"`, which is then used up to 15 seeds. A claim whose differences are
-        nearly normal, such as means over many rounds, may name `test="t"`, which is then used from two seeds on.
+        at level 0.95. With 8 seeds or more, Student's t test.
     share : shares have tests of their own, which suppose nothing about their distribution: the binomial test, fixed or
         anytime, if a share is 0 or 1 in each seed, and the anytime test by betting if it lies between.
 
@@ -216,37 +209,35 @@ def judge(
     margin : in units of the differences, or, with `of`, as a share of it
     level : of the interval and of the verdict
     of : (n,) quantity, not below 0, that the margin is a share of, by seed, such as the score of the other learner
-    bound : for "slope", the largest slope that is claimed, or (lowest, largest), of which one may be infinite
+    bound : for "slope", the largest slope that is claimed
     exact : whether the differences involve no chance; they are then all equal, and a single one is enough
     testing : "anytime" or "fixed"
     within : the least and the largest that a difference can be, if that is known; of a share (0, 1), or (-0.9, 0.1) if
         0.9 has been subtracted, or (-1, 1) of two shares
-    test : "t" or "sign flips", if the claim names a test; it is heeded by fixed tests of quantities other than shares
     share : whether the quantity of which `within` is known is a share, with the tests of shares
 
     Raises
     ------
-    SettingError : the comparison or the test is unknown, or the numbers do not suit it
+    SettingError : the comparison is unknown, or the numbers do not suit it
     """
-    values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, test, share)
-    bounds = bound if np.ndim(bound) else (-math.inf, bound)
-    low, high, closed = COMPARISONS[comparison](margins, *bounds)
+    values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, share)
+    low, high, closed = COMPARISONS[comparison](margins, bound)
     # The least and the largest margin that a seed can have.
     most = margin if of is None or within is None else margin * np.array([0, max(map(abs, within))])
-    lows, highs, _ = COMPARISONS[comparison](most, *bounds)
+    lows, highs, _ = COMPARISONS[comparison](most, bound)
     sides = []
     if np.all(np.isfinite(low)):
         sides.append(_Side(_snapped(values - low), within and (within[0] - np.max(lows), within[1] - np.min(lows))))
     if np.all(np.isfinite(high)):
         sides.append(_Side(_snapped(high - values), within and (np.min(highs) - within[1], np.max(highs) - within[0])))
-    name = _name(values, testing, within, share, len(values) <= FLIPS[test])
+    name = _name(values, testing, within, share)
     n, threshold, estimate = len(values), (1 - level) / 2, float(np.mean(values)) if len(values) else math.nan
     if exact and n:
         if np.ptp(values) > ROUNDING * max(1, np.abs(values).max(initial=0)):
             raise SettingError("differences said to be exact differ between seeds: drop `exact`, and have them tested")
         inside = min(side.values.min() for side in sides)
         return _certain(inside >= 0 if closed else inside > 0, estimate, n, level)
-    about = {"testing": testing, "flips": FLIPS[test], "threshold": threshold}
+    about = {"testing": testing, "threshold": threshold}
     if n < 2:
         return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, "none", level, **about)
 
@@ -452,13 +443,11 @@ def sign_flips(differences) -> float:
 
 
 def _checked(
-    differences, comparison, margin, level, of, bound, testing, within, test, share
+    differences, comparison, margin, level, of, bound, testing, within, share
 ) -> tuple[np.ndarray, np.ndarray]:
     """The differences without those that are NaN, and the margin of each of them."""
     if comparison not in COMPARISONS:
         raise unknown("comparison", comparison, COMPARISONS)
-    if test not in FLIPS:
-        raise unknown("test", test, [name for name in FLIPS if name])
     if testing not in TESTING:
         raise unknown("testing", testing, TESTING)
     if not 0.5 <= level < 1:
@@ -488,12 +477,8 @@ def _checked(
         raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
     if (bound is not None) != (comparison == "slope"):
         raise SettingError("a bound goes with the comparison `slope`, and only with it")
-    if bound is not None:
-        low, high = (-math.inf, bound) if np.ndim(bound) == 0 else bound
-        if not low <= high or not (math.isfinite(low) or math.isfinite(high)) or margin < 0:
-            raise SettingError(
-                f"bound {bound} of a slope: give the largest or (lowest, largest), and no margin below 0"
-            )
+    if bound is not None and (not math.isfinite(bound) or margin < 0):
+        raise SettingError(f"bound {bound} of a slope: give the largest, and no margin below 0")
     return values, margins
 
 
@@ -527,11 +512,11 @@ class _Side(NamedTuple):
         return *np.unique(values, return_counts=True), round(-least / (most - least), ROUNDED)
 
 
-def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool, flips: bool) -> str:
+def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool) -> str:
     """The name of the test that is used, see `Verdict.test`."""
     if within is None or not share:
         if testing == "fixed":
-            return "sign flips" if flips else "t"
+            return "sign flips" if len(values) <= FLIPS else "t"
         return "betting" if within and _few(values) else "anytime t"
     if not np.all(np.isclose(values, within[0], atol=ROUNDING) | np.isclose(values, within[1], atol=ROUNDING)):
         return "betting"

@@ -22,7 +22,7 @@ from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
 from scant.verdict.claims import (
     TABLE,
-    between,
+    allowed,
     claimed_interval,
     compared_with,
     deciding,
@@ -318,17 +318,16 @@ def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
     Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
     no chance and has an interval, or if it is a theorem check that holds a share against 1.
     """
-    ends, against = between(claim["quantity"]), claim.get("against")
+    most, against = allowed(claim["quantity"]), claim.get("against")
     of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
     if decides.verdict == SILENT or (
-        ends is None and not (of_bound and against == 1 and claim.get("row") == "theorem")
+        most is None and not (of_bound and against == 1 and claim.get("row") == "theorem")
     ):
         return math.nan
-    upper = math.isfinite(ends[1]) if ends else claim["comparison"] != "greater"
     share = decides.estimate
     if claim["quantity"] == TABLE and claim["comparison"] != "slope":  # the estimate is a difference
         share += against
-    if upper:
+    if claim["comparison"] != "greater":
         return share
     return 1 / share if share > 0 else math.inf
 
