@@ -33,12 +33,11 @@ from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.selection import all_fit, chosen, fits
 from scant.verdict.words import SILENT
 
-# The columns of a quantity's values verdicts read. `bound` is the quantity's own; `why` says why a value is missing.
+# The columns of a quantity's values that verdicts read. `why` says why a value is missing.
 # `ceiling` is the most that the value could have come to in its place (of a bound from below, the least), `says_from`
 # the horizon or sample size from which on that would violate the bound. `local` has local slopes, as text; `edge` the
 # chosen rates that are the last of their grid, likewise.
-VALUES = ["stream", "learner", "seed", "value", "bound", "why", "epsilon", "lambda", "ceiling", "says_from"]
-VALUES += ["local", "edge"]
+VALUES = ["stream", "learner", "seed", "value", "why", "epsilon", "lambda", "ceiling", "says_from", "local", "edge"]
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
@@ -362,9 +361,8 @@ class _Examiner:
             Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **known)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        return Examined(
-            claim, [Reading("", None, {}, cells, *_judged(claim, cells, self.level, self.study["testing"]))]
-        )
+        judged = _judged(claim, cells, self.level, self.study["testing"])
+        return Examined(claim, [Reading("", None, {}, cells, *judged)])
 
 
 def _joined(claim: dict, examined: list[Examined]) -> Examined:
@@ -399,14 +397,11 @@ def _of_all(readings: list[Reading]) -> Reading:
     judged = chain.from_iterable(
         [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single for reading in readings
     )
+    cells = [cell for reading in readings for cell in reading.cells]
+    single = [verdict for reading in readings for verdict in reading.single]
+    own = all(reading.own for reading in readings)
     return replace(
-        readings[0],
-        levels={},
-        cells=[cell for reading in readings for cell in reading.cells],
-        single=[verdict for reading in readings for verdict in reading.single],
-        verdict=verdicts.together([*judged]),
-        summary=None,
-        own=all(reading.own for reading in readings),
+        readings[0], levels={}, cells=cells, single=single, verdict=verdicts.together([*judged]), summary=None, own=own
     )
 
 
@@ -475,17 +470,10 @@ def _with_epsilon(policies: list[tuple], epsilon: float | None) -> pd.DataFrame 
 
 
 def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
-    """A learner's values minus the number or bound that the claim names, and what a relative margin is a share of.
-
-    rows : by seed, with the columns value and, if there is one, bound
-    """
+    """A learner's values by seed minus the number that the claim names, and what a relative margin is a share of."""
     values, against = rows["value"], claim.get("against")
     if against is None or claim["comparison"] == "slope":
         return values, None
-    if against == "bound":
-        if "bound" not in rows:
-            raise SettingError(f"the quantity {claim['quantity']} has no bound to compare with")
-        against = rows["bound"]
     return values - against, values * 0 + against
 
 
@@ -536,10 +524,8 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
 
     of_two : whether they are differences between two learners' values, not between a value and the claim's number
     """
-    if declared.share and claim.get("against") == "bound":
-        raise SettingError(f"the quantity {claim['quantity']} is a share: compare it with a number or a learner")
     of_measure = "measure" in declared.options and not _up_to_one(claim.get("measure"))
-    if declared.range is None or of_measure or claim.get("against") == "bound":
+    if declared.range is None or of_measure:
         return None
     least, most = declared.range
     return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
@@ -604,22 +590,13 @@ def _judged_differences(
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     differences = [cell.differences.reindex(seeds) for cell in cells]
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
-    single = [
-        _named(
-            verdicts.judge(
-                cell.observed(difference),
-                comparison,
-                of=base,
-                exact=cell.exact,
-                within=cell.within,
-                share=cell.share,
-                **settings,
-            ),
-            [cell],
-        )
-        for cell, difference, base in zip(cells, differences, bases, strict=True)
-    ]
-    single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
+
+    def alone(cell: Cell, difference: pd.Series, base, quiet: bool) -> verdicts.Verdict:
+        known = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
+        verdict = verdicts.judge(cell.observed(difference), comparison, **known, **settings)
+        return _silenced(_named(verdict, [cell]), quiet)
+
+    single = list(map(alone, cells, differences, bases, silent))
     speaking = [at for at, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
     exact = [cells[at].exact for at in speaking]
     mean = None

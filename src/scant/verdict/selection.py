@@ -105,7 +105,7 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
 def _kinds(claim: dict) -> set[str]:
     """The kinds of experiments that a claim can be read in."""
     wanted = claim.get("where") or {}
-    return {kind for kind in quantities().get(claim.get("quantity"), ()) if fits(kind, wanted.get("kind", kind))}
+    return {kind for kind in quantities().get(claim["quantity"], ()) if fits(kind, wanted.get("kind", kind))}
 
 
 def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
@@ -129,13 +129,13 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
 
 def _of_coverage(plan: Plan, claim: dict) -> bool:
     """Whether a claim is about the study of bounds, and the study has one."""
-    reads = {declared.reads for declared in quantities().get(claim.get("quantity"), {}).values()}
+    reads = {declared.reads for declared in quantities().get(claim["quantity"], {}).values()}
     return reads == {"coverage"} and bool(plan.study["coverage"])
 
 
 def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
     """The section and id of each place on which an experiment plays what a part of a claim is about."""
-    if "learner" not in claim:  # it is about a table, or not testable
+    if "learner" not in claim:  # it is about a table
         return
     against = claim.get("against")
     wanted = [claim["learner"]] + ([against] if isinstance(against, dict) else [])

@@ -20,14 +20,7 @@ from scant.study.grouping import parts
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
-from scant.verdict.claims import (
-    TABLE,
-    allowed,
-    claimed_interval,
-    compared_with,
-    deciding,
-    pair,
-)
+from scant.verdict.claims import TABLE, allowed, claimed_interval, compared_with, deciding, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
 from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
@@ -316,13 +309,12 @@ def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
     """What was measured as a share of its bound, in the cell that decides; NaN if the claim is about no bound.
 
     Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
-    no chance and has an interval, or if it is a theorem check that holds a share against 1.
+    no chance and has a most that it may be, or if it is a theorem check that holds a share against 1.
     """
     most, against = allowed(claim["quantity"]), claim.get("against")
-    of_bound = claim["quantity"].endswith("_share") or claim.get("column") == "share"
-    if decides.verdict == SILENT or (
-        most is None and not (of_bound and against == 1 and claim.get("row") == "theorem")
-    ):
+    of_share = claim["quantity"].endswith("_share") or claim.get("column") == "share"
+    of_bound = most is not None or (of_share and against == 1 and claim.get("row") == "theorem")
+    if decides.verdict == SILENT or not of_bound:
         return math.nan
     share = decides.estimate
     if claim["quantity"] == TABLE and claim["comparison"] != "slope":  # the estimate is a difference
@@ -419,9 +411,7 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
 
 
 def _quantity_words(claim: dict) -> str:
-    """The quantity that a claim's estimate is of, in words, with its unit; "" if the claim says none."""
-    if "quantity" not in claim:
-        return ""
+    """The quantity that a claim's estimate is of, in words, with its unit."""
     against, exact = claim.get("against"), claim["comparison"] == "exact"
     if claim["quantity"] == TABLE:
         columns = ", ".join(np.atleast_1d(claim["column"]))
@@ -433,7 +423,5 @@ def _quantity_words(claim: dict) -> str:
     measure = claim.get("measure", "ndcg@10")
     title = title_of(measure) if recordable(measure) else measure.upper()
     words = quantity.words.replace("time-averaged measure", title)
-    if against == "bound":
-        return f"{words} less its bound"
     compared = "other" in claim or isinstance(against, dict)
     return f"difference in {words}" if compared and not quantity.compared else words
