@@ -1180,7 +1180,7 @@ def test_the_specification_of_claims():
 
 def test_a_family_of_many_claims_has_several_figures():
     made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
-    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}, "untested": {"family": "items"}}
+    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}}
     bounds = {"quantity": "coverage", "bound": "t", "comparison": "greater", "against": 0.9, "family": "bounds"}
     made["bounds"] = {key: value for key, value in CLAIM.items() if key not in ("where", "learner")} | bounds
     figures = selection.figures(planned(GAMES), made)
