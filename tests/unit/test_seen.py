@@ -7,6 +7,7 @@ import pytest
 
 from scant.data import simulated, stream
 from scant.errors import SettingError
+from scant.families import TUNING
 from scant.online import drawings, frames_seen, top
 from scant.online.traces import way
 from scant.randomness import generator
@@ -172,7 +173,7 @@ def traces():
                         "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0, "failed_in": 0,
                         "explored": rounds // 10 if gamma > 0 else 0, "objective": loss, "k": k, "gamma": gamma,
                         "gamma_decay": decay, "way": made, "iterate": iterate, "steps": "schedule",
-                        "exploration": "schedule",
+                        "exploration": "schedule", "user": "",
                     }
                 )
             )  # fmt: skip
@@ -192,16 +193,30 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
     assert table.loc["random", ["k", "loss"]].isna().all()
 
 
-def test_the_figure_has_a_line_for_each_loss_and_use():
-    frame = frames_seen.by_k(traces(), DETAILS)
-    lines = frame.groupby("line")["place"].apply(list).to_dict()
-    assert lines["Squared, as seen"] == ["1", "2", "all"]
-    assert "Squared, unbiased" not in lines  # of fewer values of k than the longest line has
-    assert lines["Squared, every grade"] == ["all"]
-    assert pd.isna(lines["Listnet"] + lines["Random"]).all()
-    figure = drawings.seen(frame)
-    [axis] = figure.axes
-    assert {line.get_label() for line in axis.lines} >= {"Squared, as seen", "Listnet", "Random"}
+def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
+    frame = traces()
+    clicked = frame[frame["learner"] == "seen-1"].assign(learner="clicked", kind="clicked", way="", user="perfect")
+    better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
+    for column in ("ndcg@10", "ranker_ndcg@10"):
+        better[column] += 0.02  # on the seeds reported; on the one set aside it is worse
+    frame = pd.concat([frame, clicked, better])
+    aside = frame[frame["seed"] == 0].assign(seed=TUNING, tuning_seed=True)
+    aside.loc[aside["learner"] == "better-2", "ndcg@10"] -= 0.1
+    details = {
+        "top": DETAILS["top"] | {"titles": TITLES | {"learners": dict.fromkeys([*LEARNERS, "clicked", "better-2"], "")}}
+    }
+    shown = frames_seen.by_feedback(pd.concat([frame, aside]), details)
+    assert {tuple(row) for row in shown[["feedback", "use", "learner", "of"]].to_numpy()} == {
+        ("all grades", "as seen", "seen-all", 2), ("two grades", "as seen", "explored", 3),
+        ("one grade", "as seen", "seen-1", 1), ("one grade", "unbiased", "papers-1-average", 2),
+        ("clicks", "as seen", "clicked", 1),
+    }  # fmt: skip
+    gaps = shown.set_index(["feedback", "use"])["mean"]
+    assert gaps["one grade", "unbiased"] == pytest.approx(0.5 - 0.69) and (shown["n"] == 3).all()
+    figure = drawings.feedback(shown)
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
+        "all\ngrades", "two\ngrades", "one\ngrade", "clicks",
+    ]  # fmt: skip
     plt.close(figure)
 
 

@@ -1,5 +1,7 @@
 """The figures of contextual learners, drawn from their frames."""
 
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -29,9 +31,7 @@ USES = {  # the same by what learners make of what they saw
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
     "clicks by DBGD": ("pink", "h"), "no feedback": ("grey", "x"),
 }  # fmt: skip
-SEEN = {  # the line and marker of what is made of what was seen
-    AS_SEEN: ("-", "o"), CLIPPED: ("-.", "^"), CONTROL: ("--", "s"), UNBIASED: (":", "v"), EVERY_GRADE: ("", "P"),
-}  # fmt: skip
+USED = {AS_SEEN: "A loss of what was seen, as it is", UNBIASED: "The best unbiased estimate"}
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
@@ -169,34 +169,37 @@ def against_k(frame: pd.DataFrame):
     return figure
 
 
-def seen(frame: pd.DataFrame):
-    """Draw final values against k: colours for losses, lines for what is made of what was seen."""
+def feedback(frame: pd.DataFrame):
+    """Draw the gap to ListNet against the feedback: a line for each stream, a panel for each use of what was seen."""
     style.apply()
-    figure, axes = panels.grid(frame, most=3)
-    places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
-    lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
-    shifts = dict(zip(lines, np.linspace(-0.2, 0.2, len(lines)) if len(lines) > 1 else [0.0], strict=True))
-    for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
-        for row in panel[panel["place"].isna()].itertuples():
-            colour, _, dashed = style.own_look(row.kind, row.loss or "")
-            axis.axhspan(row.low, row.high, color=colour, alpha=0.2, lw=0)
-            axis.axhline(row.mean, color=colour, ls=dashed, lw=1.0, label=row.line)
-            handles[row.line] = Line2D([], [], color=colour, ls=dashed, label=row.line)
-        for line, rows in panel[panel["place"].notna()].groupby("line", sort=False):
-            rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
-            colour, (dashes, marker) = style.own_look("seen", rows["loss"].iloc[0])[0], SEEN[rows["way"].iloc[0]]
-            look = {"color": colour, "marker": marker, "markersize": 4}
-            look |= OWN if line.endswith("explored") else {}
-            _bars(axis, rows["x"], rows, "y", label=line, **look)
-            axis.plot(rows["x"], rows["mean"], ls=dashes or "None", color=colour, lw=1.0, zorder=0.9, label=line)
-            handles[line] = Line2D([], [], ls=dashes or "None", label=line, **look)
-        panels.head(axis, panel, _horizon(panel))
-        axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
-        axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
-        axis.set_xticks(range(len(places)), places)
+    order = list(dict.fromkeys(frame.sort_values("seen", ascending=False)["feedback"]))
+    titles = frame.drop_duplicates("stream").set_index("stream")["panel"]
+    uses, experiments = list(dict.fromkeys(frame["use"])), list(dict.fromkeys(frame["experiment"]))
+    columns = 1 if panels.narrow() else len(uses)
+    rows = len(experiments) * len(uses) // columns
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(panels.COLUMN * columns, 2.6 * rows + 0.5), squeeze=False, layout="constrained",
+        sharey=True,
+    )  # fmt: skip
+    streams, handles = list(titles.index), {}
+    shifts = dict(zip(streams, np.linspace(-0.16, 0.16, len(streams)) if len(streams) > 1 else [0.0], strict=True))
+    for axis, (experiment, use) in zip(axes.flat, product(experiments, uses), strict=True):
+        panel = frame[(frame["experiment"] == experiment) & (frame["use"] == use)]
+        axis.axhline(0, color="0.3", lw=0.9, zorder=0.5)
+        for number, stream in enumerate(streams):
+            line = panel[panel["stream"] == stream]
+            line = line.assign(x=line["feedback"].map(order.index) + shifts[stream]).sort_values("x")
+            look = {"color": style.PALETTE[number % 10], "marker": "osD^vP*Xhd"[number % 10], "markersize": 4.5}
+            _bars(axis, line["x"], line, "y", label=stream, **look)
+            grades = line[line["seen"] > 0]  # clicks are no smaller number of grades
+            axis.plot(grades["x"], grades["mean"], color=look["color"], lw=1.1, zorder=0.9)
+            handles[titles[stream]] = Line2D([], [], lw=1.1, **look)
+        panels.head(axis, panel.assign(panel=USED[use]), _horizon(panel))
+        axis.set_xticks(range(len(order)), [text.replace(" grade", "\ngrade") for text in order])
+        axis.set_xlim(-0.5, len(order) - 0.5)
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
-    panels.legend(figure, handles, f"mean over seeds; bars and bands: {panels.INTERVAL}")
+        axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])} less ListNet's")
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure
 
 

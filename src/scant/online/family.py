@@ -476,14 +476,14 @@ class Top(Contextual):
         ),
         *_steps("-top", "learners with feedback at the top"),
         Shown(
-            "figure-seen",
-            caption="What is made of the grades seen: time-averaged NDCG@10 at the horizon against how many there are. "
-            "A loss of the documents seen as it is (as seen), with weights clipped at ten, with weights and the "
-            "learner's own prediction as control variate, or with weights alone (unbiased), which is the papers' "
-            "estimate; hollow points explore. Bars, and bands of ListNet and Random, are 95 % t intervals over seeds. "
-            f"{TUNED}",
-            frame="scant.online.frames_seen:by_k", draw="scant.online.drawings:seen", shows=asked_for,
-            heading="NDCG@10 by what is made of the grades seen",
+            "figure-feedback",
+            caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the horizon, exploration "
+            "included, is behind ListNet's, which sees every grade, by what learners see. Left, a loss of the "
+            "documents seen as it is; right, weighted by the inverse of the probability of seeing them, so that it is "
+            "unbiased. Of several learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
+            "intervals over seeds.",
+            frame="scant.online.frames_seen:by_feedback", draw="scant.online.drawings:feedback", shows=asked_for,
+            heading="What each bit of feedback costs",
         ),
         _by_use("figure-seen-worlds", "NDCG@10 where what was seen may mislead"),
         _by_use("figure-clicks", "NDCG@10 from clicks"),

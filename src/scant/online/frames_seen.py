@@ -8,11 +8,22 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from scant.errors import SettingError
 from scant.measures import rank
 from scant.online import estimators, top
-from scant.online.frames_steps import seen_words
 from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows, without_failed
-from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED, difference, rate_in_words
+from scant.online.traces import (
+    AS_SEEN,
+    CLIPPED,
+    CONTROL,
+    EVERY_GRADE,
+    UNBIASED,
+    at_chosen_rates,
+    chosen_rates,
+    difference,
+    finals,
+    rate_in_words,
+)  # fmt: skip
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
@@ -20,7 +31,9 @@ from scant.randomness import generator
 WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
     "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD", "random": "no feedback",
 }  # fmt: skip
-FEWEST = 3  # values of k that a line of the figure needs
+FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
+CLICKS = {"clicked": AS_SEEN, "ips": UNBIASED}  # what learners from clicks make of them, by kind
+NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
 STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
     ("squared", 1): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, CONTROL: {}, UNBIASED: {"control": "none"}},
@@ -64,40 +77,53 @@ def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
     return group.set_index("seed")[MEASURE] - others.set_index("seed")[MEASURE]
 
 
-def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 against the number of grades seen, with 95 % t intervals over seeds.
+def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
+    """How far the best learner from each amount of feedback is behind ListNet, which sees every grade, in NDCG@10.
 
-    place : k, "all" where every grade is seen, None for the reference lines of ListNet and Random
-    line : the loss and what is made of what was seen. Lines of fewer than `FEWEST` values of k are left out where
-        others have as many
+    The gap is of the time averages at the horizon, of the lists shown, paired by seed, with 95 % t intervals over
+    seeds. Which learner is best, of those that use the same feedback in the same way, is chosen as rates are: on seeds
+    of their own, if the experiment sets some aside.
+
+    feedback : "all grades", "ten grades", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for clicks
+    use : "as seen", a loss of what was seen as it is; or "unbiased", by the inverse of the probability of seeing it.
+        Learners that do something else, such as clipping these weights, are left out
 
     Raises
     ------
     SettingError : every run failed
     """
     rows = []
-    for key, group, _ in final_rows(traces, details):
-        run = group.iloc[0]
-        if run["kind"] not in ("seen", "rtop", "ogd", "listnet", "random"):
-            continue
-        mean, low, high, n = t_interval(group[MEASURE])
-        placed = run["kind"] in ("seen", "rtop", "ogd")
-        constant = run["gamma_decay"] == 0 and run["exploration"] != top.ADAPTIVE
-        rows.append(
-            dict(zip(GROUP, key, strict=True))
-            | {"place": None if not placed else str(run["k"]) if run["k"] else "all"}
-            | {"line": seen_words(run["objective"], run["way"], run["gamma"] * constant) if placed else None}
-            | {"kind": run["kind"], "loss": run["objective"] or None, "way": run["way"] or None}
-            | {"explored": (group["explored"] / group["round"]).mean()}
-            | {"rate": rate_in_words(run), "tuning": run["tuning"]}
-            | {"measure": MEASURE, "rounds": group["round"].max(), "mean": mean, "low": low, "high": high, "n": n}
-            | names(key, details)
-        )
-    frame = without_failed(pd.DataFrame(rows))
-    frame["line"] = frame["line"].fillna(frame["label"])
-    places = frame.groupby(["experiment", "line"])["place"].transform("nunique")
-    fewest = min(FEWEST, places.max())
-    return frame[frame["place"].isna() | (frame["way"] == EVERY_GRADE) | (places >= fewest)]
+    for experiment, part in traces.groupby("experiment", sort=False):
+        ends, tuning = finals(part), details[experiment]["tuning"]
+        chosen = chosen_rates(ends, MEASURE, tuning)
+        last, aside = at_chosen_rates(ends, chosen), ends[ends["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"])
+        aside = aside if tuning == "held-out" and len(aside) else last
+        last, aside = (frame.assign(**_feedback(frame)).dropna(subset="use") for frame in (last, aside))
+        listnets = at_chosen_rates(ends, chosen).query("kind == 'listnet'")
+        scores = aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().reset_index()
+        for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
+            best = learners.loc[learners[MEASURE].idxmax(), "learner"]
+            group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
+            mean, low, high, n = t_interval(difference(group, listnets, "listnet", MEASURE))
+            rows.append(
+                {"experiment": experiment, "learner": best} | dict(zip(("stream", *FEEDBACK), key, strict=True))
+                | {"of": len(learners), "rate": rate_in_words(group.iloc[0]), "tuning": tuning}
+                | {"measure": MEASURE, "rounds": group["round"].max(), "mean": mean, "low": low, "high": high, "n": n}
+                | names((experiment, key[0], best), details)
+            )  # fmt: skip
+    if not rows:
+        raise SettingError("no learner of the figure descends on what it saw, or every run failed")
+    return without_failed(pd.DataFrame(rows))
+
+
+def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
+    """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it compares."""
+    clicks, of_clicks = rows["kind"].map(CLICKS), rows["user"] != ""
+    grades = rows["k"].map(lambda k: f"{NUMBERS.get(k, k)} grade{'s' if k != 1 else ''}")
+    plain = rows["way"].isin((AS_SEEN, EVERY_GRADE)) & (rows["kind"] != "listnet")
+    use = clicks.mask(plain, AS_SEEN).mask(rows["way"].isin((UNBIASED, CONTROL)), UNBIASED)
+    seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0)
+    return dict(zip(FEEDBACK, (grades.mask(of_clicks, "clicks"), seen, use), strict=True))
 
 
 def steps_table(paths) -> pd.DataFrame:

@@ -70,7 +70,7 @@ TOP = (
         "feedback",
         "Is it the feedback, or what is made of it?",
         ("seen-*", "steps-feedback-cost", "steps-exploration", "steps-adagrad"),
-        ("figure-seen", "figure-steps-top", "figure-seen-worlds"),
+        ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
         (
             Answer(
                 "seen-ten-as-listnet",
