@@ -12,7 +12,7 @@ from scant.measures import rank
 from scant.online import estimators, top
 from scant.online.frames_steps import seen_words
 from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows, without_failed
-from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED, difference, rate_in_words
+from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, EXPLORING, UNBIASED, difference, rate_in_words
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
@@ -82,11 +82,12 @@ def by_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             continue
         mean, low, high, n = t_interval(group[MEASURE])
         placed = run["kind"] in ("seen", "rtop", "ogd")
-        constant = run["gamma_decay"] == 0 and run["exploration"] != top.ADAPTIVE
+        chosen = ", explored" if EXPLORING in run["setting"] else ", slot" if run["exploration"] == top.SLOT else ""
+        constant = run["exploration"] == top.CONSTANT and not chosen
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"place": None if not placed else str(run["k"]) if run["k"] else "all"}
-            | {"line": seen_words(run["objective"], run["way"], run["gamma"] * constant) if placed else None}
+            | {"line": seen_words(run["objective"], run["way"], run["gamma"] * constant) + chosen if placed else None}
             | {"kind": run["kind"], "loss": run["objective"] or None, "way": run["way"] or None}
             | {"explored": (group["explored"] / group["round"]).mean()}
             | {"rate": rate_in_words(run), "tuning": run["tuning"]}
