@@ -1,4 +1,4 @@
-"""What steps that need no rate, and exploration that adapts, keep to: compiled loops and plain classes alike."""
+"""What steps as large as the gradients so far tell keep to: compiled loops and plain classes alike."""
 
 from itertools import product
 
@@ -7,11 +7,9 @@ import pytest
 
 from scant.errors import SettingError
 from scant.kernels import steps as kernel
-from scant.measures import rank
 from scant.online import learners, steps, top
-from scant.online.estimators import estimate, value_and_gradient
 from scant.online.play import play, play_plain, query_order
-from scant.online.steps import CHOICES, SCHEDULE, STEPS, CoinBetting, Exploration
+from scant.online.steps import CHOICES, FREE, SCHEDULE, STEPS, CoinBetting
 from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
@@ -43,17 +41,16 @@ def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
 
 
 def test_the_kernels_constants_are_those_of_the_plain_classes():
-    numbers = [getattr(kernel, kind.upper()) for kind in CHOICES]
+    numbers = [getattr(kernel, kind.removeprefix("adagrad-").upper()) for kind in CHOICES]
     assert numbers == list(range(len(CHOICES)))
     assert (kernel.FIRST_DISTANCE, kernel.ALPHA) == (steps.FIRST_DISTANCE, steps.ALPHA)
-    assert kernel.MOST_EXPLORED == steps.MOST_EXPLORED
 
 
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("learner", FULL)
 def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, learner, kind):
     one, other = (made(any_stream, FULL[learner] | {"steps": kind}, learners.LEARNERS) for _ in range(2))
-    assert one.rate is None and one.setup.decay == 0
+    assert (one.rate is None) == (kind in FREE) and one.setup.decay == 0
     queries = query_order(any_stream, generator(3, "queries"), 90)
     compiled, played = play(any_stream, queries, one), play_plain((any_stream[q] for q in queries), 90, other)
     np.testing.assert_array_equal(compiled.updated, played.updated)
@@ -65,9 +62,8 @@ def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, 
 @pytest.mark.parametrize("kind", CHOICES)
 @pytest.mark.parametrize("objective", top.OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective, kind):
-    """With and without every grade seen, with both kinds of exploration, inside the ball and at its edge."""
-    ways = [{"kind": "ogd"}, *({"kind": "rtop", "exploration": way, "k": 2} for way in (SCHEDULE, "adaptive"))]
-    for learner, radius in product(ways, (0.05, 5.0)):
+    """With and without every grade seen, inside the ball and at its edge."""
+    for learner, radius in product(({"kind": "ogd"}, {"kind": "rtop", "k": 2, "gamma": 0.5}), (0.05, 5.0)):
         if learner["kind"] == "rtop" and objective in ("listnet", "ndcg-squared"):
             continue
         options = {"surrogate": objective, "epsilon": 0.3} if objective == "smoothdcg" else {"surrogate": objective}
@@ -81,7 +77,7 @@ def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective,
             np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name)
         np.testing.assert_allclose(one.weights, two.weights, rtol=1e-5, atol=1e-8)
         assert np.linalg.norm(one.weights) <= radius * (1 + 1e-12)
-        assert (len(one.watched) == 0) == (kind == SCHEDULE and learner.get("exploration") != "adaptive")
+        assert (len(one.watched) == 0) == (kind == SCHEDULE)
 
 
 @pytest.mark.parametrize("kind", STEPS)
@@ -91,7 +87,7 @@ def test_the_horizon_and_its_schedule_change_no_step(noisy, kind):
     assert one.weights.tobytes() == two.weights.tobytes()
 
 
-@pytest.mark.parametrize("kind", ["adagrad", "coin", "cocob"])
+@pytest.mark.parametrize("kind", ["adagrad", "adagrad-features", "coin", "cocob"])
 def test_steps_do_not_depend_on_the_scale_of_gradients(kind):
     """A power of two as the factor is exact. DoG's first step alone has a scale, of the weights."""
     random = np.random.default_rng(5)
@@ -125,6 +121,10 @@ def test_small_cases_by_hand():
     for t, expected in ((1, -3 * np.sqrt(2)), (2, -3 * np.sqrt(2) - 3)):
         adagrad.take(weights, ones)
         assert weights[0] == pytest.approx(expected), t
+    weights, by_feature = np.zeros(3), steps.FeatureAdaGrad(3, 0.1)
+    for t, expected in ((1, -0.1), (2, -0.1 - 0.1 / np.sqrt(2))):  # a feature's size does not count
+        by_feature.take(weights, np.array([1.0, 100.0, 0.0]))
+        np.testing.assert_allclose(weights, [expected, expected, 0.0], err_msg=str(t))
     weights, dog = np.zeros(1), steps.DistanceOverGradients(1, 1.0)
     dog.take(weights, 4 * ones)
     assert weights[0] == pytest.approx(-1e-6)
@@ -182,59 +182,16 @@ def test_the_bettor_is_never_ruined(known):
             assert coin.largest + coin.reward > 0 or not weights.any()
 
 
-def test_exploration_is_known_before_the_round_and_a_probability(noisy):
-    """A prefix of a run has the same probabilities, whatever the last round shows."""
-    for objective in ("squared", "kl", "ranksvm", "smoothdcg"):
-        learner = {"kind": "rtop", "surrogate": objective, "exploration": "adaptive", "steps": "adagrad"}
-        whole = of_top(noisy, learner, 200)
-        chances = np.diff(whole.watched[:, 1], prepend=0.0)
-        assert np.all((chances > 0) & (chances <= steps.MOST_EXPLORED + 1e-12))
-        queries = query_order(noisy, generator(3, "queries"), 200)
-        for t in (1, 50, 199):
-            changed = np.r_[queries[:t], queries[t - 1]]
-            part = play(noisy, changed, made(noisy, learner, top.DESCENDING, 200))
-            np.testing.assert_allclose(np.diff(part.watched[:, 1], prepend=0.0)[: t + 1], chances[: t + 1], rtol=1e-12)
-
-
-def test_the_estimate_is_unbiased_at_whatever_probability_it_explores():
-    """By enumeration of all rankings, round after round, in each of which the probability is another."""
-    from itertools import permutations
-
-    random, exploration, rounds = np.random.default_rng(8), Exploration(), []
-    for _ in range(12):
-        scores, grades = random.standard_normal(4), random.integers(0, 3, 4)
-        chance = exploration.chance
-        rounds.append(chance)
-        for objective, k in (("squared", 1), ("kl", 1), ("ranksvm", 2)):
-            shown = [np.array(order) for order in permutations(range(4))]
-            estimates = [estimate(objective, scores, grades, order, k, chance) for order in (*shown, rank(scores))]
-            weights = [chance / len(shown)] * len(shown) + [1 - chance]
-            np.testing.assert_allclose(
-                np.array(weights) @ estimates, value_and_gradient(objective, scores, grades)[1], rtol=1e-9, atol=1e-9
-            )
-        square = float(np.sum(np.square(estimate("squared", scores, grades, shown[0], 1, chance))))
-        exploration.saw(square, chance, explored=random.random() < chance)
-    assert rounds[0] == steps.MOST_EXPLORED
-
-
-def test_exploration_falls_as_the_cube_root_if_all_rounds_are_alike():
-    """Moments of c / gamma where it explores, and g where not: gamma goes to (v / 2 g t)^(1/3)."""
-    exploration, random = Exploration(), np.random.default_rng(9)
-    for _ in range(200_000):
-        chance = exploration.chance
-        explored = random.random() < chance
-        exploration.saw(4 / chance**2 if explored else 1.0, chance, explored)
-    chance = exploration.chance
-    assert chance == pytest.approx((4 / 2 / 200_000) ** (1 / 3), rel=0.1)
-
-
 @pytest.mark.parametrize("key", ["rates", "decay"])
 @pytest.mark.parametrize("kind", STEPS)
 def test_a_rate_for_steps_that_need_none_is_refused(kind, key):
     value = {"rates": [0.1], "decay": 0.5}[key]
-    with pytest.raises(SettingError, match=f"{kind}.*{key} would do nothing"):
-        learners.Slam.check({"kind": "slam", "steps": kind, key: value})
-    if key == "rates":
-        with pytest.raises(SettingError, match=f"{kind}.*{key} would do nothing"):
-            top.RTop.check({"kind": "rtop", "surrogate": "squared", "steps": kind, key: value})
+    for cls, learner in ((learners.Slam, {"kind": "slam"}), (top.RTop, {"kind": "rtop", "surrogate": "squared"})):
+        learner |= {"steps": kind, key: value}
+        if key == "rates" and kind not in FREE:
+            cls.check(learner)
+            learner["rates"] = ["theory"]
+        if key == "rates" or cls is learners.Slam:
+            with pytest.raises(SettingError, match=f"{kind}.*({key} would do nothing|no rate: use numbers)"):
+                cls.check(learner)
     learners.Slam.check({"kind": "slam", "steps": SCHEDULE, key: value})

@@ -99,14 +99,15 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
 
 @pytest.mark.parametrize("objective", LOSSES)
 def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objective):
-    """Each k, with and without weights, exploration and a control variate."""
-    explored = ([0, {}], [0.3, {}], ["adaptive", {}], [0.5, {"weights": "full"}], ["schedule", {"weights": "clipped"}])
-    for k, (exploration, weights) in product((1, 2, 3, 10, "all"), explored):
-        if (k == 1 and objective != "squared") or (weights and objective == "listnet"):
+    """Each k, with and without weights, exploration, a control variate and an intercept."""
+    explored = ([0, {}], [0.3, {}], ["slot", {}], [0.5, {"weights": "full"}], ["schedule", {"weights": "clipped"}])
+    slots = (["slot", {"weights": "full"}], ["slot", {"weights": "full", "gamma": 0.5}])
+    for k, (exploration, more) in product((1, 2, 3, 10, "all"), (*explored, *slots)):
+        if (k == 1 and objective != "squared") or ("weights" in more and objective == "listnet"):
             continue
-        learner = {"kind": "seen", "surrogate": objective, "k": k, "exploration": exploration, **weights}
-        if weights and objective == "squared" and k == 2:
-            learner["control"] = "none"
+        learner = {"kind": "seen", "surrogate": objective, "k": k, "exploration": exploration, **more}
+        if objective == "squared":
+            learner |= {"centre": k in (2, 3)} | ({"control": "none"} if "weights" in more and k == 2 else {})
         DESCENDING["seen"].check(learner)
         settings = complete(learner, READINGS | {"radius": 3.0}, 40)
         one = compiled(stream, settings, 0.3, 40)
@@ -140,6 +141,54 @@ def test_with_full_weights_and_the_schedule_it_is_rtopkf(stream, objective):
     )
     for name in ("measured", "loss", "updated", "weights", "ranker", "surrogate", "events"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
+@pytest.mark.parametrize("objective", ["squared", "kl", "smoothdcg"])
+@pytest.mark.parametrize("exploration", ["slot", 0.3, "thesis", "aistats16"])
+def test_the_compiled_loop_is_the_plain_class_however_it_explores(noisy, objective, exploration):
+    for k in (1, 4):
+        learner = {"kind": "rtop", "surrogate": objective, "exploration": exploration, "k": k, "iterate": "suffix"}
+        settings = complete(learner | ({"epsilon": 0.3} if objective == "smoothdcg" else {}), READINGS, 40)
+        assert settings.decay == {"thesis": 2 / 3, "aistats16": 0}.get(exploration, 1 / 2)
+        alike(compiled(noisy, settings, 0.3, 40), plain(noisy, settings, 0.3, 40))
+
+
+@pytest.mark.parametrize("schedule", ["thesis", "aistats16"])
+def test_a_papers_exploration_is_that_of_its_reading(schedule):
+    """Whatever the experiment's is."""
+    for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "seen", "surrogate": "squared"}):
+        by_reading = complete(learner | {"exploration": "schedule"}, READINGS | {"schedule": schedule}, 1000)
+        for reading in ("thesis", "aistats16"):
+            named = complete(learner | {"exploration": schedule}, READINGS | {"schedule": reading}, 1000)
+            assert replace(named, exploration="schedule") == by_reading
+
+
+def test_a_slot_shows_the_own_ranking_but_for_place_k_which_holds_any_from_there_on(noisy):
+    k, places, rounds = 3, [], 3000
+    settings = complete({"kind": "seen", "surrogate": "squared", "k": k, "exploration": "slot"}, READINGS, rounds)
+    learner, (x, _) = Top(noisy.metadata, 0.1, settings, generator(3, "noise")), noisy[0]
+    for _ in range(rounds):
+        ranking = learner.rank(x)
+        own = learner.own_ranking
+        np.testing.assert_array_equal(ranking[: k - 1], own[: k - 1])
+        np.testing.assert_array_equal(np.delete(ranking, k - 1), own[own != ranking[k - 1]])
+        places.append(int(np.flatnonzero(own == ranking[k - 1])[0]))
+    counts = np.bincount(places, minlength=len(x))
+    assert not counts[: k - 1].any()
+    assert stats.chisquare(counts[k - 1 :]).pvalue > 0.001
+
+
+@pytest.mark.parametrize("kind", ["ogd", "seen", "rtop"])
+def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
+    """A stream of the same documents, each less its query's mean, is learnt alike up to rounding."""
+    moved = packed((digits[q][1], digits[q][0] - digits[q][0].mean(axis=0, dtype=float)) for q in range(len(digits)))
+    learner = {"kind": kind, "surrogate": "squared"} | ({} if kind == "ogd" else {"k": 3, "exploration": "slot"})
+    plain_features = complete(learner, READINGS | {"radius": 10.0}, 60)
+    one = compiled(digits, replace(plain_features, centre=True), 0.001)
+    other, without = compiled(moved, plain_features, 0.001), compiled(digits, plain_features, 0.001)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(one.surrogate, other.surrogate, rtol=1e-4)
+    assert np.linalg.norm(one.weights - without.weights) > 0.1 * np.linalg.norm(one.weights)
 
 
 @pytest.mark.parametrize("kind", DESCENDING)

@@ -30,9 +30,15 @@ GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
 every_estimator = pytest.mark.parametrize("surrogate", LEAST)
 
 
-def rankings(scores, gamma):
-    """Every ranking, and the probability with which RTop-kF shows it."""
+def rankings(scores, gamma, slot=None):
+    """Every ranking, and the probability with which RTop-kF shows it; if only place `slot` explores, those it shows."""
     m, own = len(scores), tuple(rank(scores))
+    if slot:
+        start = min(slot, m) - 1
+        for place in range(start, m):
+            shown = np.insert(np.delete(own, place), start, own[place])
+            yield shown, (1 - gamma) * (place == start) + gamma / (m - start)
+        return
     for shown in permutations(range(m)):
         yield np.array(shown), (1 - gamma) * (shown == own) + gamma / factorial(m)
 
@@ -61,7 +67,7 @@ def plain(surrogate, scores, grades, shown, k, *settings):
 
 def compiled(
     surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=1.0, ordered=False, floor=0.0, control=False,
-    explored=True,
+    explored=True, slot=False,
 ):  # fmt: skip
     """The compiled estimate, its events, with scratch of any content, and grades that are not seen turned over."""
     m, order = len(scores), rank(scores).astype(np.int32)
@@ -72,8 +78,9 @@ def compiled(
         inside = 1 - inside  # not to be looked at
     g = np.full(m, np.nan)
     learner = top.Learner._make([0.0] * len(top.Learner._fields))._replace(
-        objective=CODES.index(surrogate), mismatch=float(mismatch), ordered=ordered, floor=floor, control=control
-    )
+        objective=CODES.index(surrogate), mismatch=float(mismatch), ordered=ordered, floor=floor, control=control,
+        slot=slot,
+    )  # fmt: skip
     events = top.estimate(
         learner, np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, k,
         unseen(grades, shown, k, GRADES - grades).astype(np.int16), gamma, epsilon, GAINS, EXPONENTIALS,
@@ -166,6 +173,27 @@ def test_without_weights_it_is_the_gradient_of_the_loss_of_what_was_seen(surroga
         close(compiled(*settings, explored)[0], expected, 10)
 
 
+@pytest.mark.parametrize("surrogate", [*LEAST, "control"])
+@given(queries(), st.integers(1, 6), st.one_of(GAMMAS, st.just(1.0)), EPSILONS)
+def test_a_slots_mean_is_the_gradient_of_what_can_be_seen(surrogate, query, k, gamma, epsilon):
+    """Of single grades that is the whole; of pairs those with a document above place k. Plain and compiled are one."""
+    (scores, grades), control = query, surrogate == "control"
+    surrogate = "squared" if control else surrogate
+    k, own, total, largest = max(k, LEAST[surrogate]), rank(scores), 0.0, 0.0
+    for shown, p in rankings(scores, gamma, slot=k):
+        settings = (gamma, epsilon, 1.0, False, 0.0, control)
+        one = plain(surrogate, scores, grades, shown, k, *settings, None, True)
+        total, largest = total + p * one, max(largest, np.abs(one).max())
+        for explored in (True, False) if np.array_equal(shown, own) else (True,):
+            close(compiled(surrogate, scores, grades, shown, k, *settings, explored, True)[0], one, largest)
+    expected = gradient(surrogate, scores, grades, epsilon)
+    if LEAST[surrogate] == 2:
+        below = own[min(k, len(own)) - 1 :]
+        expected = np.array(expected)
+        expected[below] -= gradient(surrogate, scores[below], grades[below], epsilon)
+    close(total, expected, largest)
+
+
 @given(queries(), st.integers(1, 4), GAMMAS)
 def test_the_control_variate_leaves_the_mean(query, k, gamma):
     scores, grades = query
@@ -194,15 +222,16 @@ def test_all_grades_seen_are_the_gradient_itself():
         close(value, gradient(surrogate, scores, grades, 0.5))
 
 
+@pytest.mark.parametrize("slot", [False, True])
 @given(queries(), st.integers(1, 7), GAMMAS)
-def test_inclusion_is_how_often_documents_are_on_top(query, k, gamma):
+def test_inclusion_is_how_often_documents_are_on_top(slot, query, k, gamma):
     scores, m = query[0], len(query[0])
     p, pairs = np.zeros(m), np.zeros((m, m))
-    for shown, chance in rankings(scores, gamma):
+    for shown, chance in rankings(scores, gamma, k if slot else None):
         for i, j in product(shown[:k], shown[:k]):
             p[i] += chance * (i == j)
             pairs[i, j] += chance
-    for found, expected in zip(inclusion(rank(scores), k, gamma), (p, pairs), strict=True):
+    for found, expected in zip(inclusion(rank(scores), k, gamma, slot=slot), (p, pairs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 

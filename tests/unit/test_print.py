@@ -72,7 +72,7 @@ def stepped() -> pd.DataFrame:
         "COCOB",
         "rate 0.01",
     )
-    points = ({"steps": way} for way in (*ways, "AdaGrad, exploring as it needs"))
+    points = ({"steps": way} for way in ways)
     return frame(*points, rounds=10_000).assign(base=lambda rows: rows["label"] + ", top 1")
 
 

@@ -647,7 +647,12 @@ def test_no_text_is_cut_at_the_edge(tmp_path):
         ("theory", {"0.1": 0.3, "theory": 0.4}, ""),
         ("0.1", {"0.1": 0.3, "theory": 0.2}, ""),  # one number is no grid
         ("0.01", {"0.01": 0.5, "0.1": 0.5, "1": 0.4}, ""),  # smaller rates change nothing
+        ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.4, "1, exploring 0.3": 0.3,
+                              "0.1, exploring 0.3": 0.2}, "least of 2, least exploration of 2"),
+        ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.5, "1, exploring 0.03": 0.3},
+         "largest exploration of 2"),
+        ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "1, exploring 0.03": 0.4, "1, exploring 0.3": 0.4}, ""),
     ],
-)
+)  # fmt: skip
 def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):
     assert online_traces.edge(best, pd.Series(means)) == expected

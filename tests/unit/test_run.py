@@ -15,8 +15,10 @@ from scant.online.learners import MEASURES, class_of
 from scant.online.play import play, play_plain, query_order
 from scant.online.run import SCHEMA, general_bound, queries_of, run
 from scant.online.top import EVENTS
+from scant.present import traces
 from scant.randomness import generator
 from scant.runs import kept_rounds
+from scant.study.plan import Runs
 from scant.theory.bounds import adversary_loss
 
 MEASURED = list(MEASURES)
@@ -289,6 +291,22 @@ def draws(tmp_path):
         queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 4))) for q in range(12)]
         streams.write(path, queries, {})
     return paths
+
+
+def test_a_probability_of_exploring_is_chosen_from_as_a_rate_is(stream_path, tmp_path):
+    """Each is played at each rate, as it is alone, and rows are named by both."""
+    seen = {"kind": "seen", "surrogate": "squared", "rates": [0.01, 0.1]}
+    files = {}
+    for exploration in (0.1, 0.5, [0.1, 0.5]):
+        played(stream_path, tmp_path, [0], **TOP | {"learner_settings": seen | {"exploration": exploration}})
+        files[str(exploration)] = (tmp_path / "run.parquet").rename(tmp_path / f"{exploration}.parquet")
+    table, _ = traces.read([Runs("all", list(files.values()), {"kind": "top"})])  # columns are the same of all
+    chosen = table[table["setting"].str.contains("exploring")]
+    assert chosen["setting"].unique().tolist() == [f"{rate}, exploring {p}" for p in (0.1, 0.5) for rate in (0.01, 0.1)]
+    same = table[~table["setting"].str.contains("exploring")].reset_index(drop=True)
+    assert same["setting"].unique().tolist() == ["0.01", "0.1"]
+    assert same.drop(columns="setting").equals(chosen.drop(columns="setting").reset_index(drop=True))
+    assert set(chosen["gamma"]) == {0.1, 0.5} and same["ndcg@10"].nunique() > 100
 
 
 LEARNERS = {

@@ -52,8 +52,8 @@ def test_what_the_settings_amount_to():
     full = resolved(surrogate="squared", weights="full", exploration="schedule", control="none")
     assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (0.1, 1 / 3, 2 / 3, 0.0, False)
     assert full.mismatch == 1.0  # whatever the experiment's is
-    clipped = resolved(surrogate="ranksvm", weights="clipped", clip=0.3, exploration="adaptive")
-    assert (clipped.floor, clipped.gamma, clipped.adaptive) == (0.3, top.steps.MOST_EXPLORED, True)
+    clipped = resolved(surrogate="ranksvm", weights="clipped", clip=0.3, exploration="slot")
+    assert (clipped.floor, clipped.gamma, clipped.decay, clipped.slot) == (0.3, 1.0, 0.5, True)
     assert resolved(surrogate="listnet", k="all").k > 10**6
 
 
@@ -98,12 +98,14 @@ def test_no_bound_is_claimed():
 
 
 def test_what_is_made_of_what_was_seen_in_words():
-    settings = {"objective": "squared", "mismatch": 1.0, "control": True}
+    settings = {"objective": "squared", "mismatch": 1.0, "control": True, "exploration": "slot"}
     assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.1, 0.0)] == [
         "as seen", "clipped", "control variate",
     ]  # fmt: skip
     assert way("seen", settings | {"floor": 0.0, "control": False}) == "unbiased"
-    assert way("seen", settings | {"floor": 0.0, "objective": "logistic"}) == "unbiased"
+    pairs = settings | {"floor": 0.0, "objective": "logistic"}
+    assert way("seen", pairs | {"exploration": "constant"}) == "unbiased"
+    assert way("seen", pairs) == "unbiased but for unseen pairs"
     assert way("rtop", settings) == "unbiased"
     assert way("rtop", settings | {"mismatch": 10}) == "unbiased but for mismatch"
     assert (way("ogd", settings), way("random", {}), way("listnet", {})) == ("every grade", "", "")

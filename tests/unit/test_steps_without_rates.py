@@ -12,7 +12,7 @@ from scant.errors import SettingError
 from scant.online import comparator, frames_steps, top
 from scant.online.frames_steps import BEST, THEORY, TUNED
 from scant.online.play import play, query_order
-from scant.online.steps import STEPS, AdaGrad, CoinBetting
+from scant.online.steps import FREE, AdaGrad, CoinBetting
 from scant.online.theorems import linear_regret
 from scant.present import making
 from scant.randomness import generator
@@ -93,7 +93,7 @@ def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exploration", ["schedule", "adaptive"])
+@pytest.mark.parametrize("exploration", ["schedule", 0.2])
 @pytest.mark.parametrize("objective", ["squared", "kl", "ranksvm"])
 def test_adagrads_mean_regret_from_the_top_is_below_its_mean_bound(short, objective, exploration):
     learner = {"kind": "rtop", "surrogate": objective, "steps": "adagrad", "exploration": exploration}
@@ -115,7 +115,10 @@ def test_no_bound_is_stated_where_none_is_proved():
         ({"kind": "ogd", "surrogate": "smoothdcg", "steps": "adagrad"}, {}),
         ({"kind": "ogd", "surrogate": "squared", "steps": "adagrad"}, {"judge": "kl"}),
         ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad"}, {"mismatch": 10}),
-        ({"kind": "rtop", "surrogate": "squared", "exploration": "adaptive"}, {}),
+        ({"kind": "rtop", "surrogate": "squared", "exploration": 0.1}, {}),
+        ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad", "exploration": "slot"}, {}),
+        ({"kind": "ogd", "surrogate": "squared", "centre": True}, {}),
+        ({"kind": "ogd", "surrogate": "squared", "steps": "adagrad-features"}, {}),
     ):
         player = made(learner, sizes | {"radius": 1.0, "rounds": 100}, 0, **readings)
         assert np.isnan(player.bound(np.array([1]), watched)).all()
@@ -132,7 +135,7 @@ def study(learner, **experiment):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", FREE)
 def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
     for learner, family in (
         ({"kind": "slam", "steps": kind}, "perceptron"),
@@ -153,13 +156,22 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
         ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
         ({"kind": "slam", "steps": "dog"}, {"source": "released-code"}, "steps of the learner 'l' does nothing under"),
         (
-            {"kind": "rtop", "surrogate": "kl", "exploration": "adaptive", "gamma": 0.1}, {"kind": "top"},
+            {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1}, {"kind": "top"},
             "learners.l: gamma does nothing unless exploration",
         ),
-        ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "adaptive"),
-        ({"kind": "ogd", "surrogate": "kl", "exploration": "adaptive"}, {"kind": "top"}, "exploration"),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "exploration.*clever"),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
+        ({"kind": "rtop", "surrogate": "kl", "gamma": 0.6}, {"kind": "top"}, "gamma is 0.6.*at most 1/2"),
+        ({"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"}, {"kind": "top"}, "leaves pairs unseen"),
+        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
+        ({"kind": "ogd", "surrogate": "kl", "centre": True}, {"kind": "top"}, "centre does nothing"),
+        ({"kind": "ogd", "surrogate": "squared", "centre": True}, {"kind": "top", "regret": True}, "centred, out"),
         (
-            {"kind": "rtop", "surrogate": "kl", "exploration": "adaptive", "rates": ["theory"]}, {"kind": "top"},
+            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"}, {"kind": "top"},
+            "which these steps have none of",
+        ),
+        (
+            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "rates": ["theory"]}, {"kind": "top"},
             "no regret bound",
         ),
     ],

@@ -20,8 +20,8 @@ CODE = {  # lines of code in src/scant by room: without blank lines, comments an
     "data": 3371,
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
-    "kernels": 2727,
-    "online": 3879,  # ceilings by the worst ranking and the worst weights; exact checks of theorems that are new
+    "kernels": 2738,  # a slot that explores, centred features, AdaGrad by feature
+    "online": 3986,  # exploration by slot, or chosen as rates are; centred features; the last rounds alone
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
     "study": 1263,  # claims in groups and parts

@@ -77,7 +77,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     measure : the column of the measure whose loss is the learner's own, one of those above
     trigger : the column of the measure that must be below 1 for an update
     rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
-    steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate (`rate` is 1 and `decay` 0)
+    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs none)
     margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
     learn_on_empty : whether ListNet learns from queries without a relevant document
     iterate : which weights rank, see `iterates`; the last weights decide whether there is an update
@@ -145,7 +145,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         loss[t] = 1.0 - out[learner.measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
 
-        size = learner.rate * (t + 1.0) ** -learner.decay
+        size, share = learner.rate * (t + 1.0) ** -learner.decay, 1.0
         if learner.kind == BINARY:
             mistaken = _pair_step(x, label, size, weights, random)
             loss[t] = max(mistaken, 0)
@@ -157,7 +157,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             updated[t] = 1
         elif learner.kind in (SLAM, MAX_HINGE) and reached < 1.0:
             if learner.by_loss:
-                size *= 1.0 - reached
+                share = 1.0 - reached
             if learner.kind == SLAM:
                 places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
                 slam(
@@ -169,9 +169,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             updated[t] = 1
         if updated[t] and learner.kind != BINARY:
             if learner.steps == SCHEDULE:
-                step(x, g[:m], size, weights, flat[middle:end])
+                step(x, g[:m], size * share, weights, flat[middle:end])
             else:
-                move(x, g[:m], size, flat[middle:end], learner.steps, 0.0, 1.0, gradient, weights, sums, memory)
+                move(x, g[:m], share, flat[middle:end], learner.steps, size, 1.0, gradient, weights, sums, memory)
     return queries.shape[0]
 
 

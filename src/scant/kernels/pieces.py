@@ -74,6 +74,16 @@ def score(features, weights, scores, coming):
 
 
 @compiled()
+def centre(values):
+    """Take their mean from all values."""
+    total = 0.0
+    for value in values:
+        total += value
+    for i in range(values.shape[0]):
+        values[i] -= total / values.shape[0]
+
+
+@compiled()
 def longest(offsets):
     """How many documents the longest query has."""
     most = 0

@@ -1,18 +1,16 @@
-"""Steps of descent that need no learning rate, compiled. `scant.online.steps` is the same in plain Python."""
+"""Steps of descent as large as the gradients so far tell, compiled: `scant.online.steps` is the same, plain."""
 
 import math
 
 from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, step
 
-SCHEDULE, ADAGRAD, DOG, COIN, COCOB = range(5)  # in the order of scant.online.steps.STEPS
+SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)  # in the order of scant.online.steps.CHOICES
 # What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of gradients' norms for
-# coin betting the largest and the sum; the reward of its bets; and, for exploration that adapts, squared norms times
-# the probability of exploring, the squared norms of the rounds that did not explore, and how many these are.
-SQUARES, LARGEST, LENGTHS, REWARD, MOMENT, QUIET, QUIET_ROUNDS, KEPT = range(8)
+# coin betting the largest and the sum; and the reward of its bets.
+SQUARES, LARGEST, LENGTHS, REWARD, KEPT = range(5)
 ROWS = 5  # of the array `memory`
 FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.online.steps (a test holds them equal)
-MOST_EXPLORED = 0.5  # as in scant.online.top (likewise)
 
 
 @compiled(fastmath=SUMS)
@@ -26,17 +24,15 @@ def dot(a, b):
 
 @compiled()
 def move(features, g, share, coming, steps, size, scale, gradient, weights, sums, memory):
-    """Take a step against `share` times features' g, and return its squared norm; `gradient` is scratch (d).
+    """Take a step against `share` times features' g; `gradient` is scratch (d).
 
     `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since
     loops in which `pieces.step` stands twice are a tenth slower.
     """
     gradient[:] = 0.0
     step(features, g, -share, gradient, coming)
-    square = dot(gradient, gradient)
-    sums[SQUARES] += square
+    sums[SQUARES] += dot(gradient, gradient)
     take(steps, size, scale, gradient, weights, sums, memory)
-    return square
 
 
 @compiled()
@@ -45,7 +41,7 @@ def take(steps, size, scale, gradient, weights, sums, memory):
 
     Parameters
     ----------
-    steps : one of the constants above; size : the size of the step, if a schedule gives it
+    steps : one of the constants above; size : the size of the step, if a schedule gives it, or the rate
     scale : the radius of the ball, for AdaGrad
     sums : float64 (KEPT), 0 at first; its first entry already has this gradient
     memory : float64 (ROWS, d), 0 at first
@@ -55,6 +51,12 @@ def take(steps, size, scale, gradient, weights, sums, memory):
         return
     if steps == COCOB:
         _bet_by_coordinate(gradient, weights, memory)
+        return
+    if steps == FEATURES:
+        for j in range(weights.shape[0]):
+            memory[0, j] += gradient[j] * gradient[j]
+            if memory[0, j] > 0.0:
+                weights[j] -= size * gradient[j] / math.sqrt(memory[0, j])
         return
     if steps != SCHEDULE:
         if sums[SQUARES] == 0.0:
@@ -116,12 +118,3 @@ def _bet_by_coordinate(gradient, weights, memory):
         total[j] -= gradient[j]
         point[j] = total[j] / largest[j] * (largest[j] + reward[j]) / max(lengths[j] + largest[j], ALPHA * largest[j])
         weights[j] = point[j]
-
-
-@compiled()
-def chance_of_exploring(sums, rounds):
-    """The probability of exploring after so many rounds, from the squared norms of their estimates."""
-    if rounds == 0 or sums[QUIET] == 0.0:
-        return MOST_EXPLORED
-    chance = (sums[MOMENT] / rounds / (2 * sums[QUIET] / sums[QUIET_ROUNDS] * rounds)) ** (1 / 3)
-    return min(MOST_EXPLORED, chance)

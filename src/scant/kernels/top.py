@@ -10,6 +10,7 @@ from scant.kernels.iterates import LAST, MEAN, gather
 from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
     EXP_CLIP,
+    centre,
     kl,
     listnet,
     longest,
@@ -24,23 +25,14 @@ from scant.kernels.pieces import (
     step,
 )
 from scant.kernels.sorting import sort_scores, sorter
-from scant.kernels.steps import (
-    KEPT,
-    MOMENT,
-    QUIET,
-    QUIET_ROUNDS,
-    ROWS,
-    SQUARES,
-    chance_of_exploring,
-    move,
-)
+from scant.kernels.steps import KEPT, ROWS, SQUARES, move
 
 SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED, LOGISTIC = range(7)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 Learner = namedtuple(
     "Learner",
-    "objective judge top gamma gamma_decay adaptive mismatch ordered floor control rate decay steps iterate radius "
-    "epsilon epsilon_decay ascend",
+    "objective judge top gamma gamma_decay slot mismatch ordered floor control rate decay steps iterate radius "
+    "epsilon epsilon_decay ascend centre",
 )
 
 
@@ -81,6 +73,18 @@ def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponenti
 
 
 @compiled()
+def divisor(learner, place, k, by_own, gamma, chance):
+    """What the estimate divides by: the probability of seeing what is at a place (or a pair whose second one is there).
+
+    by_own : whether the document, or both, would be seen without exploration
+    chance : the probability with which exploration shows it, gamma included
+    """
+    if learner.slot and place < k - 1:
+        return 1.0
+    return max(1 - gamma + chance if by_own else chance * learner.mismatch, learner.floor)
+
+
+@compiled()
 def estimate(
     learner, scores, order, shown, explored, k, labels, gamma, epsilon, gains, exponentials, scratch, bits, counts,
     inside, seen, g,
@@ -89,9 +93,11 @@ def estimate(
 
     Horvitz-Thompson: each document or pair seen is divided by the probability with which it is shown on top, or by
     `learner.floor` if that is larger. The probability is (1-gamma) 1[in the top k of `order`] + gamma k/m; for pairs
-    the second term is gamma k(k-1)/(m(m-1)). With a floor of 1 this is the gradient of the loss of the documents seen.
+    the second term is gamma k(k-1)/(m(m-1)). If only place k explores (`learner.slot`), the first k - 1 of `order` are
+    seen for certain, and the second term is gamma/(m-k+1), of a pair as of its other document. With a floor of 1 this
+    is the gradient of the loss of the documents seen.
 
-    learner : a `Learner`, whose objective, mismatch, ordered, floor and control count
+    learner : a `Learner`, whose objective, slot, mismatch, ordered, floor and control count
     inside : int8 (m), whether each document is in the top k of `order`; looked at only if `explored`
     seen : scratch of the labels' kind and length
 
@@ -100,19 +106,21 @@ def estimate(
     How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether the estimate is 0
     because there are too few documents.
     """
-    objective, mismatch, floor, m = learner.objective, learner.mismatch, learner.floor, scores.shape[0]
-    clipped, chance = 0, gamma * k / m
+    objective, m = learner.objective, scores.shape[0]
+    clipped, chance = 0, gamma / (m - k + 1) if learner.slot else gamma * k / m
     if objective in (RANKSVM, LOGISTIC):
         g[:] = 0.0
         if m < 2:
             return 0, True
-        chance = gamma * k * (k - 1) / (m * (m - 1))
+        if not learner.slot:
+            chance = gamma * k * (k - 1) / (m * (m - 1))
         if learner.ordered:
             chance /= 2
-        if objective == RANKSVM and not explored and learner.iterate == LAST:  # `order` is by these scores
+        same = not learner.slot and not explored and learner.iterate == LAST  # `order` is by these scores
+        if objective == RANKSVM and same:
             ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
             for p in range(k):
-                g[order[p]] /= max(1 - gamma + chance, floor)
+                g[order[p]] /= divisor(learner, p, k, True, gamma, chance)
             return 0, False
         for p in range(k):
             for q in range(p + 1, k):
@@ -120,7 +128,7 @@ def estimate(
                 if labels[i] == labels[j]:
                     continue
                 both = not explored or (inside[i] and inside[j] and not (learner.ordered and i != order[0]))
-                slope = 1 / max(1 - gamma + chance if both else chance * mismatch, floor)
+                slope = 1 / divisor(learner, q, k, both, gamma, chance)
                 if labels[i] < labels[j]:
                     i, j = j, i
                 behind = np.float64(scores[j]) - np.float64(scores[i])
@@ -151,7 +159,7 @@ def estimate(
         total = 0.0
         for p in range(k):
             i = shown[p]
-            weight = 1 / max(1 - gamma + chance if not explored or inside[i] else chance * mismatch, floor)
+            weight = 1 / divisor(learner, p, k, not explored or inside[i], gamma, chance)
             scratch[p] = gains[labels[i]] * weight * g[i]
             total += scratch[p]
         for i in range(m):
@@ -161,7 +169,7 @@ def estimate(
         return clipped, False
     for p in range(k):
         i = shown[p]
-        weight = 1 / max(1 - gamma + chance if not explored or inside[i] else chance * mismatch, floor)
+        weight = 1 / divisor(learner, p, k, not explored or inside[i], gamma, chance)
         if objective == SQUARED:
             g[i] -= 2.0 * (labels[i] - np.float64(scores[i]) * learner.control) * weight
         else:
@@ -183,25 +191,26 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
-    adaptive : whether that probability follows from earlier estimates instead, see `steps.chance_of_exploring`
+    slot : whether a round that explores shows its own ranking but for place k, where any document from k on may be
     mismatch : a factor on the probability of what is not in the weights' own top k
     ordered : divide a pair by the probability of its two documents in their order (k = 2 only; released code)
     floor : no probability that the estimate divides by counts as less; 1 for no weights
     control : whether the squared surrogate's estimate has the learner's own scores as its control variate
     rate, decay : the step at round t is rate * t^-decay
-    steps : `steps.SCHEDULE`, or another way to take steps, which needs no rate
+    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs none)
     iterate : which weights rank, see `iterates`; gradients are at the last ones
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
     ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
+    centre : whether features are centred in each query: scores and gradients are, which comes to the same
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights, shown or not
-    loss : float64 (rounds), the judging surrogate of the scores shown
+    loss : float64 (rounds), the judging surrogate of the scores shown; with a slot, of the learner's own
     events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
         many exponents were clipped, whether the query had too few documents to learn from
     updated : uint8 (rounds)
     watched : float64 (rounds, 2), sums up to each round: of the squared norms of the gradients in the weights (of their
-        estimates, if k > 0), and of the probabilities of exploring. Of no rows if both follow a schedule
+        estimates, if k > 0), and of the probabilities of exploring. Of no rows if steps follow a schedule
 
     Returns
     -------
@@ -245,16 +254,27 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
                 return t
             sort_scores(s_own, own, by_score)
 
+        if learner.centre:
+            centre(s)
+            if learner.iterate != LAST:
+                centre(s_own)
+
         k = m if learner.top == 0 else min(learner.top, m)
-        chance = chance_of_exploring(sums, t) if learner.adaptive else learner.gamma * (t + 1.0) ** -learner.gamma_decay
+        chance = learner.gamma * (t + 1.0) ** -learner.gamma_decay
         smoothing = learner.epsilon * (t + 1.0) ** -learner.epsilon_decay
         explored = learner.top > 0 and random.random() < chance
         s_shown, shown = s_own, own
         if explored:
-            s_shown, shown = drawn[:m], other[:m]
-            for i in range(m):
-                s_shown[i] = random.random()
-            sort_scores(s_shown, shown, by_score)
+            shown = other[:m]
+            if learner.slot:
+                place = k - 1 + int(random.random() * (m - k + 1))
+                shown[: k - 1], shown[k - 1] = own[: k - 1], own[place]
+                shown[k : place + 1], shown[place + 1 :] = own[k - 1 : place], own[place + 1 :]
+            else:
+                s_shown = drawn[:m]
+                for i in range(m):
+                    s_shown[i] = random.random()
+                sort_scores(s_shown, shown, by_score)
             inside[:m] = 0
             for p in range(k):
                 inside[own[p]] = 1
@@ -269,8 +289,8 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         if explored and relevant[q] > 0:
             ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
         loss[t], clipped = surrogate(
-            learner.judge, s_shown, shown, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
-            counts, g[:m],
+            learner.judge, s_shown, own if learner.slot else shown, label, ideal[q], smoothing, gains, exponentials,
+            scratch[:m], bits[:m], counts, g[:m],
         )  # fmt: skip
 
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
@@ -288,20 +308,18 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             idle = m < 2
         events[t, CLIPPED], events[t, IDLE] = clipped, idle
         if not idle:
+            if learner.centre:
+                centre(g[:m])
             if watched.shape[0] == 0:
                 step(x, g[:m], -size if learner.ascend else size, weights, flat[middle:end])
             else:
-                square = move(
+                move(
                     x, g[:m], -1.0 if learner.ascend else 1.0, flat[middle:end], learner.steps, size, learner.radius,
                     gradient, weights, sums, memory,
                 )  # fmt: skip
-                sums[MOMENT] += chance * square
-                if not explored:
-                    sums[QUIET] += square
             project(weights, learner.radius)
             updated[t] = 1
         if watched.shape[0]:
-            sums[QUIET_ROUNDS] += not explored
             chances += chance
             watched[t, 0], watched[t, 1] = sums[SQUARES], chances
     return queries.shape[0]

@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from scant.measures import title_of
-from scant.online.frames_steps import ADAPTIVE, ORDER
+from scant.online.frames_steps import ORDER
 from scant.online.frames_top import OBJECTIVES
-from scant.online.steps import STEPS
+from scant.online.steps import FREE
 from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED
 from scant.present import panels, style
 
@@ -102,12 +102,9 @@ def regrets(frame: pd.DataFrame):
 def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
     """The looks with the colour and marker of their steps for learners whose steps need no rate, if they are free."""
     looks = dict(looks)
-    for learner, way, exploration in (
-        frame[["learner", "steps", "exploration"]].drop_duplicates().itertuples(index=False)
-    ):
-        if way in STEPS:
-            colour, marker = WAYS[STEPS[way].about]
-            colour = "olive" if exploration == "adaptive" else colour
+    for learner, way in frame[["learner", "steps"]].drop_duplicates().itertuples(index=False):
+        if way in FREE:
+            colour, marker = WAYS[FREE[way].about]
             look = (style.COLOURS.get(colour, colour), marker, looks[learner][2])
             looks[learner] = looks[learner] if look in looks.values() else look
     return looks
@@ -291,9 +288,8 @@ def steps(frame: pd.DataFrame):
         bases = every if beside == 1 else list(dict.fromkeys(panel["base"]))
         for way in ways:
             rows = panel[panel["steps"] == way]
-            colour, marker = (WAYS | ITERATES | USES).get(way.removesuffix(ADAPTIVE), ("brown", "X"))
+            colour, marker = (WAYS | ITERATES | USES).get(way, ("brown", "X"))
             look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4, "label": way}
-            look |= OWN if way.endswith(ADAPTIVE) else {}
             _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)
             handles[way] = Line2D([], [], ls="", **look)
         for line in range(1, len(bases)):

@@ -49,7 +49,9 @@ def value_and_gradient(surrogate: str, scores, grades, epsilon: float = 0.01) ->
     return getattr(surrogates, surrogate.replace("-", "_"))(scores, grades)
 
 
-def inclusion(order, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+def inclusion(
+    order, k: int, gamma: float, mismatch: float = 1.0, slot: bool = False
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The probabilities with which documents, and pairs of documents, are among the k on top.
 
     Parameters
@@ -59,14 +61,26 @@ def inclusion(order, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.nd
     gamma : the probability of exploring
     mismatch : factor on the probabilities of documents and pairs that are not on top of `order`; the probabilities
         are right with 1 (a reading)
+    slot : whether a round that explores shows, in place of any ranking, `order` but for place k, which holds any of the
+        documents from place k on
 
     Returns
     -------
-    p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`
-    pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its diagonal is p
+    p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`; with a slot 1 above place k, and from there on
+        `(1 - gamma) 1[i at place k] + gamma / (m - k + 1)`
+    pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its diagonal is p. With
+        a slot that of the lower document, 0 for two from place k on, of which no two are seen
     """
     m = len(order)
     k = min(k, m)
+    if slot:
+        p = np.full(m, gamma / (m - k + 1) * mismatch)
+        p[order[k - 1]] = 1 - gamma + gamma / (m - k + 1)
+        p[order[: k - 1]] = 1.0
+        above = np.isin(np.arange(m), order[: k - 1])
+        pairs = np.where(above[:, None], p, np.where(above, p[:, None], 0.0))
+        np.fill_diagonal(pairs, p)
+        return p, pairs
     inside = np.zeros(m, bool)
     inside[order[:k]] = True
     both = np.outer(inside, inside)
@@ -80,12 +94,13 @@ def inclusion(order, k: int, gamma: float, mismatch: float = 1.0) -> tuple[np.nd
 
 def estimate(
     surrogate: str, scores, grades, shown, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
-    ordered: bool = False, floor: float = 0.0, control: bool = False, order=None,
+    ordered: bool = False, floor: float = 0.0, control: bool = False, order=None, slot: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
 
     With `mismatch` 1 and `floor` 0, its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and
-    3.3.3.2). With `floor` 1 and `control` it is the gradient of the loss of the k documents alone.
+    3.3.3.2); with `slot`, of ranksvm and logistic that of the pairs with a document above place k. With `floor` 1 and
+    `control` it is the gradient of the loss of the k documents alone.
 
     Parameters
     ----------
@@ -100,6 +115,7 @@ def estimate(
     ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
     floor : the least probability to divide by
     order : shape (m,), the ranking that is shown without exploration; by default that of the scores
+    slot : see `inclusion`
     control : whether the estimate of the squared surrogate's gradient has its own scores as control variate: each grade
         is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
 
@@ -114,7 +130,7 @@ def estimate(
     seen = np.asarray(shown)[: min(k, m)]
     r = as_grades(np.asarray(grades)[seen])
     order = rank(scores) if order is None else np.asarray(order)
-    p, pairs = inclusion(order, k, gamma, mismatch)
+    p, pairs = inclusion(order, k, gamma, mismatch, slot)
     p, pairs = np.maximum(p, floor), np.maximum(pairs, floor)
     estimated = np.zeros(m)
     if surrogate == "squared":

@@ -127,7 +127,7 @@ def _with_learner(fits: Callable[[dict], bool]):
     return shows
 
 
-NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.STEPS)
+NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.FREE)
 LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
 RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
 
@@ -180,6 +180,12 @@ BEHIND_BEST = Quantity(
     range=(-1.0, 1.0),
 )
 FINAL = "time-averaged measure"  # the quantity `final` in figures
+
+
+def _final(function: str) -> Quantity:
+    """The quantity `final`, by a function of `scant.online.quantities`."""
+    options = ("measure", "at", "last")
+    return Quantity(FINAL, f"{QUANTITIES}:{function}", options, tuned=True, range=(0.0, 1.0), better="high")
 
 
 class Contextual(Family):
@@ -261,9 +267,11 @@ class Contextual(Family):
         return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
 
     def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
-        """How many seeds are set aside to choose a learner's rate: none if it has only one."""
+        """How many seeds are set aside to choose a learner's rate and variant: none if it has only one of each."""
         settings = study["learners"][learner]
-        return experiment["tuning_seeds"] if len(self._class_of(settings).rates(settings, experiment)) > 1 else 0
+        cls = self._class_of(settings)
+        several = len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
+        return experiment["tuning_seeds"] if several else 0
 
     def read(self, plan, shown):
         def shows(name):
@@ -385,9 +393,7 @@ class Perceptron(Contextual):
     )  # fmt: skip
     questions = PERCEPTRON
     quantities: Mapping = {
-        "final": Quantity(
-            FINAL, f"{QUANTITIES}:final_at_own_rates", ("measure", "at"), tuned=True, range=(0.0, 1.0), better="high"
-        ),
+        "final": _final("final_at_own_rates"),
         "late_mistakes": Quantity(
             "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, most=0.0
         ),
@@ -525,7 +531,7 @@ class Top(Contextual):
     )  # fmt: skip
     questions = TOP
     quantities: Mapping = {
-        "final": Quantity(FINAL, f"{QUANTITIES}:final", ("measure", "at"), tuned=True, range=(0.0, 1.0), better="high"),
+        "final": _final("final"),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
         "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),
@@ -539,6 +545,10 @@ class Top(Contextual):
             settings = study["learners"][learner]
             if settings["kind"] in top.DESCENDING:
                 complete = self._complete(settings, experiment)
+                if complete.centre and experiment["regret"]:
+                    raise SettingError(
+                        f"regret is against weights for features as they are: leave {learner!r}, whose are centred, out"
+                    )
                 if "theory" in settings.get("rates", []):
                     top.check_theory(complete)
             if settings["kind"] in click_learners.LEARNERS:
@@ -556,7 +566,8 @@ class Top(Contextual):
     def _complete(self, settings: dict, experiment: dict) -> top.Settings:
         """The complete settings of a learner that descends on a surrogate."""
         facts = {"rounds": experiment["rounds"] or ANY_HORIZON}
-        return self._class_of(settings).complete_settings(settings, experiment, facts)
+        cls = self._class_of(settings)
+        return cls.complete_settings(cls.variants(settings)[0], experiment, facts)
 
     def _check_user(self, study: dict, datasets: dict, streams: list[str], learner: str) -> None:
         """Raise a SettingError if the learner's user has no probability for a grade of one of the streams."""
@@ -569,7 +580,9 @@ class Top(Contextual):
                 raise SettingError(f"the learner {learner!r} on the stream {stream!r}: {error}") from None
 
     def _several_rates(self, study, experiment):
-        return any(len(study["learners"][learner].get("rates", [1])) > 1 for learner in experiment["learners"])
+        entries = (study["learners"][learner] for learner in experiment["learners"])
+        return any(len(entry.get("rates", [1])) > 1 or len(self._class_of(entry).variants(entry)) > 1
+                   for entry in entries)  # fmt: skip
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from scant.errors import SettingError
 from scant.online.learners import LEARNERS, Contextual
-from scant.online.steps import STEPS
+from scant.online.steps import FREE
 from scant.online.streams import ADVERSARY, SEPARABLE
 from scant.online.traces import SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further_measures
 from scant.present.intervals import cells, t_interval
@@ -33,7 +33,7 @@ def kinds(fact: str) -> list[str]:
 
 def free(frame: pd.DataFrame) -> pd.Series:
     """For each row, whether its learner's steps need no rate."""
-    return frame["steps"].isin(STEPS)
+    return frame["steps"].isin(FREE)
 
 
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:

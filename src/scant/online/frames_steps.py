@@ -1,6 +1,6 @@
 """How steps that need no rate do beside rates: the frames of `figure-steps` and `figure-steps-top`, and their tables.
 
-Learners with one base are compared: they differ only in how they take steps, or in how they explore.
+Learners with one base are compared: they differ only in how they take steps.
 """
 
 import pandas as pd
@@ -16,8 +16,7 @@ from scant.present.traces import GROUP, names
 
 MEASURE = "ndcg@10"
 BEST, TUNED, THEORY = "best rate in hindsight", "tuned rate", "theory's rate"
-ADAPTIVE = ", exploring as it needs"
-ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.STEPS.values())]
+ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.FREE.values())]
 LISTNET = "ListNet"
 BASE = ["kind", "own_measure", "objective", "k", "way", "gamma", "iterate"]  # what learners of one base share
 MEASURES = {"ap": "AP", "ndcg": "NDCG", "ndcg@10": "NDCG@10"}
@@ -32,10 +31,11 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
         0.01", or the name of steps that need no rate
 
     If several learners of a base take steps in the same way, the first counts. Learners from clicks, users' own,
-    and those that do not learn have no rows.
+    those that do not learn, and those with a rate beside AdaGrad's steps have no rows.
     """
     learning = [kind for kind, learner in LEARNERS.items() if learner.learns]
     known = (traces["objective"] != "") | traces["kind"].isin(learning)
+    known &= traces["steps"].isin(["", steps.SCHEDULE, *steps.FREE])
     last = finals(traces[belongs(traces, MEASURE) & known])
     last = last.assign(base=_bases(last))
     by_rate = last[last["setting"] != "none"]
@@ -49,10 +49,9 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
         chosen = chosen[chosen["tuning"] == tuning]  # not tuned if no seeds are set aside
         parts.append(choices.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(steps=way))
     free = last[last["setting"] == "none"]
-    words = free["steps"].map({kind: cls.about for kind, cls in steps.STEPS.items()})
+    words = free["steps"].map({kind: cls.about for kind, cls in steps.FREE.items()})
     parts.append(free.assign(steps=words))
     rows = pd.concat(parts, ignore_index=True).fillna({"edge": ""})
-    rows.loc[rows["exploration"] == "adaptive", "steps"] += ADAPTIVE
     rows = rows[~rows["tuning_seed"]]
     place = ["experiment", "stream", "base", "steps"]
     return rows[rows["learner"] == rows.groupby(place, sort=False)["learner"].transform("first")]
@@ -60,8 +59,8 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
     """What a learner is, except for its steps, in words, for each row."""
-    constant = rows["gamma"].where(rows["exploration"] != "adaptive", 0.0)
-    keys = rows.assign(gamma=constant)[BASE].itertuples(index=False, name=None)
+    several = rows.groupby(GROUP)["gamma"].transform("nunique") > 1  # a probability that is chosen tells none apart
+    keys = rows.assign(gamma=rows["gamma"].mask(several, 0.0))[BASE].itertuples(index=False, name=None)
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)
 
 

@@ -243,7 +243,7 @@ def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame
                 | {"round": instant, "mean": mean, "low": low, "high": high, "n": n, "gap": part["gap"].mean()}
                 | slopes
                 | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
-                | {name: run[name] for name in ("objective", "judge", "k", "steps", "exploration")}
+                | {name: run[name] for name in ("objective", "judge", "k", "steps")}
                 | names(key, details)
             )
     if not rows:

@@ -39,7 +39,7 @@ class Settings:
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
     averaged : whether SLAM's weights are computed over the whole list and averaged within each grade
     learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
-    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
+    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`
     iterate : the weights that it ranks by, one of `scant.online.iterates.CHOICES`
     """
 
@@ -90,8 +90,8 @@ DECAY = Setting(
 STEPS = Setting(
     "steps",
     {"enum": list(steps.CHOICES)},
-    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the gradients so far tell, "
-    "without a rate: adagrad, dog, coin (betting) or cocob.",
+    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the gradients so far tell: "
+    "without a rate (adagrad, dog, coin for betting, cocob), or with one (adagrad-features, AdaGrad by feature).",
     absent=SCHEDULE,
     ours=True,
 )
@@ -197,10 +197,15 @@ class Contextual(declared.Learner):
     @classmethod
     def rates(cls, entry: Mapping, readings: Mapping) -> list:
         """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no rate."""
-        if not cls.learns or entry.get("steps", SCHEDULE) != SCHEDULE:
+        if not cls.learns or entry.get("steps") in steps.FREE:
             return [None]
         released = cls.released_rates if readings["source"] == "released-code" else None
         return list(released or entry.get("rates", [cls.published_rate]))
+
+    @classmethod
+    def variants(cls, entry: Mapping) -> list[Mapping]:
+        """The learner's settings, or several of which one is chosen as rates are, each to be played at each rate."""
+        return [entry]
 
     def scores(self, features, weights=None) -> np.ndarray:
         """The scores of documents, float32 (m), by the last weights if none are given.
@@ -292,7 +297,7 @@ class Linear(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.steps = steps.made(settings.steps, facts["features"], scale=1.0)
+        self.steps = steps.made(settings.steps, facts["features"], 1.0, self.rate)
         self.iterates = Iterates(settings.iterate)
 
     @classmethod

@@ -27,25 +27,32 @@ LATE = 1 / 2  # "late" are the rounds after this share of the horizon
 DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
 
-def final(played: Played, measure: str = frames_top.MEASURE, at: float = 1.0) -> pd.DataFrame:
+def final(
+    played: Played, measure: str = frames_top.MEASURE, at: float = 1.0, last: float = 1.0
+) -> pd.DataFrame:  # fmt: skip
     """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses.
 
+    measure : "ndcg@10" is of the lists shown, "ranker_ndcg@10" of the learner's own ranking
     at : if below 1, it is at the last kept round that is not after this share of the horizon, at the same rates
+    last : if below 1, it is over the last rounds alone: with 0.1 over the last tenth of the horizon, or a little more,
+        from one kept round to another
     """
-    return _final(played, measure, frames_top.MEASURE, at)
+    return _final(played, measure, frames_top.MEASURE, at, last)
 
 
-def final_at_own_rates(played: Played, measure: str = frames_top.MEASURE, at: float = 1.0) -> pd.DataFrame:
+def final_at_own_rates(
+    played: Played, measure: str = frames_top.MEASURE, at: float = 1.0, last: float = 1.0
+) -> pd.DataFrame:  # fmt: skip
     """The same, at the rates that the measure itself chooses if it is one that learners may learn.
 
     A measure that the experiment asked for is at the rates of the table `finals`; losses are at the rates of NDCG@10.
     """
     if measure in MEASURES:
-        return _final(played, measure, measure, at)
-    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN, at)
+        return _final(played, measure, measure, at, last)
+    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN, at, last)
 
 
-def _final(played: Played, measure: str, choosing: str, at: float) -> pd.DataFrame:
+def _final(played: Played, measure: str, choosing: str, at: float, last: float) -> pd.DataFrame:
     """The `measure` at a share of the horizon, at the rates that the column `choosing` chooses at the horizon itself.
 
     There are no rows if it is not recorded.
@@ -58,18 +65,13 @@ def _final(played: Played, measure: str, choosing: str, at: float) -> pd.DataFra
         named(measure)
         if measure not in played.details.get("measures", ()):
             return pd.DataFrame(columns=[*KEYS, "value"])
-    last = traces.finals(played.traces)
-    last = frames.by_own_measure(last) if choosing == frames.OWN else last
-    chosen = traces.chosen_rates(last, choosing, played.tuning)
-    rows = last if at == 1 else _kept_at(played.traces, at)
+    ends = traces.finals(played.traces)
+    ends = frames.by_own_measure(ends) if choosing == frames.OWN else ends
+    chosen = traces.chosen_rates(ends, choosing, played.tuning)
+    rows = ends if at == 1 else traces.kept_at(played.traces, at)
+    if last < 1:
+        rows = traces.after(rows, traces.kept_at(played.traces, at - last), [measure])
     return _with_edges(traces.at_chosen_rates(rows, chosen)).assign(value=lambda rows: rows[measure])
-
-
-def _kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
-    """The rows at the last kept round that is not after a share of the horizon, of runs that did not fail."""
-    runs = rows.groupby(traces.RUN)["round"]
-    early = rows[(rows["round"] <= share * runs.transform("max")) & (rows["failed_in"] == 0)]
-    return early[early["round"] == early.groupby(traces.RUN)["round"].transform("max")]
 
 
 def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:

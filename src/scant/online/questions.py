@@ -69,7 +69,7 @@ TOP = (
     Question(
         "feedback",
         "Is it the feedback, or what is made of it?",
-        ("seen-*", "steps-feedback-cost", "steps-exploration", "steps-adagrad"),
+        ("seen-*", "steps-feedback-cost", "steps-adagrad"),
         ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
         (
             Answer(

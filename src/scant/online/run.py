@@ -5,6 +5,7 @@ This module defines what run files hold, and which random numbers runs use.
 
 import sys
 from dataclasses import asdict
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -54,7 +55,7 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 
 
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
-    """Play a learner for each seed at each of its rates, and write the run file.
+    """Play a learner for each seed in each variant at each of its rates, and write the run file.
 
     job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
         the experiment, see the study's schema; `queries` if they are "resampled"; `measures` if the experiment asks
@@ -97,7 +98,7 @@ def _axes(job: dict, seed: int) -> tuple:
 
 
 def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Contextual]:
-    """The traces of one seed, one table for each rate, and the learner that played last."""
+    """The traces of one seed, one table for each variant and rate, and the learner that played last."""
     entry, tables = job["learner_settings"], []
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
@@ -106,11 +107,12 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         queries = queries_of(job, seed, stream)
         facts = stream.metadata | {"rounds": len(queries)}
     cls = class_of(entry["kind"], LEARNERS[job["kind"]])
-    for rate in cls.rates(entry, job):
-        noise = generator(*_axes(job, seed), "noise")  # the same for each learner and rate
+    variants = cls.variants(entry)
+    for variant, rate in product(variants, cls.rates(entry, job)):
+        noise = generator(*_axes(job, seed), "noise")  # the same for each learner, variant and rate
         try:
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
-            learner = cls.from_study(entry, job, facts, rate, noise)
+            learner = cls.from_study(variant, job, facts, rate, noise)
         except SettingError as error:
             raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
         where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
@@ -123,7 +125,10 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
         if played.failed_in:
             where = f"{where}, round {played.failed_in}"
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
-        tables.append(trace(seed, played, learner, rate == "theory", general, measures))
+        table = trace(seed, played, learner, rate == "theory", general, measures)
+        if len(variants) > 1:
+            table = table.append_column(top.CHOSEN, pa.repeat(float(learner.setup.gamma), len(table)))
+        tables.append(table)
     return tables, learner
 
 

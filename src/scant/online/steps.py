@@ -1,4 +1,4 @@
-"""Steps of descent that need no learning rate, in plain Python: `scant.kernels.steps` is the same, compiled.
+"""Steps of descent as large as the gradients so far tell, in plain Python; `scant.kernels.steps` is the same, compiled.
 
 Each moves the weights of a learner against gradients, which it gets one by one. Weights start at 0.
 """
@@ -11,22 +11,23 @@ from scant.errors import SettingError
 
 FIRST_DISTANCE = 1e-6  # DoG's r_epsilon: how far the weights are taken to have moved before they move
 ALPHA = 100.0  # COCOB's alpha: no bet is larger than one of that many largest gradients allows
-MOST_EXPLORED = 0.5  # the largest probability of exploring
 
 
 class Steps:
     """What all steps share.
 
+    rated : whether they need a learning rate
     squares : the sum of the squared norms of the gradients so far
     """
 
     kind = ""
     about = ""
+    rated = False
 
     def __init__(self, features: int, scale: float):
         """
         features : d, how many weights there are
-        scale : the radius of the ball that the weights are kept in; 1 if there is none
+        scale : the radius of the ball that the weights are kept in, 1 if there is none; the rate of steps that need one
         """
         self.features, self.scale, self.squares = features, scale, 0.0
 
@@ -52,6 +53,26 @@ class AdaGrad(Steps):
 
     def _size(self, weights) -> float:
         return np.sqrt(2) * self.scale / np.sqrt(self.squares)
+
+
+class FeatureAdaGrad(Steps):
+    """AdaGrad's version for each feature: the rate over the root of the sum of the squares of its gradients.
+
+    Source: Duchi, Hazan and Singer 2011. A feature whose gradients were all 0 does not move.
+    """
+
+    kind = "adagrad-features"
+    about = "AdaGrad by feature"
+    rated = True
+
+    def __init__(self, features, scale):
+        super().__init__(features, scale)
+        self.of_feature = np.zeros(features)
+
+    def _move(self, weights, gradient):
+        self.of_feature += gradient**2
+        roots = np.sqrt(self.of_feature)
+        weights -= np.divide(self.scale * gradient, roots, where=roots > 0, out=np.zeros(self.features))
 
 
 class DistanceOverGradients(Steps):
@@ -144,53 +165,27 @@ class Cocob(_Betting):
         )  # fmt: skip
 
 
-class Exploration:
-    """The probability of exploring, from the squared norms of the estimates so far: a reading beyond the papers.
-
-    With probability gamma in T rounds, AdaGrad's bound is `2 sqrt(2) U sqrt(T v / gamma)`, where v is the mean of gamma
-    times the squared norm, and exploring costs at most `2 U g` in each of gamma T rounds, where g is the norm of a
-    gradient. The sum is least at `gamma^3 = v / (2 g^2 T)`. Here v is the mean over the rounds so far, g^2 that of the
-    squared norms in the rounds that did not explore, and T the number of rounds. It depends on earlier rounds alone, so
-    that estimates stay unbiased.
-    """
-
-    def __init__(self):
-        self.rounds, self.moment, self.quiet, self.quiet_rounds = 0, 0.0, 0.0, 0
-
-    @property
-    def chance(self) -> float:
-        """The probability of exploring in the next round, above 0 and at most `MOST_EXPLORED`."""
-        if not self.quiet:
-            return MOST_EXPLORED
-        moment, quiet = self.moment / self.rounds, self.quiet / self.quiet_rounds
-        return min(MOST_EXPLORED, (moment / (2 * quiet * self.rounds)) ** (1 / 3))
-
-    def saw(self, square: float, chance: float, explored: bool) -> None:
-        """Take in a round: its estimate's squared norm, and the probability with which it explored, and whether."""
-        self.rounds += 1
-        self.moment += chance * square
-        if not explored:
-            self.quiet += square
-            self.quiet_rounds += 1
-
-
 SCHEDULE = "schedule"
-STEPS = {steps.kind: steps for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob)}
+STEPS = {steps.kind: steps for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob, FeatureAdaGrad)}
+FREE = {kind: steps for kind, steps in STEPS.items() if not steps.rated}  # which need no rate
 CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
 
-def made(kind: str, features: int, scale: float) -> Steps | None:
-    """Steps of this kind, for this number of features; None for a schedule's steps."""
-    return STEPS[kind](features, scale) if kind in STEPS else None
+def made(kind: str, features: int, scale: float, rate: float | None) -> Steps | None:
+    """Steps of this kind, for this number of features; None for a schedule's steps. See `Steps` for the scale."""
+    return STEPS[kind](features, rate if STEPS[kind].rated else scale) if kind in STEPS else None
 
 
 def check(settings: Mapping) -> None:
-    """Raise a SettingError if a learner's settings give rates, or their decay, to steps that need none."""
-    if settings.get("steps", SCHEDULE) == SCHEDULE:
+    """Raise a SettingError if a learner's settings give its steps a rate, or a decay, that would do nothing."""
+    kind = settings.get("steps", SCHEDULE)
+    if kind == SCHEDULE:
         return
-    for key in ("rates", "decay"):
+    if kind not in FREE and "theory" in settings.get("rates", ()):
+        raise SettingError(f"theory gives steps {kind!r} no rate: use numbers")
+    for key in ("rates", "decay") if kind in FREE else ("decay",):
         if key in settings:
             raise SettingError(
-                f"steps {settings['steps']!r} need no rate, so that {key} would do nothing: leave it out, or set "
-                f"steps: {SCHEDULE}"
+                f"steps {kind!r} need no {'rate' if kind in FREE else key}, so {key} would do nothing: leave it out, "
+                f"or set steps: {SCHEDULE}"
             )

@@ -25,8 +25,10 @@ OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared"
 LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
 CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
 PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for these
+CHOSEN = "chosen_exploration"  # the last column of run files of learners with several probabilities of exploring
 EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
-ADAPTIVE = "adaptive"  # exploration that follows from the estimates so far
+# How a learner explores, besides by a schedule: at a constant probability, or at place k alone.
+CONSTANT, SLOT = "constant", "slot"
 NOT_CONVEX = "smoothdcg"  # the surrogate whose best fixed weights cannot be certified
 # The papers' steps and exploration: the constants in front of t^-power, or of T^-power if fixed at the horizon T.
 SCHEDULES = {
@@ -34,6 +36,7 @@ SCHEDULES = {
     "aistats16": {"rate": 1.0, "gamma": 1.0, "fixed": True},
     "released-code": {"rate": 0.1, "gamma": 0.1, "fixed": False},
 }
+PAPERS = ("thesis", "aistats16")  # whose schedules a learner's exploration may follow
 RELEASED_CODE = {"smoothdcg": {"epsilon": 0.001, "sign": "as-printed"}, "ranksvm": {"ordered": True}}
 
 
@@ -46,8 +49,9 @@ class Settings:
     judge : the surrogate whose loss is recorded
     k : how many grades it sees, 0 for all
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
-    exploration : "schedule" for that, or "adaptive" for `scant.online.steps.Exploration`
-    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`, which need no rate
+    exploration : "schedule" for the experiment's, "thesis" or "aistats16", CONSTANT or SLOT. A round that explores
+        shows a uniformly random ranking, or, with a slot, its own but for place k, where any document from k on may be
+    steps : how steps are taken: "schedule", or one of `scant.online.steps.STEPS`
     iterate : the weights that it ranks by, one of `scant.online.iterates.CHOICES`
     decay : the step at round t is rate * t^-decay
     scale : a factor on the rate: T^-power if the schedule is fixed at the horizon T, else 1
@@ -55,6 +59,7 @@ class Settings:
     ordered, floor, control : see `estimators.estimate`
     epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
+    centre : whether features are centred in each query, which for squared losses is an intercept for each query
     radius : U, of the ball that the weights are projected on
     fixed : whether steps and exploration are fixed at the horizon T
     horizon : T
@@ -79,15 +84,16 @@ class Settings:
     epsilon: float = 0.01
     epsilon_decay: float = 0.0
     sign: str = "negated"
+    centre: bool = False
     radius: float = 1.0
     fixed: bool = False
     horizon: int = 0
     measure: str = "ndcg@10"
 
     @property
-    def adaptive(self) -> bool:
-        """Whether the probability of exploring follows from the estimates so far."""
-        return self.exploration == ADAPTIVE
+    def slot(self) -> bool:
+        """Whether only place k explores."""
+        return self.exploration == SLOT
 
     @property
     def gamma_constant(self) -> float:
@@ -95,23 +101,40 @@ class Settings:
         return self.gamma * self.horizon ** (1 / 3) if self.fixed else self.gamma
 
 
-def _schedule(readings: Mapping) -> dict:
-    """The schedule of `SCHEDULES` that the readings of an experiment choose."""
-    return SCHEDULES["released-code" if readings["source"] == "released-code" else readings["schedule"]]
+def _schedule(entry: Mapping, readings: Mapping) -> dict:
+    """The schedule of `SCHEDULES` that a learner's settings name, or else the readings of its experiment."""
+    if readings["source"] == "released-code":
+        return SCHEDULES["released-code"]
+    exploration = entry.get("exploration")
+    return SCHEDULES[exploration if exploration in list(SCHEDULES) else readings["schedule"]]
+
+
+def _exploring(settings: Settings, entry: Mapping, exploration: str | float, gamma: float) -> Settings:
+    """The settings with how a learner explores. If that falls as t^-1/3, its steps fall as t^-2/3, else as t^-1/2.
+
+    gamma : the constant of its schedule
+    """
+    if exploration == SLOT:
+        return replace(settings, exploration=SLOT, gamma=float(entry.get("gamma", 1.0)))
+    if isinstance(exploration, str):
+        gamma = entry.get("gamma", gamma)
+        return replace(settings, exploration=exploration, gamma=gamma, gamma_decay=1 / 3, decay=2 / 3)
+    return replace(settings, exploration=CONSTANT, gamma=exploration)
 
 
 def _estimates_are_judged(settings: Settings) -> bool:
     """Whether the learner descends on unbiased estimates of its judge's gradient, and the judge is convex."""
     convex = ("squared", "kl", "ranksvm") if settings.k else tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-    altered = settings.mismatch != 1 or settings.ordered or settings.floor > 0 or settings.control
+    altered = settings.mismatch != 1 or settings.ordered or settings.floor > 0 or settings.control or settings.slot
     proved = settings.kind != "seen" and settings.iterate == "last" and not (settings.k and altered)
+    proved = proved and not settings.centre
     return settings.objective in convex and settings.judge == settings.objective and proved
 
 
 def check_theory(settings: Settings) -> None:
     """Raise a SettingError if no bound on the learner's regret is proved: theory gives it no rate then."""
     fewest = settings.k in (0, estimators.NEEDS[settings.objective][0])
-    unknown_size = settings.objective == "ndcg-squared" or settings.adaptive
+    unknown_size = settings.objective == "ndcg-squared" or settings.exploration == CONSTANT
     if not _estimates_are_judged(settings) or not fewest or unknown_size:
         raise SettingError(
             f"rate 'theory': no regret bound is proved for this learner on {settings.objective!r}. Use a number, or: "
@@ -128,15 +151,25 @@ K = Setting(
 )
 GAMMA = Setting(
     "gamma",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5},
-    about="The constant in front of the exploration, instead of that of the schedule.",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    about="The constant in front of the exploration, instead of that of the schedule, at most 1/2; with exploration "
+    "slot, how likely a round explores (1 if absent).",
 )
-EXPLORATION = Setting(
-    "exploration",
-    {"enum": [SCHEDULE, ADAPTIVE]},
-    about="The probability of exploring: by the schedule, or from the variance of the estimates so far (adaptive).",
-    absent=SCHEDULE, ours=True,
-)  # fmt: skip
+
+
+def _explored(least: Mapping) -> dict:
+    """The schema of the values of the setting `exploration`; `least` is that of the least probability."""
+    probability = {"type": "number", "maximum": 1, **least}
+    several = {"type": "array", "minItems": 2, "uniqueItems": True, "items": probability}
+    return {"oneOf": [probability, several, {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
+
+
+HOW_EXPLORED = (
+    "How it explores: with random rankings, as the experiment's schedule says (schedule), as one of the papers does "
+    "(thesis, aistats16), or with a probability, or one of several, which is chosen as rates are; or at place k alone, "
+    "where any document from k on may be (slot)."
+)
+EXPLORATION = Setting("exploration", _explored({"exclusiveMinimum": 0}), HOW_EXPLORED, absent=SCHEDULE, ours=True)
 SEEN_LOSS = Setting(
     "surrogate", {"enum": list(LOSSES)}, about="The loss of the documents seen that the learner descends on."
 )
@@ -145,13 +178,7 @@ SEEN_K = Setting(
     {"oneOf": [{"type": "integer", "minimum": 1}, {"const": estimators.ALL}]},
     about="How many grades on top the learner sees, or all; by default 1 for squared and 2 for the others.",
 )
-EXPLORED = Setting(
-    "exploration",
-    {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"enum": [SCHEDULE, ADAPTIVE]}]},
-    about="The probability of exploring: a number, that of RTop-kF (schedule), or from the variance of the estimates "
-    "so far (adaptive).",
-    absent=0,
-)
+EXPLORED = Setting("exploration", _explored({"minimum": 0}), HOW_EXPLORED, absent=0)
 WEIGHTS = Setting(
     "weights",
     {"enum": ["none", "clipped", "full"]},
@@ -189,6 +216,12 @@ EPSILON_DECAY = Setting(
     about="Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
     reading=True, absent=0, when=SMOOTHED,
 )  # fmt: skip
+CENTRE = Setting(
+    "centre",
+    {"type": "boolean"},
+    about="Reading: whether features are centred in each query, which gives the squared loss an intercept.",
+    reading=True, absent=False, when=("surrogate", "squared"), ours=True,
+)  # fmt: skip
 COLOURS = {  # colour and marker of each surrogate that learners descend on
     "squared": ("blue", "o"),
     "kl": ("purple", "^"),
@@ -198,6 +231,11 @@ COLOURS = {  # colour and marker of each surrogate that learners descend on
     "ndcg-squared": ("orange", "P"),
 }
 DASHED = {surrogate: Look(*look, "--") for surrogate, look in COLOURS.items()}
+
+
+def _centred(scores: np.ndarray) -> np.ndarray:
+    """The scores, float32 (m), less their mean."""
+    return (scores - scores.mean(dtype=np.float64)).astype(np.float32)
 
 
 class Top(Contextual):
@@ -214,15 +252,23 @@ class Top(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.k, self.watches = settings.k or None, settings.adaptive or settings.steps != SCHEDULE
-        self.steps = steps.made(settings.steps, facts["features"], settings.radius)
-        self.exploration = steps.Exploration()
+        self.k, self.watches = settings.k or None, settings.steps != SCHEDULE
+        self.steps = steps.made(settings.steps, facts["features"], settings.radius, self.rate)
         self.iterates = Iterates(settings.iterate)
 
     @classmethod
     def rates(cls, entry, readings):
-        """Without rates in the study, the schedule's."""
-        return super().rates({"rates": [_schedule(readings)["rate"]]} | entry, readings)
+        """Without rates in the study, the schedule's, if steps follow one."""
+        scheduled = entry.get("steps", SCHEDULE) == SCHEDULE
+        of_schedule = {"rates": [_schedule(entry, readings)["rate"]]} if scheduled else {}
+        return super().rates(of_schedule | entry, readings)
+
+    @classmethod
+    def variants(cls, entry):
+        """One for each probability of exploring, if there are several to choose from."""
+        exploration = entry.get("exploration")
+        several = exploration if isinstance(exploration, list) else []
+        return [{**entry, "exploration": probability} for probability in several] or [entry]
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
@@ -230,26 +276,31 @@ class Top(Contextual):
 
         Raises
         ------
-        SettingError : the surrogate needs more feedback, or the probability of exploring is outside (0, 1/2]
+        SettingError : the surrogate needs more feedback, or a schedule's probability of exploring is outside (0, 1/2]
         """
         objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
         if objective not in cls.objectives:
             raise unknown("surrogate", objective, cls.objectives)
-        options = {key: entry[key] for key in ("epsilon", "epsilon_decay", "sign", "steps", "iterate") if key in entry}
+        names = ("epsilon", "epsilon_decay", "sign", "steps", "iterate", "centre")
+        options = {key: entry[key] for key in names if key in entry}
         if readings["source"] == "released-code":
             options |= RELEASED_CODE.get(objective, {})
-        schedule, own_judge = _schedule(readings), "ranksvm" if objective == "logistic" else objective
+        schedule, own_judge = _schedule(entry, readings), "ranksvm" if objective == "logistic" else objective
         judge, radius = readings["judge"] or own_judge, readings["radius"]
         settings = Settings(cls.kind, objective, judge, radius=radius, horizon=rounds, **options)
         settings = cls._with_feedback(settings, entry, readings, schedule["gamma"])
         settings = replace(settings, ordered=settings.ordered and settings.k == 2)
-        if entry.get("exploration") == ADAPTIVE:
-            settings = replace(settings, exploration=ADAPTIVE, gamma=steps.MOST_EXPLORED, gamma_decay=0.0)
         if schedule["fixed"]:
             settings = replace(
                 settings, scale=rounds**-settings.decay, decay=0.0,
                 gamma=settings.gamma * rounds**-settings.gamma_decay, gamma_decay=0.0, fixed=True,
             )  # fmt: skip
+        if settings.k and settings.exploration not in (CONSTANT, SLOT) and not 0 < settings.gamma <= 0.5:
+            horizon = f" (T^-1/3 for the horizon T = {settings.horizon}: play 8 rounds or more)"
+            raise SettingError(
+                f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
+                + (horizon if settings.fixed else "")
+            )
         return settings if settings.steps == SCHEDULE else replace(settings, scale=1.0, decay=0.0)
 
     @classmethod
@@ -258,18 +309,23 @@ class Top(Contextual):
         return settings
 
     def rank(self, features) -> np.ndarray:
-        """The ranking shown: with the round's probability of exploring, a uniformly random one."""
+        """The ranking shown: its own, or, with the round's probability of exploring, one that explores."""
         self.round += 1
         self.last_scores = self.scores(features)
         self.shown = self.scores(features, self.iterates.mean(self.weights))
-        self.own_ranking = rank(self.shown)
+        self.own_ranking = ranking = rank(self.shown)
+        if self.setup.centre:
+            self.last_scores, self.shown = _centred(self.last_scores), _centred(self.shown)
         self.chance = self.setup.gamma * self.round**-self.setup.gamma_decay
-        if self.setup.adaptive:
-            self.chance = self.exploration.chance
         self.explored = self.setup.k > 0 and self.random.random() < self.chance
-        if self.explored:
+        if self.explored and self.setup.slot:
+            slot, m = min(self.setup.k, len(ranking)) - 1, len(ranking)
+            place = slot + int(self.random.random() * (m - slot))
+            ranking = np.insert(np.delete(ranking, place), slot, ranking[place])
+        elif self.explored:
             self.shown = np.array([self.random.random() for _ in features], np.float32)
-        return rank(self.shown)
+            ranking = rank(self.shown)
+        return ranking
 
     @property
     def smoothing(self) -> float:
@@ -280,19 +336,19 @@ class Top(Contextual):
         """Take a step from the grades seen and project on the ball; return whether there was enough to learn."""
         settings, scores = self.setup, self.last_scores.astype(np.float64)
         if settings.objective in PAIRWISE and len(scores) < 2:
-            self.exploration.saw(0.0, self.chance, self.explored)
             return False
         if settings.k:
             gradient = estimators.estimate(
                 settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
-                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own_ranking,
+                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own_ranking, settings.slot,
             )  # fmt: skip
         else:
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)
         if settings.objective == "smoothdcg" and settings.sign == "as-printed":
             gradient = -gradient
+        if settings.centre:
+            gradient = gradient - gradient.mean()
         slope = features.astype(np.float64).T @ gradient
-        self.exploration.saw(slope @ slope, self.chance, self.explored)
         if self.steps:
             self.steps.take(self.weights, slope)
         else:
@@ -324,13 +380,13 @@ class Top(Contextual):
         setup = self.setup
         learner = top.Learner(
             objective=CODES.index(setup.objective), judge=CODES.index(setup.judge), top=setup.k,
-            gamma=setup.gamma, gamma_decay=setup.gamma_decay, adaptive=setup.adaptive,
+            gamma=setup.gamma, gamma_decay=setup.gamma_decay, slot=setup.slot,
             mismatch=float(setup.mismatch), ordered=setup.ordered, floor=float(setup.floor),
             control=setup.control and setup.objective == "squared",
             rate=1.0 if self.rate is None else float(self.rate) * setup.scale, decay=setup.decay,
             steps=steps.CHOICES.index(setup.steps), iterate=ITERATES.index(setup.iterate), radius=float(setup.radius),
             epsilon=float(setup.epsilon), epsilon_decay=float(setup.epsilon_decay),
-            ascend=setup.objective == "smoothdcg" and setup.sign == "as-printed",
+            ascend=setup.objective == "smoothdcg" and setup.sign == "as-printed", centre=setup.centre,
         )  # fmt: skip
         arguments = {"ideal": stream.ideal_dcg, "learner": learner, "loss": records["surrogate"]}
         return top.play, arguments | {name: records[name] for name in ("ranker", "events", "watched")}
@@ -388,8 +444,11 @@ class Top(Contextual):
         steps.check(settings)
         if "surrogate" not in settings and not cls.objective:
             raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(cls.objectives)}")
-        if "gamma" in settings and settings.get("exploration", settings_of(cls)["exploration"].absent) != SCHEDULE:
-            raise SettingError("gamma does nothing unless exploration is 'schedule'. Leave one of the two out")
+        exploration = settings.get("exploration", settings_of(cls)["exploration"].absent if cls.sees == "top" else 0)
+        if "gamma" in settings and not isinstance(exploration, str):
+            raise SettingError("gamma does nothing unless exploration is a schedule or slot. Leave one of the two out")
+        if isinstance(exploration, list) and settings.get("steps") in steps.FREE:
+            raise SettingError("exploration is chosen as rates are, which these steps have none of: name one number")
 
 
 class RTop(Top):
@@ -397,31 +456,24 @@ class RTop(Top):
 
     kind = "rtop"
     about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
-    settings = (SURROGATE, RATES, STEPS, ITERATE, K, GAMMA, EXPLORATION, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, ITERATE, K, GAMMA, EXPLORATION, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
     looks: ClassVar = {surrogate: Look(*look) for surrogate, look in COLOURS.items()}
     sees = "top"
     heeds = (*Top.heeds, "mismatch")
-
-    @classmethod
-    def complete_settings(cls, entry, readings, facts):
-        settings = super().complete_settings(entry, readings, facts)
-        if not 0 < settings.gamma <= 0.5:
-            horizon = f" (T^-1/3 for the horizon T = {settings.horizon}: play 8 rounds or more)"
-            raise SettingError(
-                f"gamma is {settings.gamma:.3g} in round 1, and has to be above 0 and at most 1/2"
-                + (horizon if settings.fixed else "")
-            )
-        return settings
 
     @classmethod
     def _with_feedback(cls, settings, entry, readings, gamma):
         needed = estimators.NEEDS[settings.objective][0]
         k = entry.get("k") or (1 if needed == estimators.ALL else needed)  # which the check refuses, with the reason
         estimators.check(settings.objective, k)
-        return replace(
-            settings, k=k, gamma=entry.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3,
-            mismatch=readings["mismatch"],
-        )  # fmt: skip
+        settings = replace(settings, k=k, mismatch=readings["mismatch"])
+        return _exploring(settings, entry, entry.get("exploration", EXPLORATION.absent), gamma)
+
+    @classmethod
+    def check(cls, settings) -> None:
+        super().check(settings)
+        if settings.get("exploration") == SLOT and settings["surrogate"] in PAIRWISE:
+            raise SettingError("exploration: a slot leaves pairs unseen, and the estimate biased. Use kind: seen")
 
 
 class Seen(Top):
@@ -433,7 +485,7 @@ class Seen(Top):
 
     kind = "seen"
     about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
-    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL)
+    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL, CENTRE)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),
         "logistic": Look("brown", "X", ":"),
@@ -459,9 +511,7 @@ class Seen(Top):
             control=entry.get("control", CONTROL.absent) == "prediction",
             floor={"none": 1.0, "clipped": entry.get("clip", CLIP.absent), "full": 0.0}[weights],
         )  # fmt: skip
-        if exploration == SCHEDULE:  # and its steps fall as RTop-kF's
-            return replace(settings, gamma=entry.get("gamma", gamma), gamma_decay=1 / 3, decay=2 / 3)
-        return settings if exploration == ADAPTIVE else replace(settings, gamma=exploration)
+        return _exploring(settings, entry, exploration, gamma)
 
     @classmethod
     def check(cls, settings) -> None:
@@ -486,7 +536,7 @@ class GradientDescent(Top):
 
     kind = "ogd"
     about = "Online gradient descent on the same surrogates with every grade seen."
-    settings = (SURROGATE, RATES, STEPS, ITERATE, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (SURROGATE, RATES, STEPS, ITERATE, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
     draws = False
     looks: ClassVar = DASHED
 

@@ -32,7 +32,8 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "way": "",
 }
 AS_SEEN, CLIPPED, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "clipped", "control variate", "unbiased", "every grade"
-RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory", or "none"
+RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory" or "none", see `completed`
+EXPLORING = ", exploring "  # between a rate and the probability of exploring that is chosen with it
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
 SHOWN = ["ndcg@10", "ap"]  # the measures that tables and figures show of every experiment, and choose rates by
@@ -61,18 +62,25 @@ def way(kind: str, played: dict) -> str:
     if kind != "seen":
         return ""
     if played["floor"] == 0:
-        return CONTROL if played["objective"] == "squared" and played["control"] else UNBIASED
+        if played["objective"] == "squared":
+            return CONTROL if played["control"] else UNBIASED
+        return f"{UNBIASED} but for unseen pairs" if played["exploration"] == top.SLOT else UNBIASED
     return AS_SEEN if played["floor"] == 1 else CLIPPED
 
 
 def completed(table: pa.Table) -> pa.Table:
     """The table of a run file with two more columns.
 
-    setting : text, the rate: a number, "theory", or "none" for learners without one
+    setting : text, the rate: a number, "theory", or "none" for learners without one. If the probability of exploring is
+        chosen too, it follows, as in "0.01, exploring 0.1", and is in the column `gamma`
     tuning_seed : whether the seed is set aside to choose rates; the others are reported
     """
     setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
     setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
+    if top.CHOSEN in table.column_names:
+        exploration = table[top.CHOSEN]
+        setting = pc.binary_join_element_wise(setting, pc.cast(exploration, pa.string()), EXPLORING)
+        table = table.set_column(table.column_names.index("gamma"), "gamma", exploration).drop_columns(top.CHOSEN)
     table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
     return table.append_column("tuning_seed", pc.greater_equal(table["seed"], TUNING))
 
@@ -95,6 +103,28 @@ def finals(traces: pd.DataFrame) -> pd.DataFrame:
     last = last.merge(tail.reset_index(), on=RUN)
     last.loc[last["failed_in"] > 0, [*MEASURED, *measures, *tail.columns]] = np.nan
     return last
+
+
+def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
+    """The rows at the last kept round that is not after a share of the horizon, of runs that did not fail."""
+    runs = rows.groupby(RUN)["round"]
+    early = rows[(rows["round"] <= share * runs.transform("max")) & (rows["failed_in"] == 0)]
+    return early[early["round"] == early.groupby(RUN)["round"].transform("max")]
+
+
+def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
+    """The rows with measures over the rounds after those of other rows alone: means, or sums of losses.
+
+    before : earlier rows of the same runs, one of each at most, of `kept_at`
+    """
+    earlier = before.set_index(RUN).reindex(pd.MultiIndex.from_frame(rows[RUN]))
+    start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()
+    later = {}
+    for name in measures:
+        known, whole = earlier[name].fillna(0).to_numpy(), rows[name].to_numpy()
+        summed = name in ("loss", "surrogate_loss")
+        later[name] = whole - known if summed else (end * whole - start * known) / (end - start)
+    return rows.assign(**later)
 
 
 def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
@@ -128,15 +158,28 @@ def edge(best: str, means: pd.Series) -> str:
     """Whether the best rate is the least or the largest of its grid, so that one beyond it may be better.
 
     It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and where the grid
-    is `FLAT` at its end, so that nothing changes beyond.
+    is `FLAT` at its end, so that nothing changes beyond. The same is said of a probability of exploring that is chosen
+    with the rate ("least exploration of 3"), each at the other's best value.
 
     means : by rate, as text, the means that the rate was chosen by
     """
-    grid = sorted((rate for rate in means.index if rate not in ("theory", "none")), key=float)
+    rate, exploring, exploration = best.partition(EXPLORING)
+    same_exploration = [name for name in means.index if name.endswith(exploring + exploration)]
+    rates = [name for name in same_exploration if name.partition(EXPLORING)[0] not in ("theory", "none")]
+    edges = [_end(best, means[rates], "", 0)]
+    if exploring:
+        same_rate = [name for name in means.index if name.startswith(rate + exploring)]
+        edges.append(_end(best, means[same_rate], " exploration", 2))
+    return ", ".join(filter(None, edges))
+
+
+def _end(best: str, means: pd.Series, words: str, part: int) -> str:
+    """At which end of the means' grid the best one is, or ""; `part` is which part of a name its number is."""
+    grid = sorted(means.index, key=lambda name: float(name.partition(EXPLORING)[part]))
     if len(grid) < 2 or best not in (grid[0], grid[-1]):
         return ""
     end, following = ("least", grid[1]) if best == grid[0] else ("largest", grid[-2])
-    return f"{end} of {len(grid)}" if means[best] - means[following] > FLAT else ""
+    return f"{end}{words} of {len(grid)}" if means[best] - means[following] > FLAT else ""
 
 
 def at_chosen_rates(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
