@@ -192,7 +192,7 @@ def of_clicks(learner) -> list[str]:
     """A learner from clicks: its settings are those of `scant.online.click_learners.Settings`."""
     found = methods(learner, "rank", "learn", "events", "direction")
     found += [] if "" in learner.looks else ["has no look under the key ''"]
-    known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop"}
+    known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop", "look"}
     found += [f"declares the setting {name}, which Settings has not" for name in {*settings_of(learner)} - known
               - {"rates"}]  # fmt: skip
     if not isinstance(getattr(learner, "published_rate", None), float):

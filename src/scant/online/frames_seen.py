@@ -18,7 +18,8 @@ from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
 WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
-    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD", "random": "no feedback",
+    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
+    "ips": "clicks by inverse propensities", "random": "no feedback",
 }  # fmt: skip
 FEWEST = 3  # values of k that a line of the figure needs
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
