@@ -159,9 +159,9 @@ def arguments(taken, declared) -> list[str]:
 
 
 def of_contextual(learner) -> list[str]:
-    """A learner that sees every grade: its settings are those of `scant.online.learners.Settings`."""
+    """A learner that sees every grade: its settings are those of `Settings` in its module."""
     found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
-    known = {field.name for field in fields(online.Settings)}
+    known = {field.name for field in fields(getattr(inspect.getmodule(learner), "Settings", online.Settings))}
     declared = {*settings_of(learner)}
     found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - {"rates"})]
     for name in ("defaults", "released", "released_simulated"):
