@@ -13,6 +13,7 @@ from scipy import stats
 from scant.kernels import clicks as kernels
 from scant.online.click_learners import (
     LEARNERS,
+    Settings,
     log_probability,
     pair_weights,
     preferences,
@@ -25,6 +26,7 @@ from scant.randomness import generator
 
 THREE = [np.array(ranking) for ranking in permutations(range(3))]
 SCORES = [np.zeros(3), np.array([0.4, -0.3, 1.1]), np.array([3.0, 2.0, -1.0])]
+PLACED = {"click": [0.2, 0.3, 0.5, 0.7, 0.9], "stop": [0] * 5, "look": [0.9, 0.6, 0.4]}
 FURTHER = ("err", "precision@5", "ndcg@1", "ndcg@40")
 
 
@@ -57,7 +59,19 @@ def plain(stream, settings, rate, rounds=80, seed=3, empty="zero", measures=(), 
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
-    settings = replace(made(stream, kind, user=user), shown=shown, delta=0.7)
+    same(stream, replace(made(stream, kind, user=user), shown=shown, delta=0.7))
+
+
+@pytest.mark.parametrize("user", ["position", "trust", PLACED])
+@pytest.mark.parametrize("propensities", ["affine", "swapped", "none"])
+def test_the_compiled_loop_is_the_plain_class_by_propensities(stream, propensities, user):
+    known, settings = (made(stream, "ips", user=user, propensities=name) for name in ("known", propensities))
+    weights = same(stream, settings)
+    assert not np.allclose(weights, compiled(stream, known, 5.0, empty="one").weights)
+
+
+def same(stream, settings):
+    """Check that the compiled loop does what the plain class does; return the last weights."""
     for rate, empty in ((0.1, "zero"), (5.0, "one")):
         fast = compiled(stream, settings, rate, empty=empty, measures=FURTHER)
         slow = plain(stream, settings, rate, empty=empty, measures=FURTHER)
@@ -68,6 +82,7 @@ def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
             np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-12, atol=1e-13, err_msg=name)
         np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
         assert fast.updated.any()
+    return fast.weights
 
 
 @pytest.mark.parametrize("user", USERS)
@@ -185,7 +200,7 @@ def patterns(user, grades):
         if place == len(grades):
             found[clicked] = found.get(clicked, 0.0) + chance
             return
-        click, stop = user.click[grades[place]], user.stop[grades[place]]
+        click, stop = user.chances(len(grades))[place, grades[place]], user.stop[grades[place]]
         look(place + 1, (*clicked, False), chance * (1 - click))
         look(place + 1, (*clicked, True), chance * click * (1 - stop))
         left = (*clicked, True, *[False] * (len(grades) - place - 1))
@@ -302,21 +317,13 @@ def advantages(i, j, shown, chances):
             )  # fmt: skip
 
 
-def cascade(user, grades):
-    return lambda ranking: patterns(user, grades[ranking])
+def of_user(user, grades):
+    return lambda ranking: of_user_and_grades(user, tuple(grades[ranking]))
 
 
-def by_position(grades):
-    """A user who looks at each place by itself, with probability 1 / place, then clicks by grade, (r + 1) / 4."""
-
-    def chances(ranking):
-        found = {}
-        for clicked in product((False, True), repeat=len(ranking)):
-            each = (grades[ranking] + 1) / 4 / (1 + np.arange(len(ranking)))
-            found[clicked] = float(np.prod(np.where(clicked, each, 1 - each)))
-        return found
-
-    return chances
+@cache
+def of_user_and_grades(user, grades):
+    return patterns(user, np.array(grades))
 
 
 USERS_OF_THREE = {name: user_for(name, 2) for name in USERS}
@@ -332,7 +339,7 @@ def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
     """
     seen = {"none": 0, "preferred": 0}
     for grades in map(np.array, product(range(3), repeat=3)):
-        for chances in (*(cascade(user, grades) for user in USERS_OF_THREE.values()), by_position(grades)):
+        for chances in (of_user(user, grades) for user in USERS_OF_THREE.values()):
             weights = expected_weights(scores, shown, chances)
             for i, j in permutations(range(3), 2):
                 alpha, differences = weights[i, j] - weights[j, i], [*advantages(i, j, shown, chances)]
@@ -349,7 +356,7 @@ def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
 @pytest.mark.parametrize("scores", SCORES)
 def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
     for grades in map(np.array, product(range(3), repeat=3)):
-        for chances in (cascade(USERS_OF_THREE["perfect"], grades), by_position(grades)):
+        for chances in (of_user(USERS_OF_THREE[name], grades) for name in ("perfect", "position")):
             weights = expected_weights(scores, 3, chances)
             for i, j in permutations(range(3), 2):
                 if grades[i] > grades[j]:
@@ -363,7 +370,7 @@ def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_eve
     """The paper's condition does not hold of the navigational user, while its conclusion does on lists of three."""
     worst = 0.0
     for grades in map(np.array, product(range(3), repeat=3)):
-        chances = cascade(USERS_OF_THREE["navigational"], grades)
+        chances = of_user(USERS_OF_THREE["navigational"], grades)
         weights = expected_weights(scores, 3, chances)
         for i, j in permutations(range(3), 2):
             if grades[i] > grades[j]:
@@ -375,12 +382,80 @@ def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_eve
 def test_without_rho_there_is_a_preference_among_equals():
     """The control: of equal documents the one on top more often is seen more often, and so preferred more often."""
     scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
-    chances, total = cascade(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
+    chances, total = of_user(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
     for ranking in THREE:
         for clicked, chance in chances(ranking).items():
             for above, below in preferences(np.array(clicked)):
                 total[ranking[above], ranking[below]] += chance * np.exp(log_probability(scores, ranking, 3))
     assert (total - total.T)[np.triu_indices(3, 1)].min() > 0.03
+
+
+# --- inverse propensities
+
+
+def expected_gradient(user, grades, ranking, scores, propensities):
+    """The expectation of the gradient in the scores over all clicks on the whole ranking."""
+    settings = Settings("ips", "own", user.click, user.stop, user.look, len(grades), propensities=propensities)
+    learner = LEARNERS["ips"]({"features": len(grades)}, 1.0, settings, None)
+    learner.round, learner.swapped, learner.last_scores, total = 1, 0, scores.astype(np.float32), 0.0
+    for clicked, chance in patterns(user, grades[ranking]).items():
+        direction = learner.direction(np.eye(len(grades)), ranking, np.array(clicked))
+        total = total - chance * (0 if direction is None else direction)
+    return total
+
+
+def gradient_of_everything_looked_at(clicks, scores):
+    """That of the loss in which each document counts as often as it would be clicked if it were looked at."""
+    slope = clicks[:, None] / (1 + np.exp(scores[:, None] - scores))
+    return slope.sum(0) - slope.sum(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "propensities", "biased"),
+    [
+        ("position", "known", False),
+        ("position", "affine", False),
+        ("position", "none", True),
+        ("trust", "known", True),
+        ("trust", "affine", False),
+        ("navigational", "none", True),
+    ],
+)
+def test_which_propensities_make_the_gradient_unbiased(name, propensities, biased):
+    """Its expectation is to be the same however documents are ranked."""
+    user, scores, grades = USERS_OF_THREE[name], np.array([0.4, -0.3, 1.1]), np.array([0, 2, 1])
+    found = [expected_gradient(user, grades, ranking, scores, propensities) for ranking in THREE]
+    clicks = grades / 2 if propensities == "affine" else np.array(user.click)[0][grades]
+    errors = np.abs(found - gradient_of_everything_looked_at(clicks, scores)).max(1)
+    assert errors.max() > 0.1 if biased else errors.max() < 1e-6
+
+
+@pytest.mark.parametrize(("name", "factor"), [("position", 1), ("trust", None)])
+def test_swaps_estimate_propensities_of_a_user_without_trust_bias(noisy, name, factor):
+    """Clicks are rarer in place k by the factor 1/k; with trust bias they are rarer still."""
+    settings, chances = made(noisy, "ips", user=name, propensities="swapped"), np.ones(10)
+    queries = query_order(noisy, generator(3, "queries"), 200_000)
+    learner = LEARNERS["ips"](noisy.metadata, 1e-9, settings, generator(3, "noise"))
+    learner.chances = chances
+    played = play(noisy, queries, learner)
+    assert played.events[:, 0].mean() == pytest.approx(0.1, abs=0.01)
+    ratio = chances[:5] * np.arange(1, 6)
+    if factor:
+        np.testing.assert_allclose(ratio, factor, atol=0.12)
+    else:
+        assert (ratio[1:] < 0.9).all()
+
+
+def test_without_swaps_it_shows_its_own_ranking_and_swaps_exchange_the_first(noisy):
+    settings = made(noisy, "ips", propensities="swapped")
+    learner = LEARNERS["ips"](noisy.metadata, 1.0, settings, generator(3, "swapped"))
+    moved, places = 0, 0
+    for _ in range(2000):
+        ranking = learner.rank(noisy[0][0])
+        apart = np.flatnonzero(ranking != learner.own_ranking)
+        assert len(apart) == 0 or apart.tolist() == [0, learner.swapped]
+        moved, places = moved + (len(apart) > 0), places + (learner.swapped > 0)
+    assert 0.07 < places / 2000 < 0.13 and 0.03 < moved / 2000 < 0.07
 
 
 # --- DBGD
@@ -457,4 +532,4 @@ def test_an_own_user_is_one_of_the_settings(noisy):
     own = {"click": [0.05, 0.3, 0.5, 0.7, 0.95], "stop": [0.2, 0.3, 0.5, 0.7, 0.9]}
     named, given_so = (compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own))
     assert named.measured.tobytes() == given_so.measured.tobytes()
-    assert user_for(own, 2) == User(tuple(own["click"]), tuple(own["stop"]))
+    assert user_for(own, 2) == User((tuple(own["click"]),), tuple(own["stop"]))

@@ -159,9 +159,9 @@ def arguments(taken, declared) -> list[str]:
 
 
 def of_contextual(learner) -> list[str]:
-    """A learner that sees every grade: its settings are those of `scant.online.learners.Settings`."""
+    """A learner that sees every grade: its settings are those of `Settings` in its module."""
     found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
-    known = {field.name for field in fields(online.Settings)}
+    known = {field.name for field in fields(getattr(inspect.getmodule(learner), "Settings", online.Settings))}
     declared = {*settings_of(learner)}
     found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - {"rates"})]
     for name in ("defaults", "released", "released_simulated"):
@@ -192,7 +192,7 @@ def of_clicks(learner) -> list[str]:
     """A learner from clicks: its settings are those of `scant.online.click_learners.Settings`."""
     found = methods(learner, "rank", "learn", "events", "direction")
     found += [] if "" in learner.looks else ["has no look under the key ''"]
-    known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop"}
+    known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop", "look"}
     found += [f"declares the setting {name}, which Settings has not" for name in {*settings_of(learner)} - known
               - {"rates"}]  # fmt: skip
     if not isinstance(getattr(learner, "published_rate", None), float):

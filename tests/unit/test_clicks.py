@@ -8,7 +8,7 @@ from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.online import run
 from scant.online.click_learners import DBGD
-from scant.online.clicks import OWN, USERS, User, check, user_for
+from scant.online.clicks import CASCADES, OWN, USERS, User, check, user_for
 from scant.online.streams import largest_grade
 from scant.study import settings as studies
 
@@ -30,19 +30,38 @@ def study(**learner):
 
 @pytest.mark.parametrize("name", USERS)
 def test_users_of_the_literature_click_more_on_greater_grades(name):
-    for most, (click, stop) in USERS[name].items():
-        assert len(click) == len(stop) == most + 1
-        assert all(0 <= chance <= 1 for chance in (*click, *stop))
-        assert (np.diff(click) > 0).all() and (np.diff(stop) >= 0).all()
+    for most in CASCADES.get(name, (1, 2, 3, 8)):
+        user = user_for(name, most)
+        assert user.chances(10).shape == (10, most + 1) and len(user.stop) == most + 1
+        assert (
+            user.chances(10).min() >= 0 and user.chances(10).max() <= 1 and 0 <= min(user.stop) <= max(user.stop) <= 1
+        )
+        assert (np.diff(user.chances(10)) > 0).all() and (np.diff(user.stop) >= 0).all()
 
 
 def test_a_name_stands_for_the_fewest_grades_that_suffice():
-    assert [len(user_for("perfect", most).click) for most in range(5)] == [2, 2, 3, 5, 5]
-    assert user_for(ALL_OF_FOUR, 2) == User(tuple(ALL_OF_FOUR["click"]), tuple(ALL_OF_FOUR["stop"]))
+    assert [len(user_for("perfect", most).stop) for most in range(5)] == [2, 2, 3, 5, 5]
+    assert user_for(ALL_OF_FOUR, 2) == User((tuple(ALL_OF_FOUR["click"]),), tuple(ALL_OF_FOUR["stop"]))
+
+
+def test_who_looks_by_position_clicks_as_the_papers_say():
+    """1/k to look at place k; 0.1 and 1 to click then; with trust bias 0.65/k and 1 - (k + 1)/100."""
+    places = np.arange(1, 11)
+    np.testing.assert_allclose(user_for("position", 4).propensities(10), 1 / places)
+    np.testing.assert_allclose(user_for("position", 1).chances(10), np.c_[0.1 / places, 1 / places])
+    np.testing.assert_allclose(
+        user_for("trust", 1).chances(10), np.c_[0.65 / places, 1 - (places + 1) / 100] / places[:, None]
+    )
+    np.testing.assert_allclose(user_for("position", 2).chances(10)[0], [0.1, 0.55, 1])
+
+
+def test_the_last_place_of_an_own_user_is_that_of_all_below():
+    user = user_for({"click": [0.5, 1], "stop": [0, 0], "look": [1, 0.5]}, 1)
+    np.testing.assert_allclose(user.chances(3), [[0.5, 1], [0.25, 0.5], [0.25, 0.5]])
 
 
 def test_who_is_certain_to_leave_clicks_once():
-    user = User((0.0, 1.0), (0.0, 1.0))
+    user = User(((0.0, 1.0),), (0.0, 1.0))
     clicked = user.clicks(np.array([0, 1, 0, 1]), np.random.default_rng(0))
     np.testing.assert_array_equal(clicked, [False, True, False, False])
 
@@ -64,6 +83,11 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
         ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
         ({"kind": "dbgd", "delta": 0}, "delta"),
+        ({"user": {"click": [0] * 5, "stop": [0] * 5, "look": []}}, "look"),
+        ({"propensities": "known"}, "propensities does nothing for the kind 'pdgd'"),
+        ({"kind": "ips", "user": "navigational"}, "comes to a place depends on the documents above it"),
+        ({"kind": "ips", "user": {"click": [0] * 5, "stop": [0] * 5, "look": [1, 0]}}, "has no inverse propensity"),
+        ({"kind": "ips", "propensities": "affine", "user": {"click": [0.5] * 5, "stop": [0] * 5}}, "Use known"),
     ],
 )
 def test_a_study_is_refused_before_it_runs(learner, words):
@@ -130,4 +154,4 @@ def test_lists_of_two_lengths_are_no_user():
 def test_results_name_an_own_user(tmp_path):
     learner = {"kind": "dbgd", "user": ALL_OF_FOUR}
     settings, rates = DBGD.complete_settings(learner, {}, {"largest_grade": 4}), DBGD.rates(learner, {"source": "text"})
-    assert (settings.user, settings.click, rates) == (OWN, tuple(ALL_OF_FOUR["click"]), [0.01])
+    assert (settings.user, settings.click, rates) == (OWN, (tuple(ALL_OF_FOUR["click"]),), [0.01])

@@ -11,11 +11,13 @@ from scant import __version__, files, surrogates
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.kernels import batch
-from scant.online import comparator
-from scant.online.comparator import CONVEX, ENOUGH, Total, best_fixed, compare, minimise, prefixes
+from scant.online import comparator, minimum
+from scant.online.comparator import CONVEX, ENOUGH, best_fixed, compare, prefixes
 from scant.online.estimators import value_and_gradient
+from scant.online.minimum import Total, minimise
 from scant.online.play import query_order
 from scant.online.run import run
+from scant.online.top import OBJECTIVES
 from scant.randomness import generator
 from scant.runs import kept_rounds
 
@@ -54,7 +56,7 @@ def summed(stream, queries, objective, weights):
 
 
 def total_of(stream, queries, objective):
-    return Total(stream, objective, np.bincount(queries, minlength=len(stream)))
+    return Total(stream, OBJECTIVES.index(objective), np.bincount(queries, minlength=len(stream)))
 
 
 def in_ball(random, radius, n, d=D):
@@ -378,7 +380,7 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
     _, least, small = minimise(total, np.zeros(D), 5.0, 1e-5)
     values, gaps = [], []
     for steps in range(1, 15):
-        monkeypatch.setattr(comparator, "STEPS", steps)
+        monkeypatch.setattr(minimum, "STEPS", steps)
         _, value, gap = minimise(total, np.zeros(D), 5.0, 1e-5)
         assert value - gap <= least <= value + 1e-9 * least
         values.append(value)

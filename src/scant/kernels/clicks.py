@@ -18,8 +18,8 @@ from scant.kernels.pieces import (
 from scant.kernels.sorting import sort_scores, sorter
 
 EXPLORED, MISMATCHED = 0, 1
-PDGD, DBGD, CLICKED = range(3)  # in the order of scant.online.click_learners.LEARNERS
-Learner = namedtuple("Learner", "kind shown click stop delta above rate")
+PDGD, DBGD, CLICKED, IPS = range(4)  # in the order of scant.online.click_learners.LEARNERS
+Learner = namedtuple("Learner", "kind shown click stop delta above swaps chances shifts rate")
 
 
 @compiled()
@@ -28,7 +28,7 @@ def browse(ranking, labels, click, stop, random, clicked):
     clicked[:] = 0
     for place in range(clicked.shape[0]):
         grade = labels[ranking[place]]
-        if random.random() < click[grade]:
+        if random.random() < click[place, grade]:
             clicked[place] = 1
             if random.random() < stop[grade]:
                 return
@@ -106,6 +106,28 @@ def clicked_gradient(scores, ranking, clicked, above, g):
 
 
 @compiled()
+def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
+    """The gradient of the logistic loss of each document shown against all others, into `g`.
+
+    A document counts (clicked - shift) / chance, by its place. Returns whether there is a pair at all.
+    """
+    places, found = clicked.shape[0], False
+    g[:] = 0.0
+    for first in range(places):
+        count = (clicked[first] - shifts[first]) / chances[first]
+        if count == 0.0:
+            continue
+        for second in range(places):
+            if second != first:
+                k, j = ranking[first], ranking[second]
+                slope = count / (1.0 + math.exp(np.float64(scores[k]) - np.float64(scores[j])))
+                g[k] -= slope
+                g[j] += slope
+                found = True
+    return found
+
+
+@compiled()
 def team_draft(current, candidate, random, picked, ranking, teams):
     """Interleave two rankings into `ranking`; `teams[place]` is 1 where the candidate picked.
 
@@ -137,10 +159,13 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     learner : a `Learner`, with these fields
     kind : one of the constants above
     shown : how many documents the user is shown
-    click, stop : float64 (grades), the user's probabilities of a click, and of leaving after it
+    click : float64 (shown, grades), the probability of a click by a user who comes to a place
+    stop : float64 (grades), that of leaving after it
     delta : how far DBGD's candidate is from the weights
     above : see `clicked_gradient`
-    rate : the size of each step; of `CLICKED` at round t, rate / sqrt(t)
+    swaps : the share of rounds in which `IPS` swaps two documents, from whose clicks it estimates `chances`
+    chances, shifts : float64 (shown), see `weighted_gradient`; `chances` are written to
+    rate : the size of each step; of `CLICKED` and `IPS` at round t, rate / sqrt(t)
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
     events : int32 (rounds, 4): whether it explores, whether the documents shown were not the weights' own, 0 and 0
@@ -153,7 +178,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
-    kind, shown, click, stop, delta, above, rate = learner
+    kind, shown, click, stop, delta, above, swaps, chances, shifts, rate = learner
     largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
@@ -162,6 +187,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     ranked, clicked, left = np.empty(largest, np.int16), np.empty(shown, np.int8), np.empty(shown, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     unit, candidate = np.empty(d, np.float64), np.empty(d, np.float64)
+    clicks_on_first, clicks_on_other = np.ones(shown), np.ones(shown)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -180,7 +206,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
         sort_scores(s, o, by_score)
-        ranking = o
+        ranking, places, swapped = o, min(shown, m), 0
         if kind == DBGD:
             square = 0.0
             for j in range(d):
@@ -199,12 +225,16 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             for i in range(m):
                 s_other[i] = s[i] - np.log(-np.log1p(-random.random()))
             sort_scores(s_other, o_other, by_score)
+        elif swaps > 0.0 and random.random() < swaps and places > 1:
+            swapped, ranking = 1 + int(random.random() * (places - 1)), o_other
+            ranking[:] = o
+            if random.random() < 0.5:
+                ranking[0], ranking[swapped] = o[swapped], o[0]
 
-        places = min(shown, m)
         inside[:m] = 0
         for place in range(places):
             inside[o[place]] = 1
-        events[t, EXPLORED] = kind != CLICKED
+        events[t, EXPLORED] = kind in (PDGD, DBGD) or swapped > 0
         for place in range(places):
             if not inside[ranking[place]]:
                 events[t, MISMATCHED] = 1
@@ -214,6 +244,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         ranker[t] = ndcg(o, label, measures[0, 1], ideals[q, 0], gains, discounts) if relevant[q] > 0 else empty
 
         browse(ranking, label, click, stop, random, clicked[:places])
+        if swapped > 0:
+            clicks_on_first[swapped] += clicked[0]
+            clicks_on_other[swapped] += clicked[swapped]
+            chances[swapped] = clicks_on_other[swapped] / clicks_on_first[swapped]
         if kind == DBGD:
             lead = 0
             for place in range(places):
@@ -225,6 +259,10 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
                 updated[t] = 1
         elif kind == CLICKED:
             if clicked_gradient(s, ranking, clicked[:places], above, g[:m]):
+                step(x, g[:m], rate / math.sqrt(t + 1.0), weights, flat[:0])
+                updated[t] = 1
+        elif kind == IPS:
+            if weighted_gradient(s, ranking, clicked[:places], chances, shifts, g[:m]):
                 step(x, g[:m], rate / math.sqrt(t + 1.0), weights, flat[:0])
                 updated[t] = 1
         elif preference_gradient(s, ranking, clicked[:places], odds[:m], left, bits[:m], g[:m]):

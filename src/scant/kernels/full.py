@@ -20,7 +20,7 @@ from scant.kernels.pieces import (
 from scant.kernels.sorting import sort_scores, sorter
 from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
 
-RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY = range(6)
+RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY, HELD_OUT = range(7)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
 Learner = namedtuple(
     "Learner", "kind measure trigger rate decay steps by_loss margin by_grade averaged learn_on_empty cut iterate"
@@ -71,7 +71,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     Parameters
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
-    labels : what the learner learns from: the grades, or whether they are above 0
+    labels : what the learner learns from: the grades, or whether they are above 0; of a held-out ranker, its scores
     learner : a `Learner`, with these fields
     kind : one of the constants above
     measure : the column of the measure whose loss is the learner's own, one of those above
@@ -125,6 +125,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         elif learner.kind == IDEAL:
             for i in range(m):
                 s[i] = truth[i]
+        elif learner.kind == HELD_OUT:
+            for i in range(m):
+                s[i] = label[i]
         else:
             if not score(x, weights, s, flat[begin:middle]):
                 return t

@@ -1,4 +1,4 @@
-"""Learners that see clicks on the documents shown, instead of grades: PDGD, the older DBGD, and a plain one.
+"""Learners that see clicks on the documents shown, instead of grades: PDGD, the older DBGD, plain pairs, weighted ones.
 
 All are linear. A simulated user (`scant.online.clicks`) clicks on the first documents of the ranking; grades reach
 these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.declared import Look, Setting
+from scant.errors import SettingError
 from scant.measures import rank
 from scant.online import clicks
 from scant.online.learners import RATES, Contextual
@@ -19,21 +20,24 @@ from scant.online.learners import RATES, Contextual
 class Settings:
     """The settings by which a learner from clicks plays, except its rate.
 
-    kind : "pdgd", "dbgd" or "clicked"
+    kind : "pdgd", "dbgd", "clicked" or "ips"
     user : the simulated user's name
-    click, stop : the user's probabilities, by grade from 0
+    click, stop, look : the user's probabilities, see `clicks.User`
     shown : how many documents the user is shown, 10 in studies
     pairs : the pairs of documents that the kind "clicked" learns from, see `Clicked`
+    propensities : where the kind "ips" has its propensities from, see `Ips`
     delta : DBGD's exploration: how far the candidate's weights are from the learner's
     measure : the measure whose loss is recorded as the learner's own
     """
 
     kind: str
     user: str
-    click: tuple[float, ...]
+    click: tuple[tuple[float, ...], ...]
     stop: tuple[float, ...]
+    look: tuple[float, ...] = (1.0,)
     shown: int = 10
     pairs: str = "observed"
+    propensities: str = "known"
     delta: float = 1.0
     measure: str = "ndcg@10"
 
@@ -41,8 +45,9 @@ class Settings:
 USER = Setting(
     "user",
     clicks.RULE,
-    about="The simulated user: perfect, navigational or informational, or probabilities of a click and of leaving "
-    "after it, by grade.",
+    about="The simulated user: a cascade (perfect, navigational, informational or almost-random); one who looks by "
+    "position, without trust bias (position) or with it (trust); or probabilities of a click and of leaving after it, "
+    "by grade, and of looking, by place.",
     absent="perfect",
 )
 DELTA = Setting(
@@ -58,6 +63,15 @@ PAIRS = Setting(
     "(observed), or those skipped above them alone (above).",
     absent="observed",
 )
+PROPENSITIES = Setting(
+    "propensities",
+    {"enum": ["known", "affine", "swapped", "none"]},
+    about="What clicks are weighted by: the inverse of the probability that their place is looked at, as it is "
+    "(known), corrected for clicks on documents that are not relevant, too (affine), or estimated from swapped "
+    "documents (swapped); or nothing (none).",
+    absent="known",
+)
+SWAPS = 0.1  # the share of rounds in which documents are swapped to estimate propensities
 
 
 def sampled_ranking(scores: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -135,14 +149,18 @@ class FromClicks(Contextual):
     """What learners from clicks share.
 
     explores : whether it shows other lists than its own ranking
+    swaps : the share of rounds in which it swaps documents
+    chances, shifts : float64 (places), what clicks are weighted by, see `Ips`
     """
 
     sees = "top"
     explores: ClassVar[bool] = True
+    swaps = 0.0
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.k, self.user = settings.shown, clicks.User(settings.click, settings.stop)
+        self.k, self.user = settings.shown, clicks.User(settings.click, settings.stop, settings.look)
+        self.chances, self.shifts = np.ones(self.k), np.zeros(self.k)
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
@@ -154,8 +172,9 @@ class FromClicks(Contextual):
         """
         chosen = entry.get("user", USER.absent)
         user = clicks.user_for(chosen, facts["largest_grade"])
-        options = {key: entry[key] for key in ("delta", "pairs") if key in entry}
-        return Settings(cls.kind, chosen if isinstance(chosen, str) else clicks.OWN, user.click, user.stop, **options)
+        options = {key: entry[key] for key in ("delta", "pairs", "propensities") if key in entry}
+        name = chosen if isinstance(chosen, str) else clicks.OWN
+        return Settings(cls.kind, name, user.click, user.stop, user.look, **options)
 
     def learn(self, features, grades, ranking) -> bool:
         """Show the top of the ranking to the user, and learn from the clicks; return whether weights changed."""
@@ -179,8 +198,9 @@ class FromClicks(Contextual):
 
         setup = self.setup
         learner = kernels.Learner(
-            kind=self.branch, shown=setup.shown, click=np.array(setup.click), stop=np.array(setup.stop),
-            delta=float(setup.delta), above=setup.pairs == "above", rate=float(self.rate),
+            kind=self.branch, shown=setup.shown, click=self.user.chances(setup.shown), stop=np.array(setup.stop),
+            delta=float(setup.delta), above=setup.pairs == "above", swaps=self.swaps, chances=self.chances,
+            shifts=self.shifts, rate=float(self.rate),
         )  # fmt: skip
         return kernels.play, {"learner": learner, "ranker": records["ranker"], "events": records["events"]}
 
@@ -277,4 +297,92 @@ class Clicked(FromClicks):
         return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pull.any() else None
 
 
-LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD, Clicked)}
+class Ips(FromClicks):
+    """Descends on the logistic loss of clicked documents against all others shown, weighted by inverse propensities.
+
+    A click in place k counts (1 - b_k) / a_k, and no click -b_k / a_k, where with `propensities`
+
+    known : a_k is the probability that the user looks at place k, b_k is 0 (Joachims, Swaminathan & Schnabel 2017):
+        unbiased for the loss of a user who looks at every place, if clicks do not depend on the place otherwise
+    affine : b_k is the probability of a click on a document of grade 0 in place k, and a_k + b_k that on one of the
+        largest grade: unbiased under trust bias, too (Vardasbi, Oosterhuis & de Rijke 2020)
+    swapped : as known, with an estimate of a_k / a_1: in a share `SWAPS` of the rounds a place k below the first is
+        drawn, and by a coin its document is exchanged with the first one's; then both places have the same documents
+        on average, and a_k / a_1 is the ratio of the clicks on the two (Joachims et al. 2017, 5.1), one click being
+        added to each
+    none : a_k is 1 and b_k is 0
+
+    It is as `Clicked` otherwise. What is not shown takes no part, so that the loss is that of the documents shown.
+    """
+
+    kind = "ips"
+    about = "Logistic loss of clicked documents against all others shown, clicks weighted by inverse propensities."
+    settings = (USER, RATES, PROPENSITIES)
+    looks: ClassVar = {
+        "": Look("purple", "P"),
+        "navigational": Look("purple", "^", "--"),
+        "informational": Look("purple", "v", ":"),
+    }
+    published_rate = 0.1  # ours
+    branch = 3
+
+    def __init__(self, facts, rate, settings, random):
+        super().__init__(facts, rate, settings, random)
+        if settings.propensities == "known":
+            self.chances = self.user.propensities(self.k)
+        elif settings.propensities == "affine":
+            clicked = self.user.chances(self.k)
+            self.shifts, self.chances = clicked[:, 0].copy(), clicked[:, -1] - clicked[:, 0]
+        elif settings.propensities == "swapped":
+            self.swaps, self.clicks_on_first, self.clicks_on_other = SWAPS, np.ones(self.k), np.ones(self.k)
+
+    def rank(self, features) -> np.ndarray:
+        self.round += 1
+        self.last_scores = self.scores(features)
+        self.own_ranking, self.swapped = rank(self.last_scores), 0
+        ranking, places = self.own_ranking.copy(), min(self.k, len(features))
+        if self.swaps and self.random.random() < self.swaps and places > 1:
+            self.swapped = 1 + int(self.random.random() * (places - 1))
+            if self.random.random() < 0.5:
+                ranking[[0, self.swapped]] = ranking[[self.swapped, 0]]
+        return ranking
+
+    def direction(self, features, ranking, clicked):
+        if place := self.swapped:
+            self.clicks_on_first[place] += clicked[0]
+            self.clicks_on_other[place] += clicked[place]
+            self.chances[place] = self.clicks_on_other[place] / self.clicks_on_first[place]
+        pull, places = np.zeros(len(ranking)), len(clicked)
+        counts = (clicked - self.shifts[:places]) / self.chances[:places]
+        scores = self.last_scores.astype(np.float64)
+        for first in np.flatnonzero(counts):
+            for second in range(places):
+                if second != first:
+                    k, j = ranking[first], ranking[second]
+                    slope = counts[first] * np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
+                    pull[k] += slope
+                    pull[j] -= slope
+        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if counts.any() and places > 1 else None
+
+    def events(self, ranking):
+        return [int(self.swapped > 0), *super().events(ranking)[1:]]
+
+    @classmethod
+    def check(cls, settings) -> None:
+        super().check(settings)
+        propensities = settings.get("propensities", PROPENSITIES.absent)
+        user = clicks.user_for(settings.get("user", USER.absent), 0)
+        if propensities in ("known", "affine") and any(user.stop):
+            raise SettingError(
+                f"propensities: {propensities} needs a user who looks by position, and never leaves. Whether this one "
+                "comes to a place depends on the documents above it. Use propensities: swapped, or another user"
+            )
+        if propensities != "none" and min(user.look) == 0:
+            raise SettingError("user: with look 0 a place is never looked at, and has no inverse propensity")
+        if propensities == "affine" and min(row[-1] - row[0] for row in user.click) <= 0:
+            raise SettingError(
+                "propensities: affine needs a user who clicks more on the largest grade than on grade 0. Use known"
+            )
+
+
+LEARNERS = {learner.kind: learner for learner in (PDGD, DBGD, Clicked, Ips)}

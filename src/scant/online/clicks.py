@@ -1,7 +1,13 @@
-"""Simulated users, who click on what they are shown (Guo, Liu & Wang 2009; Hofmann 2013).
+"""Simulated users, who click on what they are shown: tables of probabilities.
 
-A user looks at the documents shown from the top down. A document of grade r is clicked with probability `click[r]`;
-after a click the user leaves with probability `stop[r]`, and else looks at the next one: a cascade with several clicks.
+A user goes through the documents shown from the top down, and looks at the one in place k with probability `look[k]`.
+A document of grade r that is looked at is clicked with probability `click[k][r]`; after a click the user leaves with
+probability `stop[r]`, and else goes on. There are two kinds of users in the literature:
+
+- cascades, who look at everything until they leave, and click by grade alone (Guo, Liu & Wang 2009; Hofmann 2013);
+- users who look by position, `look[k] = 1 / k`, and never leave (Joachims, Swaminathan & Schnabel 2017). With trust
+  bias a document on top is clicked more easily because it is there, above all if it is not relevant (Agarwal et al.
+  2019; Vardasbi, Oosterhuis & de Rijke 2020).
 """
 
 from collections.abc import Mapping
@@ -11,9 +17,10 @@ import numpy as np
 
 from scant.errors import SettingError, unknown
 
-# The probabilities of a click, and of leaving after it, by grade; the key is the largest grade that they are for: 1 is
-# Hofmann's (2013), 2 that of MQ2007 and MQ2008, 4 that of MSLR and Yahoo (Oosterhuis & de Rijke 2018, Table 1).
-USERS = {
+# Of cascades, the probabilities of a click, and of leaving after it, by grade; the key is the largest grade that they
+# are for: 1 is Hofmann's (2013), 2 that of MQ2007 and MQ2008, 4 that of MSLR and Yahoo (Oosterhuis & de Rijke 2018,
+# Table 1).
+CASCADES = {
     "perfect": {
         1: ((0.0, 1.0), (0.0, 0.0)),
         2: ((0.0, 0.5, 1.0), (0.0, 0.0, 0.0)),
@@ -29,7 +36,20 @@ USERS = {
         2: ((0.4, 0.7, 0.9), (0.1, 0.3, 0.5)),
         4: ((0.4, 0.6, 0.7, 0.8, 0.9), (0.1, 0.2, 0.3, 0.4, 0.5)),
     },
+    "almost-random": {  # Hofmann (2013); between his two grades evenly spaced (Schuth et al. 2016)
+        1: ((0.4, 0.6), (0.5, 0.5)),
+        2: ((0.4, 0.5, 0.6), (0.5, 0.5, 0.5)),
+        4: ((0.4, 0.45, 0.5, 0.55, 0.6), (0.5, 0.5, 0.5, 0.5, 0.5)),
+    },
 }
+PLACES = np.arange(1, 11)  # of the documents shown in studies
+# Of users who look by position, the probabilities of a click on a document of grade 0, and of the largest grade, by
+# place, once it is looked at; grades between are evenly spaced.
+BY_POSITION = {
+    "position": (np.full(10, 0.1), np.ones(10)),  # Joachims, Swaminathan & Schnabel 2017
+    "trust": (0.65 / PLACES, 1 - (PLACES + 1) / 100),  # Agarwal et al. 2019, as Vardasbi et al. (2020) simulate it
+}
+USERS = (*CASCADES, *BY_POSITION)
 OWN = "own"  # what a user with probabilities of a study's own is called in results
 PROBABILITIES = {"type": "array", "minItems": 1, "items": {"type": "number", "minimum": 0, "maximum": 1}}
 RULE = {  # the JSON schema of the setting `user`
@@ -40,6 +60,11 @@ RULE = {  # the JSON schema of the setting `user`
         "properties": {
             "click": {"description": "The probability of a click on a document, by its grade from 0.", **PROBABILITIES},
             "stop": {"description": "The probability of leaving after that click, likewise.", **PROBABILITIES},
+            "look": {
+                "description": "The probability of looking at a document, by its place from the top; the last is that "
+                "of all further places. 1 if absent.",
+                **PROBABILITIES,
+            },
         },
     },
     "else": {"enum": list(USERS)},
@@ -48,16 +73,31 @@ RULE = {  # the JSON schema of the setting `user`
 
 @dataclass(frozen=True)
 class User:
-    """A simulated user: probabilities by grade, from 0, of a click, and of leaving after it."""
+    """A simulated user. The last row of `click` and the last entry of `look` are those of all further places.
 
-    click: tuple[float, ...]
+    click : the probability of a click on a document that is looked at, by place and grade
+    stop : the probability of leaving after it, by grade
+    look : the probability of looking at a document, by place
+    """
+
+    click: tuple[tuple[float, ...], ...]
     stop: tuple[float, ...]
+    look: tuple[float, ...] = (1.0,)
+
+    def propensities(self, places: int) -> np.ndarray:
+        """The probability that each place is looked at by a user who does not leave before: float64 (places)."""
+        return np.array(self.look)[np.minimum(np.arange(places), len(self.look) - 1)]
+
+    def chances(self, places: int) -> np.ndarray:
+        """The probability of a click by a user who comes to a place, by grade: float64 (places, grades)."""
+        click = np.array(self.click)[np.minimum(np.arange(places), len(self.click) - 1)]
+        return self.propensities(places)[:, None] * click
 
     def clicks(self, grades: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Which documents are clicked: bool of the shape of `grades`, the grades of the list shown."""
-        clicked = np.zeros(len(grades), bool)
+        clicked, chances = np.zeros(len(grades), bool), self.chances(len(grades))
         for place, grade in enumerate(grades):
-            clicked[place] = random.random() < self.click[grade]
+            clicked[place] = random.random() < chances[place, grade]
             if clicked[place] and random.random() < self.stop[grade]:
                 break
         return clicked
@@ -75,18 +115,22 @@ def check(user: str | Mapping) -> None:
 def user_for(user: str | Mapping, largest_grade: int) -> User:
     """The user of a setting, on a stream with grades up to `largest_grade`.
 
-    user : a name in `USERS`, whose probabilities for the fewest grades that suffice are taken; or probabilities of a
-        study's own, under "click" and "stop"
+    user : a name in `USERS`; that of a cascade stands for its probabilities for the fewest grades that suffice. Or
+        probabilities of a study's own, under "click", "stop" and "look"
 
     Raises
     ------
     SettingError : the name is unknown, or there are no probabilities for grades as large as the stream's
     """
+    if isinstance(user, str) and user in BY_POSITION:
+        largest = max(1, largest_grade)
+        click = np.linspace(*BY_POSITION[user], largest + 1, axis=1)
+        return User(tuple(map(tuple, click.tolist())), (0.0,) * (largest + 1), tuple((1 / PLACES).tolist()))
     if isinstance(user, Mapping):
         check(user)
-        tables = {len(user["click"]) - 1: (user["click"], user["stop"])}
-    elif user in USERS:
-        tables = USERS[user]
+        tables, look = {len(user["click"]) - 1: (user["click"], user["stop"])}, user.get("look", (1.0,))
+    elif user in CASCADES:
+        tables, look = CASCADES[user], (1.0,)
     else:
         raise unknown("user", user, USERS)
     most = max(tables)
@@ -97,4 +141,4 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
             "Give user: {click: [...], stop: [...]} with a probability for each grade"
         )
     click, stop = tables[min(grade for grade in tables if grade >= largest_grade)]
-    return User(tuple(map(float, click)), tuple(map(float, stop)))
+    return User((tuple(map(float, click)),), tuple(map(float, stop)), tuple(map(float, look)))

@@ -1,10 +1,7 @@
 """The best fixed weights in hindsight, with a certificate: the comparator in the regret of contextual learners.
 
 For each prefix of t rounds, F(w), the sum of the surrogate over the queries, is minimised over the ball ||w|| <= U.
-F is convex, so that its value and gradient g at any w give a lower bound on its minimum in the ball:
-F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient belong to the dual point of its smoothed hinges (see
-`scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the weights w, however the search came
-to them.
+`scant.online.minimum` does so, and bounds by how much F may be smaller.
 """
 
 import numpy as np
@@ -13,18 +10,15 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
+from scant.online.minimum import Total, minimise
 from scant.online.run import opened, queries_of
 from scant.online.top import NOT_CONVEX, OBJECTIVES
 from scant.runs import kept_rounds, origin, table_of
 
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
 FIRST, PER_DECADE = 100, 4  # the first prefix, in rounds, and how many prefixes there are in each power of ten
-# The search stops when the gap is at most this share of F plus the far smaller share of F(0); F* may be 0.
+# The search stops when the gap is at most this share of F.
 ENOUGH = {name: 1e-5 if name == "ranksvm" else 1e-6 for name in CONVEX}
-ENOUGH_OF_ZERO = 1e-12
-STEPS, HALVINGS = 200, 40  # the most allowed; a search usually takes eight steps, and 30 for RankSVM
-# A decrease below this share of F cannot be told from rounding in the line search.
-ROUNDING = 1e-12
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
@@ -49,87 +43,6 @@ def prefixes(horizon: int) -> np.ndarray:
     first = FIRST if horizon >= FIRST else 1
     spaced = np.geomspace(first, horizon, int(np.ceil(PER_DECADE * np.log10(horizon / first))) + 1)
     return np.unique(kept[np.abs(kept - spaced[:, None]).argmin(axis=1)])
-
-
-class Total:
-    """F, the sum of the surrogate `objective` over the queries of a stream.
-
-    counts : int64 (queries), how often each query is in the sum
-    """
-
-    def __init__(self, stream: streams.Stream, objective: str, counts: np.ndarray):
-        from scant.kernels import batch
-
-        largest_grade = max(1, stream.metadata["largest_grade"])
-        self.kernel, self.stream, self.counts = batch, stream, counts
-        self.objective, self.smoothed = OBJECTIVES.index(objective), objective == "ranksvm"
-        self.gains, self.exponentials = streams.gains(largest_grade), np.exp(-np.arange(largest_grade + 1.0))
-
-    def at(self, weights: np.ndarray, smoothing: float = 1.0) -> tuple[float, float, float, np.ndarray]:
-        """Value, smoothed value, support and gradient (d) at `weights` (d), see `scant.kernels.batch.total`."""
-        s, gradient = self.stream, np.empty(len(weights))
-        sums = self.kernel.total(
-            s.features, s.offsets, s.grades, s.ideal_dcg, self.counts, self.objective, smoothing, weights, self.gains,
-            self.exponentials, gradient,
-        )  # fmt: skip
-        return *sums, gradient
-
-    def step(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
-        """Newton's step (d) for the smoothed value; it stays in the ball."""
-        s, step, hessian = self.stream, np.empty(len(weights)), np.empty((len(weights), len(weights)))
-        self.kernel.curvature(
-            s.features, s.offsets, s.grades, self.counts, self.objective, smoothing, weights, hessian
-        )  # fmt: skip
-        self.kernel.model_step(hessian, gradient, weights, radius, step)
-        return step
-
-
-def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) -> tuple[np.ndarray, float, float]:
-    """Minimise F over ||w|| <= radius by Newton's method.
-
-    Each step goes to, or towards, the minimum of the quadratic model over the ball. RankSVM's hinges are smoothed; the
-    smoothing is reduced whenever most of the gap is due to it.
-
-    Parameters
-    ----------
-    weights : where to start, in the ball, shape (d,)
-    enough : the gap, as a share of F, at which the search stops
-
-    Returns
-    -------
-    weights : shape (d,), the weights with the smallest F that the search found
-    value : F at these weights
-    gap : no weights in the ball have F below value - gap
-    """
-    smoothing = 2.0  # at weights 0 all hinges are 1, which is then the middle of what is smoothed
-    enough_of_zero = ENOUGH_OF_ZERO * total.at(np.zeros(len(weights)))[0]
-    best, best_weights, bound, flat = np.inf, weights, 0.0, 0  # the bound is 0 at first: no surrogate is negative
-    value, smooth, support, gradient = total.at(weights, smoothing)
-    for _ in range(STEPS):
-        if value < best:
-            best, best_weights = value, weights
-        slack = gradient @ weights + radius * np.linalg.norm(gradient)
-        bound = max(bound, support - slack)
-        if best - bound <= enough * best + enough_of_zero:
-            break
-        if total.smoothed and (value - support > slack or flat):
-            smoothing, flat = smoothing / 4, 0
-            value, smooth, support, gradient = total.at(weights, smoothing)
-            continue
-        if flat > 2:
-            break
-        step = total.step(weights, smoothing, gradient, radius)
-        slope, start, low, high, size = gradient @ step, weights, 0.0, 1.0, 1.0
-        flat = flat + 1 if -slope <= ROUNDING * smooth else 0
-        for _ in range(HALVINGS):  # until the slope along the step is small, or negative at its end
-            weights = start + size * step
-            value, smooth, support, gradient = total.at(weights, smoothing)
-            rise = gradient @ step
-            if flat or abs(rise) <= -0.1 * slope or (rise < 0 and size == 1.0):
-                break
-            low, high = (low, size) if rise > 0 else (size, high)
-            size = (low + high) / 2
-    return best_weights, best, max(0.0, best - bound)
 
 
 def best_fixed(
@@ -166,9 +79,9 @@ def best_fixed(
         raise ValueError(f"queries must be places in the stream, from 0 to {len(stream) - 1}")
     if len(rounds) and not (rounds.min() >= 1 and rounds.max() <= len(queries)):
         raise ValueError(f"rounds must be from 1 to {len(queries)}")
-    weights, rows = np.zeros(stream.features.shape[1]), np.empty((3, len(rounds)))
+    weights, rows, code = np.zeros(stream.features.shape[1]), np.empty((3, len(rounds))), OBJECTIVES.index(objective)
     for n, t in enumerate(rounds):
-        total = Total(stream, objective, np.bincount(queries[:t], minlength=len(stream)))
+        total = Total(stream, code, np.bincount(queries[:t], minlength=len(stream)))
         weights, value, gap = minimise(total, weights, float(radius), ENOUGH[objective])
         rows[:, n] = value, gap, np.linalg.norm(weights)
     return rows[0], rows[1], rows[2]
@@ -178,7 +91,7 @@ def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds:
     """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see `best_fixed`."""
     counts = (np.bincount(queries[:t], minlength=len(stream)) for t in rounds)
     zero = np.zeros(stream.features.shape[1])
-    return np.array([Total(stream, objective, of_prefix).at(zero)[0] for of_prefix in counts])
+    return np.array([Total(stream, OBJECTIVES.index(objective), of_prefix).at(zero)[0] for of_prefix in counts])
 
 
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:

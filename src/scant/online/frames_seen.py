@@ -29,7 +29,8 @@ from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
 WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
-    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD", "random": "no feedback",
+    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
+    "ips": "clicks by inverse propensities", "random": "no feedback",
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
 CLICKS = {"clicked": AS_SEEN, "ips": UNBIASED}  # what learners from clicks make of them, by kind

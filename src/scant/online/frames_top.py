@@ -36,7 +36,7 @@ OBJECTIVES = {
     "ndcg-squared": "NDCG-squared",
     "logistic": "Logistic",
 }
-WITHOUT_K = ("random", "ideal", *click_learners.LEARNERS)  # kinds of learners
+WITHOUT_K = ("random", "ideal", "held-out", *click_learners.LEARNERS)  # kinds of learners
 POINTS = 4  # how many rounds a slope of regret needs at least
 
 

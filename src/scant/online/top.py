@@ -13,7 +13,7 @@ import numpy as np
 from scant.declared import Look, Setting, settings_of
 from scant.errors import SettingError, unknown
 from scant.measures import rank
-from scant.online import click_learners, estimators, steps
+from scant.online import click_learners, estimators, held_out, steps
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.learners import RATES, STEPS, Contextual, Ideal, Random
@@ -553,4 +553,6 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-LEARNERS = DESCENDING | {learner.kind: learner for learner in (Random, Ideal)} | click_learners.LEARNERS
+LEARNERS = (
+    DESCENDING | {learner.kind: learner for learner in (Random, Ideal)} | held_out.LEARNERS | click_learners.LEARNERS
+)
