@@ -197,7 +197,7 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
 
 def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     frame = traces()
-    clicked = frame[frame["learner"] == "seen-1"].assign(learner="clicked", kind="clicked", way="", user="perfect")
+    clicked = frame[frame["learner"] == "seen-1"].assign(learner="clicked", kind="clicked", user="perfect")
     better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
     for column in ("ndcg@10", "ranker_ndcg@10"):
         better[column] += 0.02  # on the seeds reported; on the one set aside it is worse

@@ -29,11 +29,10 @@ from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
 WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
-    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
+    "clicked": "clicks as they are", "ips": "clicks by propensities", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
     "ips": "clicks by inverse propensities", "random": "no feedback",
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
-CLICKS = {"clicked": AS_SEEN, "ips": UNBIASED}  # what learners from clicks make of them, by kind
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
 STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
@@ -119,10 +118,10 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it compares."""
-    clicks, of_clicks = rows["kind"].map(CLICKS), rows["user"] != ""
+    of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: f"{NUMBERS.get(k, k)} grade{'s' if k != 1 else ''}")
     plain = rows["way"].isin((AS_SEEN, EVERY_GRADE)) & (rows["kind"] != "listnet")
-    use = clicks.mask(plain, AS_SEEN).mask(rows["way"].isin((UNBIASED, CONTROL)), UNBIASED)
+    use = rows["way"].where(rows["way"] == UNBIASED).mask(plain, AS_SEEN).mask(rows["way"] == CONTROL, UNBIASED)
     seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0)
     return dict(zip(FEEDBACK, (grades.mask(of_clicks, "clicks"), seen, use), strict=True))
 
@@ -224,7 +223,7 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             dict(zip(GROUP, key, strict=True))
             | {
                 "base": details[key[0]]["titles"]["learners"][key[2]],
-                "steps": run["way"] or WITHOUT_GRADES.get(run["kind"], run["kind"]),
+                "steps": WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"]),
             }
             | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
             | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}

@@ -54,11 +54,13 @@ def identity(run: dict) -> dict:
 
 
 def way(kind: str, played: dict) -> str:
-    """What a learner from the top makes of what it sees, in words; "" for all that do not descend on a surrogate."""
+    """What a learner makes of what it sees, in words; "" for all that do not descend on a loss of it."""
     if kind in ("ogd", "listnet") and played.get("objective"):
         return EVERY_GRADE
     if kind == "rtop":
         return UNBIASED if played["mismatch"] == 1 else f"{UNBIASED} but for mismatch"
+    if kind in ("clicked", "ips"):
+        return AS_SEEN if played.get("propensities", "none") == "none" or kind == "clicked" else UNBIASED
     if kind != "seen":
         return ""
     if played["floor"] == 0:
