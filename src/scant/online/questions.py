@@ -63,12 +63,18 @@ TOP = (
                 "comes within 0.01 of PDGD",
                 "stays more than 0.01 behind PDGD",
             ),
+            Answer(
+                "seen-clicks-unbiased",
+                "weighting clicks by inverse propensities",
+                "raises NDCG@10 where users look by position",
+                "lowers NDCG@10 where users look by position",
+            ),
         ),
         alone=False,
     ),
     Question(
         "feedback",
-        "Is it the feedback, or what is made of it?",
+        "What does each bit of feedback cost?",
         ("seen-*", "steps-feedback-cost", "steps-adagrad"),
         ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
         (
@@ -87,8 +93,26 @@ TOP = (
             Answer(
                 "seen-over-unbiased",
                 "the loss of what was seen as it is",
-                "ranks better than its unbiased estimate",
-                "ranks worse than its unbiased estimate",
+                "ranks better over all rounds than its unbiased estimate",
+                "ranks worse over all rounds than its unbiased estimate",
+            ),
+            Answer(
+                "seen-weights-late",
+                "in the last tenth of the rounds the unbiased estimate",
+                "comes within 0.05 of the loss as it is",
+                "stays more than 0.05 behind the loss as it is",
+            ),
+            Answer(
+                "seen-schedule",
+                "exploring one round in ten all the time",
+                "gains more than 0.05 over exploration that falls as t^(-1/3)",
+                "gains less than 0.05 over exploration that falls as t^(-1/3)",
+            ),
+            Answer(
+                "seen-slot",
+                "an unbiased squared loss of ten documents, exploring in the tenth place alone,",
+                "comes within 0.05 of ListNet",
+                "stays more than 0.05 behind ListNet",
             ),
             Answer(
                 "steps-feedback-cost",
