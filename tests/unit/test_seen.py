@@ -191,6 +191,8 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
     assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(table.loc["seen-2", "to_unbiased"])
     assert np.isnan(table.loc["papers-1-average", "to_full"])  # none of these ranks by its average
     assert table.loc["explored", "explored"] == pytest.approx(0.1)
+    late = (100 * 0.6 - 10 * 0.3) / 90  # after round 10, the last that is kept before the last tenth
+    assert table.loc["seen-1", ["own", "late", "own_late"]].tolist() == pytest.approx([0.6, late, 0.6])
     assert table.loc["listnet", "to_full"] != table.loc["listnet", "to_full"]
     assert table.loc["random", ["k", "loss"]].isna().all()
 

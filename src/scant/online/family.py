@@ -497,8 +497,9 @@ class Top(Contextual):
         Shown(
             "seen",
             caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the lists shown, by loss, "
-            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds, and "
-            "paired differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
+            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds; of the "
+            "learner's own ranking (own), and of both over the last tenth of the rounds (late, own_late); and paired "
+            "differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
             frame="scant.online.frames_seen:table", shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Final NDCG@10 by what is made of the grades seen",
         ),

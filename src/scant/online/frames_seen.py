@@ -11,7 +11,7 @@ import pandas as pd
 from scant.errors import SettingError
 from scant.measures import rank
 from scant.online import estimators, top
-from scant.online.frames_top import MEASURE, WITHOUT_K, final_rows, without_failed
+from scant.online.frames_top import MEASURE, RANKINGS, WITHOUT_K, final_rows, without_failed
 from scant.online.traces import (
     AS_SEEN,
     CLIPPED,
@@ -23,7 +23,7 @@ from scant.online.traces import (
     difference,
     finals,
     rate_in_words,
-)  # fmt: skip
+)
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
@@ -45,8 +45,9 @@ WEIGHTS = {AS_SEEN: "none", CLIPPED: "clipped", CONTROL: "full", UNBIASED: "full
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 of each learner that descends on a surrogate, and of ListNet and Random.
 
-    `to_unbiased` and `to_full` are paired differences, on the same seeds, to the unbiased estimate from as many grades
-    and to every grade seen, both of the same loss; `to_listnet` is that to ListNet.
+    `own` is of the learner's own ranking, without exploration; `late` and `own_late` are over the last tenth of the
+    rounds. `to_unbiased` and `to_full` are paired differences, on the same seeds, to the unbiased estimate from as many
+    grades and to every grade seen, both of the same loss; `to_listnet` is that to ListNet.
     """
     rows = []
     for key, group, last in final_rows(traces, details):
@@ -60,6 +61,9 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {"explored": (group["explored"] / group["round"]).mean()}
             | {"steps": run["steps"] or None, "rate": run["setting"], "edge": run["edge"] or None}
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
+            | cells("own", group[RANKINGS["own"]])
+            | cells("late", group[f"{MEASURE} late"])
+            | cells("own_late", group[f"{RANKINGS['own']} late"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
             | cells("to_unbiased", _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]))
             | cells("to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)]))

@@ -12,6 +12,7 @@ from scant.online import click_learners
 from scant.online.frames import free
 from scant.online.top import EVENTS
 from scant.online.traces import (
+    after,
     at_chosen_rates,
     at_tuned_rates,
     averages,
@@ -19,6 +20,7 @@ from scant.online.traces import (
     difference,
     finals,
     further_measures,
+    kept_at,
 )
 from scant.present.intervals import cells, t_interval
 from scant.present.slopes import late_rounds, runs, slope_columns
@@ -37,6 +39,7 @@ OBJECTIVES = {
     "logistic": "Logistic",
 }
 WITHOUT_K = ("random", "ideal", "held-out", *click_learners.LEARNERS)  # kinds of learners
+LAST = 0.1  # the share of the horizon that is late
 POINTS = 4  # how many rounds a slope of regret needs at least
 
 
@@ -92,10 +95,17 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
 
 
 def final_rows(traces: pd.DataFrame, details: dict):
-    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of its experiment."""
+    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of its experiment.
+
+    These rows have the measures of both rankings over the last tenth of the rounds, too, as "ndcg@10 late".
+    """
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
-        last = at_chosen_rates(last, chosen_rates(last, MEASURE, details[experiment]["tuning"]))
+        chosen = chosen_rates(last, MEASURE, details[experiment]["tuning"])
+        last = at_chosen_rates(last, chosen)
+        before = kept_at(at_chosen_rates(part, chosen), 1 - LAST)
+        later = after(last, before, list(RANKINGS.values()))
+        last = last.assign(**{f"{measure} late": later[measure] for measure in RANKINGS.values()})
         for key, group in last.groupby(GROUP, sort=False):
             yield key, group, last
 
