@@ -27,7 +27,8 @@ ITERATES = {  # the same by the weights that learners rank by
 USES = {  # the same by what learners make of what they saw
     AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
-    "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"), "no feedback": ("grey", "x"),
+    "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"),
+    "grades of other queries": ("#000000", "D"), "no feedback": ("grey", "x"),
 }  # fmt: skip
 SEEN = {  # the line and marker of what is made of what was seen
     AS_SEEN: ("-", "o"), CLIPPED: ("-.", "^"), CONTROL: ("--", "s"), UNBIASED: (":", "v"), EVERY_GRADE: ("", "P"),

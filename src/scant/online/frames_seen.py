@@ -17,9 +17,9 @@ from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
-WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
+WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of nothing, by kind
     "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
-    "ips": "clicks by inverse propensities", "random": "no feedback",
+    "ips": "clicks by inverse propensities", "held-out": "grades of other queries", "random": "no feedback",
 }  # fmt: skip
 FEWEST = 3  # values of k that a line of the figure needs
 ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
