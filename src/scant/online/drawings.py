@@ -29,7 +29,8 @@ ITERATES = {  # the same by the weights that learners rank by
 USES = {  # the same by what learners make of what they saw
     AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
-    "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"), "no feedback": ("grey", "x"),
+    "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"),
+    "grades of other queries": ("#000000", "D"), "no feedback": ("grey", "x"),
 }  # fmt: skip
 USED = {AS_SEEN: "A loss of what was seen, as it is", UNBIASED: "The best unbiased estimate"}
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings

@@ -28,9 +28,9 @@ from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
 from scant.randomness import generator
 
-WITHOUT_GRADES = {  # what learners make of clicks, or of nothing, by kind
-    "clicked": "clicks as they are", "ips": "clicks by propensities", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
-    "ips": "clicks by inverse propensities", "random": "no feedback",
+WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of nothing, by kind
+    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
+    "ips": "clicks by inverse propensities", "held-out": "grades of other queries", "random": "no feedback",
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}

@@ -4,8 +4,12 @@ Boosted trees are the ceiling; the best linear ranker tells how much of the way 
 linear learner loses against it is the price of its feedback, and of learning as it goes.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -46,8 +50,8 @@ class Settings(learners.Settings):
 class HeldOut(Contextual):
     """Ranks each query by a model that was fitted, before the first round, to every grade of other queries.
 
-    The stream's queries are parted into `FOLDS` folds at random, queries with the same documents and grades into the
-    same one. Each fold is scored by the model of the others.
+    The stream's queries are parted into `FOLDS` folds at random, queries with the same documents into the same one.
+    Each fold is scored by the model of the others.
     """
 
     kind = "held-out"
@@ -69,65 +73,68 @@ class HeldOut(Contextual):
         if settings.get("model", MODEL.absent) == "trees" and find_spec("lightgbm") is None:
             raise SettingError(NEEDED)
 
-    def fit(self, stream) -> np.ndarray:
-        """The score of each document of the stream by the model that did not see its query: float32 (documents).
+    def fit(self, stream) -> None:
+        """Fit the models.
 
         Raises
         ------
         SettingError : there are fewer than two queries that differ, or LightGBM is missing
         """
-        contents = [
-            (features.tobytes(), grades.tobytes()) for features, grades in map(stream.__getitem__, range(len(stream)))
-        ]
-        distinct = {content: number for number, content in enumerate(dict.fromkeys(contents))}
+        of_queries = [_documents(stream[q][0]) for q in range(len(stream))]
+        distinct = list(dict.fromkeys(of_queries))
         if len(distinct) < 2:
             raise SettingError("held-out needs queries that differ, to learn from some and to rank the others")
-        fold_of = self.random.permutation(len(distinct)) % FOLDS
-        folds = np.array([fold_of[distinct[content]] for content in contents])
-        sizes, scores = np.diff(stream.offsets), np.empty(len(stream.grades), np.float32)
-        model = _linear if self.setup.model == "linear" else _trees
-        for fold in np.unique(folds):
-            scored = np.repeat(folds == fold, sizes)
-            scores[scored] = model(stream, folds != fold, scored, self.setup.radius)
-        self.scores_of = {content[0]: scores[slice(*stream.offsets[q : q + 2])] for q, content in enumerate(contents)}
-        return scores
+        fold_of = dict(zip(distinct, self.random.permutation(len(distinct)) % FOLDS, strict=True))
+        folds, fitted = np.array([fold_of[documents] for documents in of_queries]), MODELS[self.setup.model]
+        models = {fold: fitted(stream, folds != fold, self.setup.radius) for fold in np.unique(folds)}
+        self.models = {documents: models[fold] for documents, fold in fold_of.items()}
+
+    def scores(self, features, weights=None) -> np.ndarray:
+        """The scores of a query's documents by the model that did not see them: float32 (m)."""
+        return self.models[_documents(features)](features).astype(np.float32)
 
     def rank(self, features) -> np.ndarray:
-        """The ranking by the scores of `fit`."""
-        return rank(self.scores_of[features.tobytes()])
+        return rank(self.scores(features))
 
     def loop(self, stream, records):
-        scores, places = self.fit(stream), np.empty_like(stream.grades)
-        for start, end in zip(stream.offsets[:-1], stream.offsets[1:], strict=True):
-            places[start:end][rank(scores[start:end])] = np.arange(end - start, 0, -1)
+        self.fit(stream)
+        places = np.empty_like(stream.grades)
+        for q, (start, end) in enumerate(pairwise(stream.offsets)):
+            places[start:end][self.rank(stream[q][0])] = np.arange(end - start, 0, -1)
         places.flags.writeable = False
         loop, arguments = super().loop(stream, records)
         return loop, arguments | {"labels": places}
 
 
-def _linear(stream, fitted: np.ndarray, scored: np.ndarray, radius: float) -> np.ndarray:
-    """The scores of some documents by the weights with the least cross entropy of ListNet over some queries.
+def _documents(features: np.ndarray) -> bytes:
+    """What stands for a query's documents, in whatever order they are."""
+    return blake2b(b"".join(sorted(row.tobytes() for row in features)), digest_size=16).digest()
 
-    fitted : bool (queries); scored : bool (documents)
+
+def _linear(stream, queries: np.ndarray, radius: float) -> Callable:
+    """The weights with the least cross entropy of ListNet over some queries, as a function from features to scores.
+
+    queries : bool (queries)
     """
     from scant.kernels.top import LISTNET  # which needs Numba, as the other does
     from scant.online.minimum import Total, minimise
 
-    total = Total(stream, LISTNET, fitted.astype(np.int64))
+    total = Total(stream, LISTNET, queries.astype(np.int64))
     weights, _, _ = minimise(total, np.zeros(stream.features.shape[1]), radius, ENOUGH)
-    return stream.features[scored] @ weights
+    return lambda features: features @ weights
 
 
-def _trees(stream, fitted: np.ndarray, scored: np.ndarray, radius: float) -> np.ndarray:
-    """The same by boosted trees, LambdaMART with LightGBM's defaults."""
+def _trees(stream, queries: np.ndarray, radius: float) -> Callable:
+    """The same for boosted trees, LambdaMART with LightGBM's defaults."""
     try:
         import lightgbm
     except (ImportError, OSError) as error:  # OSError: a library of the system that it needs, such as OpenMP's
         raise SettingError(f"{NEEDED} ({error})") from None
     sizes = np.diff(stream.offsets)
-    seen = np.repeat(fitted, sizes)
-    data = lightgbm.Dataset(stream.features[seen], stream.grades[seen], group=sizes[fitted])
-    return lightgbm.train(SETTINGS, data, TREES).predict(stream.features[scored], num_threads=1)
+    documents = np.repeat(queries, sizes)
+    data = lightgbm.Dataset(stream.features[documents], stream.grades[documents], group=sizes[queries])
+    return partial(lightgbm.train(SETTINGS, data, TREES).predict, num_threads=1)
 
 
+MODELS = {"trees": _trees, "linear": _linear}
 LEARNERS = {HeldOut.kind: HeldOut}
