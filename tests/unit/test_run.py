@@ -307,6 +307,8 @@ def test_a_probability_of_exploring_is_chosen_from_as_a_rate_is(stream_path, tmp
     assert same["setting"].unique().tolist() == ["0.01", "0.1"]
     assert same.drop(columns="setting").equals(chosen.drop(columns="setting").reset_index(drop=True))
     assert set(chosen["gamma"]) == {0.1, 0.5} and same["ndcg@10"].nunique() > 100
+    slots = top.Seen.variants(seen | {"exploration": "slot", "gamma": [0.3, 1.0]})
+    assert slots == [seen | {"exploration": "slot", "gamma": gamma} for gamma in (0.3, 1.0)]
 
 
 LEARNERS = {

@@ -26,6 +26,7 @@ LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
 CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
 PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for these
 CHOSEN = "chosen_exploration"  # the last column of run files of learners with several probabilities of exploring
+CHOSEN_FROM = ("exploration", "gamma")  # settings that may list several
 EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 # How a learner explores, besides by a schedule: at a constant probability, or at place k alone.
 CONSTANT, SLOT = "constant", "slot"
@@ -142,6 +143,12 @@ def check_theory(settings: Settings) -> None:
         )
 
 
+def _probabilities(least: Mapping) -> list[dict]:
+    """The schemas of a probability, and of several of which one is chosen; `least` is that of the least."""
+    probability = {"type": "number", "maximum": 1, **least}
+    return [probability, {"type": "array", "minItems": 2, "uniqueItems": True, "items": probability}]
+
+
 SMOOTHED = ("surrogate", "smoothdcg")  # the condition for settings of its smoothing, see `Setting.when`
 SURROGATE = Setting("surrogate", {"enum": list(OBJECTIVES)}, about="The surrogate that the learner descends on.")
 K = Setting(
@@ -151,17 +158,15 @@ K = Setting(
 )
 GAMMA = Setting(
     "gamma",
-    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    {"oneOf": _probabilities({"exclusiveMinimum": 0})},
     about="The constant in front of the exploration, instead of that of the schedule, at most 1/2; with exploration "
-    "slot, how likely a round explores (1 if absent).",
+    "slot, how likely a round explores (1 if absent). Of several one is chosen as rates are.",
 )
 
 
 def _explored(least: Mapping) -> dict:
     """The schema of the values of the setting `exploration`; `least` is that of the least probability."""
-    probability = {"type": "number", "maximum": 1, **least}
-    several = {"type": "array", "minItems": 2, "uniqueItems": True, "items": probability}
-    return {"oneOf": [probability, several, {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
+    return {"oneOf": [*_probabilities(least), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
 
 
 HOW_EXPLORED = (
@@ -265,10 +270,9 @@ class Top(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """One for each probability of exploring, if there are several to choose from."""
-        exploration = entry.get("exploration")
-        several = exploration if isinstance(exploration, list) else []
-        return [{**entry, "exploration": probability} for probability in several] or [entry]
+        """One for each probability of exploring, or constant in front of it, if there are several to choose from."""
+        several = [key for key in CHOSEN_FROM if isinstance(entry.get(key), list)]  # one key at most
+        return [{**entry, key: number} for key in several for number in entry[key]] or [entry]
 
     @classmethod
     def complete_settings(cls, entry, readings, facts):
@@ -447,7 +451,7 @@ class Top(Contextual):
         exploration = settings.get("exploration", settings_of(cls)["exploration"].absent if cls.sees == "top" else 0)
         if "gamma" in settings and not isinstance(exploration, str):
             raise SettingError("gamma does nothing unless exploration is a schedule or slot. Leave one of the two out")
-        if isinstance(exploration, list) and settings.get("steps") in steps.FREE:
+        if settings.get("steps") in steps.FREE and any(isinstance(settings.get(key), list) for key in CHOSEN_FROM):
             raise SettingError("exploration is chosen as rates are, which these steps have none of: name one number")
 
 
