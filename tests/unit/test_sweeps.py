@@ -50,7 +50,7 @@ CONFIG = {
         "forest": {"kind": "forest"},
         "ranker": {"kind": "auc-ranker"},
         "uniform": {"kind": "uniform"},
-        "full": {"kind": "ogd", "surrogate": "kl"},
+        "full": {"kind": "ogd", "surrogate": "squared"},
         "erm": {"kind": "erm-l2", "surrogate": "smoothdcg"},
         "erm-l1": {"kind": "erm-l1"},
         "ogd": {"kind": "averaged-ogd"},
@@ -213,7 +213,8 @@ FITTING = {  # for each reading that the schema lets sweep, an experiment that h
     "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
     "W": ("samples", 2), "W1": ("samples", 2), "sigma": ("samples", 0.5),
     "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
-    "lists": ("samples", "cut"), "sign": ("top", "as-printed"), "epsilon": ("top", 0.5), "epsilon_decay": ("top", 0.5),
+    "lists": ("samples", "cut"), "centre": ("full", True), "sign": ("top", "as-printed"), "epsilon": ("top", 0.5),
+    "epsilon_decay": ("top", 0.5),
     "parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"),
     "step": ("samples", 3), "lambda": ("samples", 0.1),
 }  # fmt: skip
