@@ -20,6 +20,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "ads": "scant.ads.family:Ads",
     "generalisation": "scant.generalisation.family:Generalisation",
 }
+HEADLINE = "feedback"  # the question that pages open with
 TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
 TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
@@ -414,8 +415,9 @@ def classes(kind: str) -> list[type[Learner]]:
 
 
 def questions() -> list[Question]:
-    """The questions that pages open with, in their order."""
-    return [*(question for family in families().values() for question in family.questions), *QUESTIONS]
+    """The questions that pages open with, in their order: the headline, then by family."""
+    by_family = [question for family in families().values() for question in family.questions]
+    return sorted([*by_family, *QUESTIONS], key=lambda question: question.id != HEADLINE)
 
 
 def shown() -> Iterator[tuple[Family, Shown]]:
