@@ -70,7 +70,7 @@ class DataError(ScantError):
 
 
 def as_arguments(text: str) -> str:
-    """A message with arguments of `scant.advice` in place of options of `scant ads`: `--ignore visit` is
+    """A message with arguments of `scant_ads` in place of options of `scant ads`: `--ignore visit` is
     `ignore=['visit']`.
     """
     for option, (value, alone, written) in ARGUMENTS.items() if "--" in text else ():

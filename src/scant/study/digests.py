@@ -7,6 +7,7 @@ and no other. With source files as inputs, planning ten thousand jobs would take
 from dataclasses import asdict
 
 from scant import families
+from scant.data.registry import reader
 from scant.study import code
 from scant.study.named import digest
 from scant.study.plan import Target, untitled
@@ -22,10 +23,11 @@ class Digests:
         self.settled, self.study, self.plan = settled, settled.study, settled.plan
 
     def dataset(self, wildcards) -> str:
-        """Of what the registry, or the study, says of a part of a data set."""
+        """Of what is said of a part of a data set, and of the code of a reader of another package."""
         dataset = self.plan.stored(wildcards.dataset)
         entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
-        return digest(entry | asdict(dataset.part(wildcards.part)))
+        read_by = {"reader": code.digest(found.module)} if (found := reader(dataset.parser)) else {}
+        return digest(entry | asdict(dataset.part(wildcards.part)) | read_by)
 
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""
