@@ -8,6 +8,7 @@ QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes 
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
 # By option of `scant ads`, what messages give with it, and how it is written in Python without that, and with it.
 ARGUMENTS = {
+    "baseline": ("", "baseline", ""),
     "categorical": (WORD, "categorical", "categorical=[{!r}]"),
     "columns": (rf"\w+=(?:{WORD})", "columns", "columns={{{!r}: {!r}}}"),
     "doubly-robust": ("", "doubly_robust", ""),
@@ -18,6 +19,7 @@ ARGUMENTS = {
     "level": (r"\d[\d.]*", "level", "level={}"),
     "parts": ("", "results", ""),
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
+    "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),
     "propensities": ("percent|log", "propensities", "propensities={!r}"),
     "reward-max": ("", "reward_max", ""),
     "reward-unit": ("", "reward_unit", ""),

@@ -33,14 +33,14 @@ COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be
 def compare(
     policies: Iterable | Mapping, test: Log, train: Log | None = None, level: float = 0.95,
     declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
-    doubly_robust: bool = False, rows: int = ROWS, summarised=None,
+    doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    policies, test, train, level, declared, shared, seed, progress, doubly_robust : see `api.evaluate`; `declared` is
-        its `least_propensity`
+    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline : see `api.evaluate`;
+        `declared` is its `least_propensity`
     rows : of a batch
     summarised : called with the policies, None for any, and the `Training` log, gives the summary of the test; None to
         read its rows
@@ -49,15 +49,15 @@ def compare(
     -------
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
-        (one-sided), low and high (two-sided); lift, CTR / today's - 1, with lift_low and lift_high (two-sided, see
-        `lifts`; NaN without a verdict); with `doubly_robust` dr, dr_lower (one-sided), dr_low and dr_high; the fields
-        of `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of
-        `test` whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the
-        rate is constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot tell", "none" if the log
-        tells nothing usable, or empty for today's policy); needed_test and needed_train (how many rows of each log
-        would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if that log need not
-        grow); refused and warnings (kinds of `evaluation.Notice`, and why there is no verdict: "user", "leak",
-        "other-visits")
+        (one-sided), low and high (two-sided); lift, CTR / today's - 1, or over the baseline's, with lift_low and
+        lift_high (two-sided, see `lifts`; NaN without a verdict); with `doubly_robust` dr, dr_lower (one-sided), dr_low
+        and dr_high; the fields of `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the
+        share of the rows of `test` whose ad is not in `train`, which a learnt policy never shows); drift (the p-value
+        of the test that the rate is constant over the log; NaN with too few clicks); verdict ("yes", "no", "cannot
+        tell", "none" if the log tells nothing usable, or empty for today's policy and the baseline); needed_test and
+        needed_train (how many rows of each log would make the verdict clear if the estimates stayed the same; NaN if it
+        is clear, or if that log need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there is no
+        verdict: "user", "leak", "other-visits")
 
     Raises
     ------
@@ -80,6 +80,7 @@ def compare(
     if any(map(arms.is_each, policies.values() if isinstance(policies, Mapping) else policies)):
         policies = arms.with_each(policies, logs.ordered({*read(None, None).all().ads}))
     named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
+    named, baseline = with_baseline(named, baseline, train is None)
     unfitted = [name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted]
     if unfitted and train is None:
         raise SettingError(f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
@@ -96,13 +97,13 @@ def compare(
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     summary = read(named, training)
     basis = basis or Basis(test, training, summary, columns, declared, shared)
-    judge = Judge(basis, basis.tally_of(summary), level, seed)
+    judge = Judge(basis, basis.tally_of(summary), level, seed, baseline)
     if unfitted and train.learnable is not train:
         drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
-    if not judge.today_is_uniform and not only_ads:
+    if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
         judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,))
     for name, policy in named.items():
         if isinstance(policy, str):
@@ -122,8 +123,22 @@ def compare(
     told = basis.unit.converted
     return Evaluation(
         level, judge.about(), tuple(map(told, judge.rows)), tuple(judge.notes), seed, learnt, tuple(map(told, pairs)),
-        choice and told(choice), mix, unit=basis.unit,
+        choice and told(choice), mix, unit=basis.unit, baseline=judge.baseline,
     )  # fmt: skip
+
+
+def with_baseline(named: Mapping, baseline: str | None, alone: bool) -> tuple[dict, str]:
+    """The policies asked for by name, with the one first that others are compared with, and its name.
+
+    baseline : that name, or the id of an ad; None for the control of an A/B test, if there is one, else today's policy
+    alone : whether there is no training log, so that today's policy logged the test
+    """
+    if baseline is None:
+        baseline = (arms.control(named) if alone else None) or Logging.kind
+    if baseline in ALWAYS:
+        return dict(named), baseline
+    name = baseline if baseline in named or baseline.startswith(AD) else f"{AD}{baseline}"
+    return {name: named.get(name, Always(name.removeprefix(AD)))} | dict(named), name
 
 
 def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:

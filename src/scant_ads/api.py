@@ -31,7 +31,7 @@ def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
 def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
-    doubly_robust: bool = False, results=None, progress=silent,
+    doubly_robust: bool = False, results=None, progress=silent, baseline: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
 
@@ -52,6 +52,8 @@ def evaluate(
     doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into memory
     results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
     progress : called with a sentence on each step that begins
+    baseline : the policy with which others are compared, by its name, or an ad, by its id; "logging" is today's. None
+        for the control of an A/B test, an ad that is called so, if only ads are compared; else today's
 
     Raises
     ------
@@ -60,7 +62,17 @@ def evaluate(
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
     summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
     found = advise.compare(
-        policies, test, train, level, least_propensity, shared, seed, progress, doubly_robust, summarised=summarised
+        policies,
+        test,
+        train,
+        level,
+        least_propensity,
+        shared,
+        seed,
+        progress,
+        doubly_robust,
+        summarised=summarised,
+        baseline=baseline,
     )
     return replace(found, inputs=_inputs(found.policies, test, train, results))
 

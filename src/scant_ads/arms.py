@@ -2,8 +2,9 @@
 
 Where an ad's propensity is the same in all rows that show it, these rows are a random sample of all visits. Its rate is
 theirs, with Clopper-Pearson's interval where rewards are 0 or 1, and betting's else; other rows tell nothing of it.
-The difference of two such rates of 0/1 rewards has a score interval of two proportions (Miettinen and Nurminen 1985)
-with a continuity correction, which keeps its coverage in small samples, too (counted in `tests/unit/test_ads_arms.py`).
+The difference of two such rates of 0/1 rewards, and their ratio, have the score intervals of two proportions
+(Miettinen and Nurminen 1985) with a continuity correction, which keep their coverage in small samples, too (counted in
+`tests/ads/test_ads_arms.py`). Either leaves out "no difference" where the other does.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ from scant.errors import SettingError, unknown
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
 MOST = 20  # ads for which it may
+CONTROLS = ("control", "control group", "ctrl", "baseline")  # what the arm is called that others are compared with
 HALVINGS = 60  # of the interval in which an end is searched
 
 
@@ -48,6 +50,16 @@ def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
         return {other: meant for name, policy in policies.items()
                 for other, meant in (each if is_each(policy) else {name: policy}).items()}  # fmt: skip
     return [other for policy in policies for other in (names if is_each(policy) else [policy])]
+
+
+def control(policies: Mapping) -> str | None:
+    """The name of the policy that is the control of an A/B test: of policies that all show one ad, the only one whose
+    ad is called so; None if there is none.
+    """
+    if not all(isinstance(policy, Always) for policy in policies.values()):
+        return None
+    found = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
+    return found[0] if len(found) == 1 < len(policies) else None
 
 
 def is_each(policy) -> bool:
@@ -138,3 +150,41 @@ class Difference:
         angle = (np.pi + np.arccos(np.clip(q / p**3, -1, 1))) / 3 if p else np.pi / 2
         second = float(np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference)))
         return second + difference, second
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two rates of independent samples: the bounds that a score test does not refute.
+
+    clicks, rows : of each of the two
+    """
+
+    clicks: tuple[int, int]
+    rows: tuple[int, int]
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        from scipy import special
+
+        (x, y), (n, m), quantile = self.clicks, self.rows, float(special.ndtri(level))
+        outside, inside = 0.0, x * m / (x * m + y * n) if x else 0.0  # of ratio / (1 + ratio)
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            refuted = x > 0 and self._distance(middle / (1 - middle)) > quantile
+            outside, inside = (middle, inside) if refuted else (outside, middle)
+        return outside / (1 - outside)
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        inverse = Ratio(self.clicks[::-1], self.rows[::-1]).lower(level)
+        return 1 / inverse if inverse else np.inf
+
+    def _distance(self, ratio: float) -> float:
+        """How many standard errors, under a ratio, the first rate is above its likeliest value."""
+        (x, y), (n, m) = self.clicks, self.rows
+        linear, square = n * ratio + x + m + y * ratio, (n + m) * ratio
+        second = 2 * (x + y) / (linear + np.sqrt(max(linear**2 - 4 * square * (x + y), 0.0)))  # the likeliest rates
+        first = min(ratio * second, 1.0)
+        error = np.sqrt((first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1))
+        gap = x / n - ratio * y / m - (1 / n + ratio / m) / 2
+        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)

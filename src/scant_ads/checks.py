@@ -1,7 +1,9 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from shlex import quote
 
 import numpy as np
@@ -33,6 +35,7 @@ PEOPLE = frozenset((  # words for whose visits may depend on each other
 ))  # fmt: skip
 IDS = frozenset(("", "guid", "hash", "id", "ids", "key", "no", "nr", "number", "uuid"))  # words that stand beside these
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
+SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
 PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
 
 
@@ -44,6 +47,8 @@ class Units:
     rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
     reward_max : the largest reward possible, by which rewards are divided
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
+    propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
+        or one for all ads; None for a log that has them
 
     Raises
     ------
@@ -54,8 +59,15 @@ class Units:
     rewards: str | None = None
     reward_max: float = 1.0
     reward_unit: str = ""
+    propensity: float | Mapping[str, float] | None = None
 
     def __post_init__(self):
+        shares = [*self.split.values()] or ([] if self.propensity is None else [self.propensity])
+        if not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
+            raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
+        if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
+            raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
+                               "ad of the log was to have among its rows")  # fmt: skip
         if not 0 < self.reward_max < np.inf:
             raise SettingError(f"--reward-max is {self.reward_max:g}; the largest reward is a number above 0")
         if self.rewards == "losses" and self.reward_max != 1:
@@ -64,6 +76,11 @@ class Units:
             value = getattr(self, what)
             if value is not None and value not in known:
                 raise unknown(f"way to write {what}", value, known)
+
+    @property
+    def split(self) -> dict[str, float]:
+        """The share of each ad, if the log's split is stated by ad."""
+        return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
         """Probabilities, from what is written of them."""
@@ -74,6 +91,10 @@ class Units:
 
 
 NO_UNITS = Units()
+STATED = (  # of a log without propensities
+    "Where chance shows each ad in a fixed share of visits, state the split: --propensity 0.5, or "
+    "control=0.5,treatment=0.5"
+)
 
 
 class Columns:
@@ -121,7 +142,8 @@ class Columns:
         self.problems.append(Problem(kind, severity, reason, mend, count, row, column))
 
     def missing_columns(self) -> None:
-        lacking, found = [role for role in logs.NEEDED if role not in self.names], []
+        stated = {"propensity"} if self.units.propensity is not None else set()
+        lacking, found = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
@@ -129,6 +151,7 @@ class Columns:
             found += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
+            mend += f". {STATED}" if role == "propensity" and not near else ""
             if role == lacking[-1] and len(found) == len(lacking) > 1:
                 mend += f". All together: {' '.join(found)}"
             listed = logs.listing(names)
@@ -140,7 +163,8 @@ class Columns:
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
         policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
         reward, propensity = self.reward(), self.propensity()
-        action, actions = self.action(full)
+        action, actions = self.action([*full, *self.units.split])
+        propensity = propensity if self.units.propensity is None else self.stated(action, actions)
         given = [self.probability(logs.POLICY + name) for name in policies]
         distribution = self.distribution(full, actions, action, propensity)
         timestamp = self.timestamp() if "timestamp" in self.table else None
@@ -244,6 +268,27 @@ class Columns:
             self.within("propensity", values, bad, "is not in (0, 1]", mend)
             tiny = ~bad & (values < LEAST_PROPENSITY)
             self.within("propensity", values, tiny, f"is below {LEAST_PROPENSITY:g}, too small to be one", mend)
+        return values
+
+    def stated(self, action: np.ndarray | None, actions: tuple[str, ...]) -> np.ndarray | None:
+        """The propensities by the split that is stated, float64 (rows)."""
+        if has := [name for name in self.names if name == "propensity" or name.startswith(logs.FULL)]:
+            raise SettingError(f"--propensity states the split of a log without propensities, and {self.path} has a "
+                               f"column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}")  # fmt: skip
+        if action is None or (action < 0).any():
+            return None
+        split = self.units.split
+        if not split:
+            if (total := len(actions) * self.units.propensity) > 1 + SPLIT:
+                raise SettingError(f"--propensity {self.units.propensity:g} for each of {len(actions):,} ads is "
+                                   f"{total:.4g} in all, more than 1: give each ad its share, as AD=SHARE,AD=SHARE, or "
+                                   "leave out rows of other ads")  # fmt: skip
+            return np.full(self.rows, self.units.propensity)
+        values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
+        if (bad := np.isnan(values)).any():
+            ad = actions[int(action[np.argmax(bad)])]
+            self.add("split", "error", f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
+                     "Give one for every ad of the log", bad)  # fmt: skip
         return values
 
     def probability(self, name: str) -> np.ndarray:

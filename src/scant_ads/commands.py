@@ -91,6 +91,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="features to take as text though they are numbers; columns of JSON to take as they are"),
         option("--propensities", choices=("percent", "log"),
                help="what propensities are written as, if not as probabilities; log are natural logarithms"),
+        option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...",
+               help="the split of a log without propensities, by which chance showed its ads: the share of each, as "
+               "control=0.5,treatment=0.5, or one share for all"),
         option("--rewards", choices=("costs", "losses"),
                help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it"),
     )  # fmt: skip
@@ -142,6 +145,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="a kind of learner, a scikit-learn model as module:Class, the file of a saved policy, NAME of a "
                "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may be repeated "
                "(default each-ad)"),
+        option("--baseline", metavar="NAME",
+               help="the policy, or the ad, that the others are compared with; `logging` is today's (default: the ad "
+               "called control in a test of ads; else today's)"),
         option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
@@ -228,7 +234,8 @@ def evaluate(arguments) -> None:
         policies = _policies(arguments, test)
         if arguments.parts:
             _check_saved(policies)
-        settings = {name: getattr(arguments, name) for name in ("level", "shared", "least_propensity", "seed")}
+        names = ("level", "shared", "least_propensity", "seed", "baseline")
+        settings = {name: getattr(arguments, name) for name in names}
         found = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
                                 results=arguments.parts, progress=progress, **settings)  # fmt: skip
         for column, share in (arguments.guard or {}).items():
@@ -403,10 +410,11 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        units = {name: getattr(arguments, name) for name in ("propensities", "rewards", "reward_max", "reward_unit")}
+        names = ("propensities", "rewards", "reward_max", "reward_unit", "propensity")
+        units = {name: getattr(arguments, name) for name in names}
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
-            columns, units = columns | {"reward": guard}, {"propensities": units["propensities"]}
+            columns, units = columns | {"reward": guard}, {name: units[name] for name in ("propensities", "propensity")}
         found.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
     known = {name for log in found for name in log.column_names}
     for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():
@@ -447,6 +455,23 @@ def _split(text: str) -> tuple[str, float]:
     if by not in ("random", "time") or not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
     return by, value
+
+
+def _split_of(text: str) -> float | dict[str, float]:
+    """A stated split: one share for all ads, or one for each."""
+    shares = {}
+    try:
+        if "=" not in text:
+            return float(text)
+        for part in text.split(","):
+            ad, _, share = part.rpartition("=")
+            if not ad.strip() or ad.strip() in shares:
+                raise ValueError(part)
+            shares[ad.strip()] = float(share)
+    except ValueError:
+        reason = f"{text!r} is neither a share, such as 0.5, nor shares of different ads, as control=0.5,treatment=0.5"
+        raise argparse.ArgumentTypeError(reason) from None
+    return shares
 
 
 def _propensity(text: str) -> float | str:

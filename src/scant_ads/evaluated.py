@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
+from scant.ads.learners import Logging
 from scant.errors import SettingError, as_arguments
 from scant_ads import decisions, guards, health, plotting, report, text
 from scant_ads.policy import Policy
@@ -31,6 +32,7 @@ class Evaluation:
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`
+    baseline : the name of the policy with which others are compared
     inputs : the files and folders that it was made from, which `write` and `report` do not overwrite
     """
 
@@ -46,6 +48,17 @@ class Evaluation:
     inputs: tuple = field(default=(), compare=False)
     unit: Unit = CLICKS
     guards: tuple[dict, ...] = ()
+    baseline: str = Logging.kind
+
+    @property
+    def against(self) -> str:
+        """What sentences call the policy with which others are compared."""
+        return "today's policy" if self.baseline == Logging.kind else self.baseline
+
+    @property
+    def judged(self) -> list[dict]:
+        """The rows of the policies that are compared with it."""
+        return [row for row in self.rows if row["verdict"]]
 
     def guarded(self, name: str, share: float, other: "Evaluation") -> "Evaluation":
         """The same with a guard rail: the mean of another reward, which is not to fall by more than a share.
@@ -60,7 +73,9 @@ class Evaluation:
         """
         if other.level != self.level:
             raise SettingError(f"guard rail {name} was evaluated with the level {other.level}, not {self.level}")
-        return replace(self, guards=(*self.guards, *guards.judged(name, share, self.rows, other.rows)))
+        return replace(
+            self, guards=(*self.guards, *guards.judged(name, share, (self.rows[0], *self.judged), other.rows))
+        )
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""
@@ -76,11 +91,12 @@ class Evaluation:
             units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
             lines.append(f"Betting's bounds: for the average over the log, {units} in random order (seed {self.seed})")
         lines += text.aligned([text.headings(self.unit), *self.table()])
-        judged, width = self.rows[1:], max(len(row["policy"]) for row in self.rows)
+        judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
+        more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
         lines += [
             "",
-            f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence",
-            f"Lift: by how many percent the {self.unit.mean} is above today's, with its interval",
+            f"Better than {self.against}{more}? Each answer with {share} confidence",
+            f"Lift: by how many percent the {self.unit.mean} is above {self.whose}, with its interval",
         ]
         cells = [(f"  {row['policy']}", text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]))
                  for row in judged]  # fmt: skip
@@ -112,6 +128,15 @@ class Evaluation:
             for row in self.rows
         ]  # fmt: skip
 
+    @property
+    def whose(self) -> str:
+        """Whose rate a lift is over, in words."""
+        return "today's" if self.baseline == Logging.kind else f"that of {self.baseline}"
+
+    def _role(self, row: Mapping) -> str:
+        """What a policy is that is not compared."""
+        return "the baseline" if row["policy"] == self.baseline != Logging.kind else "today's"
+
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
         return [
@@ -140,13 +165,13 @@ class Evaluation:
         if choice["of"] > 1:
             best = f"Best of {choice['of']} by its lower bound: {best}. It"
         if choice["better"]:
-            answer = (f"{best} is better than today's policy: its {mean} is {100 * lift:.1f} % higher, and with "
+            answer = (f"{best} is better than {self.against}: its {mean} is {100 * lift:.1f} % higher, and with "
                       f"{share} confidence at least {100 * worst:.1f} %")  # fmt: skip
         elif lift != lift:
-            answer = f"{best} cannot be compared with today's policy, of which nothing is known"
+            answer = f"{best} cannot be compared with {self.against}, of which nothing is known"
         else:
             about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
-            answer = (f"{best} is not known to be better than today's policy: by estimate its {mean} is {about}, and "
+            answer = (f"{best} is not known to be better than {self.against}: by estimate its {mean} is {about}, and "
                       f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
         answer = f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
         answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
@@ -158,7 +183,7 @@ class Evaluation:
     def careful(self) -> str:
         """Why the choice may not be better at other times; "" without a choice, or a reason."""
         chosen = self.choice and self.choice["policy"]
-        rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.rows[0]["policy"])]
+        rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
         if any(health.SORTED in row["warnings"].split() for row in rows):
             return "rows are sorted"
         return "rates drift" if any(map(text.drifts, rows)) else ""
@@ -212,10 +237,10 @@ class Evaluation:
 
         numbers = [[self.unit.number(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
         cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
-                  f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
+                  f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row))
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
         ends = ("at least", "from", "to", "lift, %", "its interval")
-        head = ("policy", self.unit.heading, *ends, "better than today's?")
+        head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
@@ -233,6 +258,7 @@ class Evaluation:
             content = {
                 "level": self.level,
                 "seed": self.seed,
+                "baseline": self.baseline,
                 "about": self.about,
                 "notes": self.notes,
                 "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name},

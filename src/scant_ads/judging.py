@@ -41,14 +41,14 @@ class Judged:
 
     key : what the tally calls it
     largest : the largest weight possible
-    bounds, lift : of its CTR, and of this over today's
+    bounds, lift : of its CTR, and of this over today's, or the baseline's; no lift of the baseline itself
     sample : of a policy whose CTR is told by the rows of its ad alone: clicks and rows, or the quotient by user
     """
 
     key: str
     largest: float
     bounds: lifts.Bounds | Quotient
-    lift: lifts.Bounds | Quotient
+    lift: lifts.Bounds | Quotient | arms.Ratio | None
     sample: tuple[int, int] | Quotient | None = None
 
 
@@ -58,6 +58,7 @@ class Judge:
     basis : the logs, and the doubts about them
     tally : of the rows of the test; see `Basis.tally_of`
     level, seed : see `advise.compare`
+    baseline : the name of the policy with which others are compared; it is judged before them
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class Judge:
     off : the share by which all weights may be off, since the only propensity of the test is rounded
     """
 
-    def __init__(self, basis: Basis, tally: Tally, level: float, seed: int):
+    def __init__(self, basis: Basis, tally: Tally, level: float, seed: int, baseline: str = Logging.kind):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
         self.unit, self.least, self.same_log = basis.unit, basis.least, basis.same_log
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
@@ -79,6 +80,17 @@ class Judge:
         self.off = health.alike(tally)[1]
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
+        self.baseline = Logging.kind if self.today_is_uniform and baseline == Uniform.kind else baseline
+
+    @property
+    def against(self) -> dict:
+        """The row of the policy with which others are compared."""
+        return next(row for row in self.rows if row["policy"] == self.baseline)
+
+    @property
+    def over_today(self) -> bool:
+        """Whether policies are compared with today's."""
+        return self.baseline == Logging.kind
 
     def judge(
         self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None, **learnt_columns
@@ -103,17 +115,21 @@ class Judge:
             few = self.basis.constant and possible is not None and weights and len(weights) == 1 and not self.users
             of_users = self._rate_by_user(key, largest)
             bounds = self._row(name, key, cells, largest, weights if few else None, of_users, **learnt_columns)
-        row, today = self.rows[-1], self.rows[0]
+        row, today = self.rows[-1], self.against
         doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())  # of learnt policies alone
         if self.basis.undecided or doubts or not usable(row, today):
-            row |= {"verdict": "none", "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
+            verdict = "" if row is today else "none"
+            row |= {"verdict": verdict, "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
             return
         if sample is not None:
             sample = of_users or ((int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None)
-        lift = self._lift(key, cells, largest, bounds)
+        if row is today:
+            self.judged[name] = Judged(key, largest, bounds, None, sample)
+            return
+        lift = self._lift(key, cells, largest, bounds) if self.over_today else self._lift_over(bounds, sample)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level)
-        row |= verdict_of(row, today, self.same_log, self.off)
+        row |= verdict_of(row, today, self.same_log or not self.over_today, self.off)
 
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
@@ -124,7 +140,7 @@ class Judge:
         if np.ptp(weight[shown]) == 0 and not cells.rounded:
             as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, self.off)
             sample = arms.own_rows(*cells.arrays()) if as_many else None
-            if not as_many:
+            if not as_many and self.basis.wrong is None:
                 rows = f"{count[shown].sum():,} of {count.sum():,} rows"
                 self.notes.append(
                     f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
@@ -167,6 +183,13 @@ class Judge:
         random, exact = generator(self.seed, "advice", "lift"), _is_exact(self.rows[-1])
         weight, reward, count = cells
         return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self.tally.rounded(key), exact)
+
+    def _lift_over(self, bounds: lifts.Bounds | Quotient, sample: tuple | Quotient | None) -> lifts.Bounds | arms.Ratio:
+        """The bounds of a policy's CTR over the baseline's, on the same log; `bounds` and `sample` are its own."""
+        base = self.judged[self.baseline]
+        if self.users or None in (sample, base.sample):
+            return lifts.quotient(bounds, base.bounds)
+        return arms.Ratio(*zip(sample, base.sample, strict=True))
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
@@ -273,7 +296,7 @@ class Judge:
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""
         compared = {name: (judged.key, judged.largest, judged.sample) for name, judged in self.judged.items()}
-        if self.same_log and compared:
+        if self.same_log and compared and self.over_today:
             compared = {Logging.kind: (Logging.kind, 1.0, None)} | compared
         means = {}
         for pair in combinations(compared, 2) if self.least is not None else ():
@@ -283,12 +306,13 @@ class Judge:
             else:
                 self.notes.append(f"{' and '.join(pair)} are not compared: their probabilities take too many values")
         pairs = decisions.pairs(list(compared), means, self.tally.rows, self.level)
-        asked = {name: judged for name, judged in self.judged.items() if name != Uniform.kind}
+        asked = {name: judged for name, judged in self.judged.items() if name not in (Uniform.kind, self.baseline)}
         if not asked:
             return pairs, None
         lowers = {name: judged.bounds.lower for name, judged in asked.items()}
         estimates = {row["policy"]: row["estimate"] for row in self.rows}
-        upper = None if self.rows[0]["refused"] else self.today.upper
+        today = self.today if self.over_today else self.judged[self.baseline].bounds
+        upper = None if self.against["refused"] else today.upper
         choice = decisions.chosen(lowers, upper, self.level, estimates)
         return pairs, choice | self._lift_of_choice(choice)
 
@@ -306,10 +330,10 @@ class Judge:
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
         """The chosen policy's lift, a lower bound that holds however it was chosen, and whether that is above 0."""
-        if self.rows[0]["refused"]:
+        if self.against["refused"]:
             return {"lift": np.nan, "lift_lower": np.nan}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
-        if not self.same_log or self.least is None:  # its bound and today's hold together already
+        if self.over_today and (not self.same_log or self.least is None):  # its bound and today's hold together already
             lower = choice["lower"] / choice["today"] - 1
         else:
             lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1 - self.off

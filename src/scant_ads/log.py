@@ -47,6 +47,7 @@ class Log:
     def read(
         cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
         rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
+        propensity: float | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
@@ -61,6 +62,8 @@ class Log:
         rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
             rewards, but for costs in Vowpal Wabbit's forms
         reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
+        propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
+            or one share for all ads
 
         Raises
         ------
@@ -68,16 +71,17 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        units = checks.Units(propensities, rewards, reward_max, reward_unit)
+        units = checks.Units(propensities, rewards, reward_max, reward_unit, propensity)
         return cls(read(path, columns, ignore, categorical, units), units=units)
 
     @classmethod
     def from_frame(
         cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
         propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
+        propensity: float | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        units = checks.Units(propensities, rewards, reward_max, reward_unit)
+        units = checks.Units(propensities, rewards, reward_max, reward_unit, propensity)
         return cls(formats.read_frame(frame, columns, ignore, categorical, units), units=units)
 
     @property

@@ -37,7 +37,7 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
     page = environment.get_template("report.html").render(
         evaluation=evaluation, figure=_figure(evaluation), headings=text.headings(unit), table=evaluation.table(),
         answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
-        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.rows[1:]], share=share,
+        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.judged], share=share,
         pairs=[_pair(pair, unit) for pair in evaluation.comparisons],
         guards=evaluation.guard_table(), missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
         doubts=any(log["problems"] for log in health.values()),
@@ -53,7 +53,8 @@ def _answer(evaluation) -> dict:
     if choice is None:
         return {"title": "These logs give no verdict", "tone": "no"}
     if not choice["better"]:
-        return {"title": "No policy is known to be better than today's", "tone": ""}
+        against = evaluation.against.removesuffix(" policy")
+        return {"title": f"No policy is known to be better than {against}", "tone": ""}
     lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
     more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
     rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
@@ -62,14 +63,14 @@ def _answer(evaluation) -> dict:
         ending, tone = (
             ("; but it breaks a guard rail", "no") if guards.BROKEN in rails else ("; a guard rail is open", "")
         )
-    return {"title": f"{choice['policy']} is better than today's policy: {more}{ending}", "tone": tone}
+    return {"title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}", "tone": tone}
 
 
 def _key(evaluation) -> list[tuple[str, str, str]]:
     """The numbers to be seen first, each with what it is, and its interval; empty without a choice."""
     if evaluation.choice is None:
         return []
-    today, row = evaluation.rows[0], _row(evaluation, evaluation.choice["policy"])
+    today, row = _row(evaluation, evaluation.baseline), _row(evaluation, evaluation.choice["policy"])
     mean = evaluation.unit.mean
 
     def rate(row: Mapping) -> tuple[str, str]:
@@ -77,7 +78,8 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
 
     lift = f"{text.interval(row['lift_low'], row['lift_high'])} %" if row["lift"] == row["lift"] else ""
     return [
-        (f"Today's {mean}", *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
+        (f"Today's {mean}" if today is evaluation.rows[0] else f"{mean[0].upper()}{mean[1:]} of {today['policy']}",
+         *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
         ("Lift", f"{text.signed(row['lift'])} %", lift),
         ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
          f"of {row['effective']:,.0f} visits (effective)"),

@@ -19,6 +19,9 @@ rows, since these sum to 1 at most. The rows before have factors of at most 1, a
 most, as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and
 each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared.
 
+Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad are binomial: then an
+exact test of the sample ratio is made, too, which finds smaller differences (`mismatch`).
+
 It needs of a log only sums, which add up over its parts, and for the rows next to each other the first ones of each
 part of it. Rows of one time have no order: they are put in a random one, since files may be sorted by ad.
 """
@@ -37,12 +40,14 @@ from scant_ads.visits import Problem, Visits
 
 MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
 ALARM = 0.01  # the probability of a false alarm, at most
+MISMATCH = 0.001  # likewise, of the test of the sample ratio
 RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few rows, small ones little in many
 LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
 TEXTS = 3  # the most frequent texts of a feature, each of which makes a group
 WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.2, "next": 0.2}  # of the mean of e-values, by what groups are of
+KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
 
 
 @dataclass(frozen=True)
@@ -221,12 +226,12 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
         return None
     terms = weighted(showings, most_visits, rounded)
     if np.logaddexp.reduce(terms, axis=None) < -np.log(ALARM):
-        return None
+        return mismatch(showings, rounded) if most_visits == 1 else None
     ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
     name, (of, place, feature) = [*showings.range][ad], showings.groups.described[group]
     rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
     shown = f"in {count:,.0f} of {rows:,.0f} rows, and by its propensities in about {rows * count / times:,.0f} at most"
-    by_user = " Where users keep the ad that they got first, say who they are by --user COLUMN." * (most_visits == 1)
+    by_user = KEPT * (most_visits == 1)
     if of == "next":
         reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {shown}"
         mend = ("Each ad is then of visits at other times, which may click otherwise, and none can be compared. Let "
@@ -241,6 +246,42 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
         mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
                  f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
     reason = f"propensities are not those by which ads were shown{place and f' {place}'}: ad {name!r} is {shown}"
+    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+
+
+def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
+    """The error that an ad with one propensity in all rows is in more rows, or fewer, than this says.
+
+    By the two tails of the binomial distribution, for all ads together (Bonferroni; two ads have one test). None if no
+    sample in a thousand of a right log is like this one, or if propensities differ between visits.
+
+    rounded : the relative error that propensities may have
+    """
+    from scipy import special
+
+    shares, rows = showings.shares(), int(showings.rows[0])
+    ads = len(shares or ())
+    if shares is None and len(values := {*showings.range.values()}) == 1:
+        ((low, high),) = values
+        ads = (alike(low, len(showings.range)) if low == high else None) or 0
+        shares = dict.fromkeys(showings.range, low) if ads else None
+    if not shares or ads < 2:
+        return None
+    shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
+    share = np.array([*shares.values()])
+    off = 0.0 if (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all() else rounded  # twentieths are what they say
+    most, least = np.minimum(share * (1 + off), 1), share * (1 - off)
+    above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
+    below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
+    chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
+    if chance.min() >= MISMATCH:
+        return None
+    at = int(np.argmin(chance))
+    reason = (f"propensities are not those by which ads were shown: ad {[*shares][at]!r} is in {shown[at]:,} of "
+              f"{rows:,} rows, and by its propensity in about {rows * share[at]:,.0f} (sample ratio mismatch, "
+              f"p = {chance[at]:.1g})")  # fmt: skip
+    mend = ("The visits of one ad are then not like those of another, and none can be compared. Look at how ads are "
+            "assigned, and which rows are lost before they are logged, or filtered out." + KEPT)  # fmt: skip
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 

@@ -7,6 +7,7 @@ Those of EQUIVALENT change no result, for the reason given.
 # fmt: off
 ANYTIME = "unit/test_anytime.py"
 ARMS = "ads/test_ads_arms.py"
+BASELINE = "ads/test_ads_baseline.py"
 BATCH = "unit/test_comparator.py"
 BOUNDS = "unit/test_ads_intervals.py"
 CELLS = "unit/test_games_cells.py"
@@ -224,7 +225,15 @@ MUTATIONS = [
     ("scant_ads/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",
      "values = values[~np.isnan(values)]", ""),
     ("scant_ads/arms.py", ARMS + "::test_its_ends_are_where_the_score_test_stops_refuting",
-     " * (n + m) / (n + m - 1)", ""),
+     "/ n + second * (1 - second) / m) * (n + m) / (n + m - 1)", "/ n + second * (1 - second) / m)"),
+    ("scant_ads/arms.py", BASELINE + "::test_a_ratio_s_end_is_where_the_score_test_stops_refuting",
+     "- (1 / n + ratio / m) / 2", ""),
+    ("scant_ads/arms.py", BASELINE + "::test_a_ratio_s_end_is_where_the_score_test_stops_refuting",
+     "n * ratio + x + m + y * ratio", "n * ratio + x + m + y"),
+    ("scant_ads/showings.py", BASELINE + "::test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says[400-0.9]",
+     "2 * np.minimum(above, below)", "np.minimum(above, below)"),
+    ("scant_ads/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
+     "not in (Uniform.kind, self.baseline)", "!= Uniform.kind"),
     ("scant_ads/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
      "fewest * (1 - off) <= propensity <= most", "propensity <= most"),
     ("scant_ads/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[60-0.9]",
