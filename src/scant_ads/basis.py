@@ -12,9 +12,10 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError
-from scant_ads import health, summing
+from scant_ads import health, measurement, summing
 from scant_ads.leaks import new_texts, of_others
 from scant_ads.log import Log
+from scant_ads.measurement import HINDSIGHT
 from scant_ads.showings import MISMATCHES
 from scant_ads.summing import Training
 from scant_ads.tally import Summary, Tally
@@ -43,6 +44,7 @@ class Basis:
     notes : sentences to read before numbers are used
     careful, doubts : sentences on what leaves no verdict, and its kinds, keys of `verdicts.DOUBTS`
     wrong : the problem that ads were not shown by the propensities, if they were not
+    hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
     undecided : sentences on why there is no verdict at all
 
@@ -74,6 +76,7 @@ class Basis:
         self._note(test.name, [problem for problem in found if problem is not self.wrong])
         self._note(test.name, health.sorted_rows(summary.showings))
         self._note(test.name, health.equal_rows(summary))
+        self.hindsight = self._measured(test.name, summary, tally)
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)
@@ -108,6 +111,15 @@ class Basis:
             if problem.severity == "error":
                 raise DataError(name, problem.reason, advice=problem.mend)
             self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
+
+    def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
+        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made from its rewards."""
+        found = list(measurement.problems(summary, tally))
+        self._note(name, found)
+        doubted = [problem for problem in found if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
+        self.careful += [f"Careful: {problem.reason}" for problem in doubted]
+        self.doubts |= {problem.kind for problem in doubted}
+        return {problem.column for problem in found if problem.kind == HINDSIGHT}
 
     def _of_one_log(self, tally: Tally, summary: Summary) -> None:
         """Note what only one of the two logs has: ads and texts."""
@@ -162,6 +174,7 @@ class Basis:
         """Note that the training log, by which today's rate is known, is of other visits, or of another time."""
         if self.same_log:
             return
+        self._measured(self.training.name, self.training.summary, self.training.tally)
         training, test, train, mean = self.training, self.test.name, self.training.name, self.unit.mean
         comparable = tally.mean("") and training.tally.mean("")
         if others := of_others(tally, training.tally) if comparable else ():

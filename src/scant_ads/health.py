@@ -13,7 +13,7 @@ from scant.ads import evaluation, intervals
 from scant.ads.learners import Uniform
 from scant.data import logs
 from scant.randomness import generator
-from scant_ads import clusters, showings
+from scant_ads import clusters, measurement, showings
 from scant_ads.unit import CLICKS, Unit
 from scant_ads.visits import Problem
 
@@ -92,6 +92,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
     yield from propensities(summary, summary.policies)
+    yield from measurement.problems(summary, tally)
     yield from equal_rows(summary)
     yield from sorted_rows(summary.showings)
     if not summary.showings.in_no_order:

@@ -23,6 +23,7 @@ from scant_ads import arms, clusters, decisions, digests, health, learning, lift
 from scant_ads.arms import Always
 from scant_ads.basis import Basis
 from scant_ads.leaks import LEAK
+from scant_ads.measurement import HINDSIGHT
 from scant_ads.policy import Policy
 from scant_ads.quotients import Quotient
 from scant_ads.tally import ROUNDED, Tally
@@ -117,6 +118,7 @@ class Judge:
             bounds = self._row(name, key, cells, largest, weights if few else None, of_users, **learnt_columns)
         row, today = self.rows[-1], self.against
         doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())  # of learnt policies alone
+        doubts |= {HINDSIGHT} if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name else set()
         if self.basis.undecided or doubts or not usable(row, today):
             verdict = "" if row is today else "none"
             row |= {"verdict": verdict, "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}

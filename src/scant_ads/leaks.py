@@ -86,13 +86,16 @@ def _auc(values: np.ndarray, positive: np.ndarray) -> float:
     return float(above / (several * (len(values) - several)))
 
 
-def late(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0) -> Iterator[Problem]:
+def late(
+    lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0, tests: int = 1
+) -> Iterator[Problem]:  # fmt: skip
     """A warning if rewards of the last visits look not joined yet: they are far fewer than those before.
 
     Given all rewards, how many of them are in the last parts is binomial if rates do not change. With rewards other
     than 0 or 1, or if visits of a user are alike, they count as their effective number.
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
+    tests : how many such tests are made, so that all together have one chance of a false alarm
     """
     from scipy import special
 
@@ -103,7 +106,7 @@ def late(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: flo
         share, part = float(lengths[last].sum()) / rows, float(sums[last].sum()) / total if total else 1.0
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < LATE:
             found.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
-    if found and min(found)[0] * (PARTS // 2) < ALARM:
+    if found and min(found)[0] * (PARTS // 2) * tests < ALARM:
         _, parts, times = min(found)
         reason = (f"rewards of the last {100 * parts // PARTS} % of the log look not joined yet: on average they are "
                   f"{100 * times:.2g} % of those before")  # fmt: skip

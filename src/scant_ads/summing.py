@@ -119,6 +119,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
     whole.digests.add(found)
     whole.features.add(log)
     whole.showings.add(log, BLOCK[piece])
+    whole.rewards.add(log, whole.showings.groups, BLOCK[piece])
     whole.policies, whole.by_id, whole.by_user = log.policies, log.id is not None, log.user is not None
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))

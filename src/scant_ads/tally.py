@@ -19,6 +19,7 @@ from scant.data import logs
 from scant_ads import decisions, health, leaks
 from scant_ads.clusters import Users
 from scant_ads.digests import Digests
+from scant_ads.measurement import Rewards
 from scant_ads.showings import Showings
 from scant_ads.visits import Problem, Visits
 
@@ -254,14 +255,14 @@ class Tally:
         sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
         return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
 
-    def _of_rewards(self) -> tuple[float, float]:
+    def of_rewards(self) -> tuple[float, float]:
         """The sum of the squares of all rewards, and the design effect of their mean, see `Users.design`."""
         squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
         return squares, self.users.design("", self.rows, squares)
 
     def late(self) -> Iterator[Problem]:
         """A warning if rewards of the last visits look missing; see `leaks.late`."""
-        squares, design = self._of_rewards()
+        squares, design = self.of_rewards()
         return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
@@ -271,7 +272,7 @@ class Tally:
         """
         tests = [("", self.drift(""))]
         most = len(tests[0][1].rates)
-        _, design = self._of_rewards()  # of an ad's rows it is about as large
+        _, design = self.of_rewards()  # of an ad's rows it is about as large
         for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
             shown, clicks, squares = self.ads[ad]
             found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
@@ -388,7 +389,7 @@ class Summary:
     alone, shared : tallies of the rows that the training log lacks, and of the rows that it has, too
     digests : of all rows
     features : of all rows
-    showings : of the ads, in all rows
+    showings, rewards : of the ads, in all rows
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     times : the first and the last, in microseconds since 1970; None without
@@ -400,6 +401,7 @@ class Summary:
     digests: Digests = field(default_factory=Digests)
     features: Features = field(default_factory=Features)
     showings: Showings = field(default_factory=Showings)
+    rewards: Rewards = field(default_factory=Rewards)
     policies: tuple[str, ...] = ()
     by_id: bool = False
     by_user: bool = False
@@ -428,6 +430,7 @@ class Summary:
             self.digests.add(run)
         self.features.merge(other.features)
         self.showings.merge(other.showings)
+        self.rewards.merge(other.rewards)
         self.policies = self.policies or other.policies
         self.by_id, self.by_user = self.by_id or other.by_id, self.by_user or other.by_user
         if other.times:
@@ -457,7 +460,7 @@ class Summary:
         features = self.features
         return {
             "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
-            "times": self.times, "showings": self.showings.packed(),
+            "times": self.times, "showings": self.showings.packed(), "rewards": self.rewards.packed(),
             "features": [[name, count, features.range.get(name), features.texts.get(name)]
                          for name, count in features.missing.items()],
             "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
@@ -473,7 +476,10 @@ class Summary:
             if texts is not None:
                 features.texts[name] = {str(text): int(rows) for text, rows in texts.items()}
         summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
-                      showings=Showings.unpacked(content["showings"]), policies=tuple(content["policies"]))  # fmt: skip
+                      showings=Showings.unpacked(content["showings"]), rewards=Rewards.unpacked(content["rewards"]),
+                      policies=tuple(content["policies"]))  # fmt: skip
+        if any(len(counts) != len(summary.showings.rows) for counts in summary.rewards.counts.values()):
+            raise ValueError("rewards of other groups")
         if times is not None:
             first, last = map(int, times)
             summary.add_times((first, last))

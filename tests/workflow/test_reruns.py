@@ -207,7 +207,7 @@ SEEN = {"figure", "table", *JUDGED}  # what new runs lead to
         ("ads/coverage.py", {"coverage", "figure", "table", *JUDGED}, ()),
         ("kernels/pieces.py", {"run", "comparator", *SEEN}, ALL),
         ("kernels/pairs.py", {"run", *SEEN}, ("ads",)),
-        ("../scant_ads/formats.py", {"convert", "draw", "run", *SEEN}, ("ads",)),
+        ("../scant_ads/formats.py", {"convert", "run", *SEEN}, ("ads",)),
         ("data/uci.py", {"convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
         ("data/lzw.py", {"fetch", "convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
     ],

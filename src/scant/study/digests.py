@@ -23,11 +23,15 @@ class Digests:
         self.settled, self.study, self.plan = settled, settled.study, settled.plan
 
     def dataset(self, wildcards) -> str:
-        """Of what is said of a part of a data set, and of the code of a reader of another package."""
+        """Of what the registry, or the study, says of a part of a data set."""
         dataset = self.plan.stored(wildcards.dataset)
         entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
-        read_by = {"reader": code.digest(found.module)} if (found := reader(dataset.parser)) else {}
-        return digest(entry | asdict(dataset.part(wildcards.part)) | read_by)
+        return digest(entry | asdict(dataset.part(wildcards.part)))
+
+    def reader(self, wildcards) -> str:
+        """Of the code of another package that reads a data set; "" if none does."""
+        found = reader(self.plan.stored(wildcards.dataset).parser)
+        return code.digest(found.module) if found else ""
 
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""
