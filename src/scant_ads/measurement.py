@@ -12,7 +12,6 @@ from shlex import quote
 import numpy as np
 
 from scant.data import logs
-from scant_ads import leaks
 from scant_ads.order import BLOCKS
 from scant_ads.showings import Groups
 from scant_ads.visits import Problem, Visits
@@ -142,16 +141,9 @@ def _none_of(part, rows, rewarded):
 
 def _late(tally) -> Iterator[Problem]:
     """Ads whose last rewards look not joined yet; see `leaks.late`."""
-    from scant_ads.tally import CUTS
-    from scant_ads.tally import SCALE as PARTS
-
-    _, design = tally.of_rewards()  # of an ad's rows it is about as large
     for ad in logs.ordered({*tally.ads}):
-        shown, clicks, squares = tally.ads[ad]
-        if len(shown) == len(CUTS) and shown.any():
-            sums = clicks / PARTS, squares.sum() / PARTS
-            for found in leaks.late(shown, *sums, CUTS, design, len(tally.ads)):
-                yield Problem(LATE, "warning", f"ad {ad!r}: {found.reason}", found.mend, column=ad)
+        for found in tally.late(ad):
+            yield Problem(LATE, "warning", f"ad {ad!r}: {found.reason}", found.mend, column=ad)
 
 
 def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
@@ -180,8 +172,6 @@ def _from_clicks(tally, policies) -> Iterator[Problem]:
     """Columns `policy:NAME` that show the ad of nearly every row with a reward, though not of others with this ad."""
     from scipy.special import bdtrc
 
-    from scant_ads.tally import SCALE as PARTS
-
     for name in policies:
         key = f"{logs.POLICY}{name}"
         weight, reward, count = tally.of(key)
@@ -190,8 +180,7 @@ def _from_clicks(tally, policies) -> Iterator[Problem]:
         if rewarded < FEWEST or both < ALL * rewarded:
             continue
         mean = float(count @ weight) / rows  # a row of an ad stands for so much of its weights
-        likely = sum(tally.clicks(ad) * min(sums / PARTS / mean / max(int(tally.ads[ad][0].sum()), 1), 1.0)
-                     for ad, sums in tally.mix.get(key, {}).items())  # fmt: skip
+        likely = sum(tally.clicks(ad) * min(of_ad / mean, 1.0) for ad, of_ad in tally.mean_weights(key).items())
         share = likely / sum(map(tally.clicks, tally.ads))
         if share <= MOST and float(bdtrc(both - 1, rewarded, share)) < ALARM:
             reason = (f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, and of "

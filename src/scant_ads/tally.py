@@ -260,10 +260,20 @@ class Tally:
         squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
         return squares, self.users.design("", self.rows, squares)
 
-    def late(self) -> Iterator[Problem]:
-        """A warning if rewards of the last visits look missing; see `leaks.late`."""
-        squares, design = self.of_rewards()
-        return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
+    def late(self, ad: str | None = None) -> Iterator[Problem]:
+        """A warning if rewards of the last visits, or of those with an ad, look missing; see `leaks.late`."""
+        squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
+        if ad is None:
+            return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
+        shown, sums, squares = self.ads[ad]
+        known = len(shown) == len(CUTS) and shown.any()
+        return (
+            leaks.late(shown, sums / SCALE, squares.sum() / SCALE, CUTS, design, len(self.ads)) if known else iter(())
+        )
+
+    def mean_weights(self, policy: str) -> dict[str, float]:
+        """The mean weight of a policy of `mix`, a column `policy:NAME`, among the rows of each ad."""
+        return {ad: sums / SCALE / int(self.ads[ad][0].sum()) for ad, sums in self.mix.get(policy, {}).items()}
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
