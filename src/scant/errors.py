@@ -17,6 +17,7 @@ ARGUMENTS = {
     "keep": (WORD, "keep", "keep=[{!r}]"),
     "least-propensity": ("unknown", "least_propensity", "least_propensity={!r}"),
     "level": (r"\d[\d.]*", "level", "level={}"),
+    "looks": ("", "looks", ""),
     "parts": ("", "results", ""),
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
     "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),

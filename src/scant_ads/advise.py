@@ -33,14 +33,14 @@ COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be
 def compare(
     policies: Iterable | Mapping, test: Log, train: Log | None = None, level: float = 0.95,
     declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
-    doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None,
+    doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None, looks: int = 1,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline : see `api.evaluate`;
-        `declared` is its `least_propensity`
+    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks : see
+        `api.evaluate`; `declared` is its `least_propensity`
     rows : of a batch
     summarised : called with the policies, None for any, and the `Training` log, gives the summary of the test; None to
         read its rows
@@ -69,6 +69,9 @@ def compare(
         raise unknown("way with shared rows", shared, SHARED)
     evaluation.check_level(level)
     check_declared(declared)
+    if not (isinstance(looks, int) and looks >= 1):
+        raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
+    overall, level = level, 1 - (1 - level) / looks  # all looks together
     if train is not None and train.unit != test.unit:
         raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
                            "the same --reward-max and --reward-unit")  # fmt: skip
@@ -101,6 +104,9 @@ def compare(
     if unfitted and train.learnable is not train:
         drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
+    if looks > 1:
+        judge.notes.insert(0, f"For {looks} looks at this test, of which this is one, each answer has a confidence of "
+                           f"{100 * level:.4g} %: with {100 * overall:.3g} % all looks' answers hold")  # fmt: skip
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
     if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):

@@ -32,6 +32,7 @@ def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
     doubly_robust: bool = False, results=None, progress=silent, baseline: str | None = None,
+    looks: int = 1,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
 
@@ -54,6 +55,7 @@ def evaluate(
     progress : called with a sentence on each step that begins
     baseline : the policy with which others are compared, by its name, or an ad, by its id; "logging" is today's. None
         for the control of an A/B test, an ad that is called so, if only ads are compared; else today's
+    looks : how often the test is looked at until it ends, as was planned: answers then hold for all looks together
 
     Raises
     ------
@@ -73,6 +75,7 @@ def evaluate(
         doubly_robust,
         summarised=summarised,
         baseline=baseline,
+        looks=looks,
     )
     return replace(found, inputs=_inputs(found.policies, test, train, results))
 

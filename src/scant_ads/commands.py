@@ -149,6 +149,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="the policy, or the ad, that the others are compared with; `logging` is today's (default: the ad "
                "called control in a test of ads; else today's)"),
         option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
+        option("--looks", type=int, default=1,
+               help="how often the test is looked at until it ends, as was planned, such as 14 days: all answers hold "
+               "together (default 1)"),
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
         option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
@@ -234,7 +237,7 @@ def evaluate(arguments) -> None:
         policies = _policies(arguments, test)
         if arguments.parts:
             _check_saved(policies)
-        names = ("level", "shared", "least_propensity", "seed", "baseline")
+        names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
         found = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
                                 results=arguments.parts, progress=progress, **settings)  # fmt: skip

@@ -182,6 +182,30 @@ def test_the_command_refuses_what_is_no_split(text, capsys):
     assert "is neither a share, such as 0.5, nor shares of different ads" in capsys.readouterr().err
 
 
+# --- looking again
+
+
+def test_answers_hold_for_all_planned_looks_together():
+    log = sa.Log.from_frame(named(ab(6000)))
+    found, strict = sa.evaluate("each-ad", log, looks=14), sa.evaluate("each-ad", log, level=1 - 0.05 / 14)
+    assert found.rows == strict.rows and found.choice == strict.choice
+    assert "For 14 looks at this test" in found.notes[0] and "99.64 %" in found.notes[0]
+    with pytest.raises(SettingError, match="is 0; it is how often"):
+        sa.evaluate("each-ad", log, looks=0)
+
+
+def test_of_a_tests_looked_at_daily_few_get_a_false_answer():
+    """At some of 14 looks; without the correction many do."""
+    clicks, rows = np.random.default_rng(0).binomial(500, 0.1, (200, 14, 2)).cumsum(axis=1), 500 * np.arange(1, 15)
+
+    def share(level):
+        answers = [any(Ratio(pair, (n, n)).lower(level) > 1 or Ratio(pair[::-1], (n, n)).lower(level) > 1
+                       for pair, n in zip(test.tolist(), rows.tolist(), strict=True)) for test in clicks]  # fmt: skip
+        return np.mean(answers)
+
+    assert share(1 - 0.025 / 14) <= 0.05 < 0.1 < share(0.975)
+
+
 # --- the sample ratio
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1661,
+    "": 1662,
     "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
     "compare": 1283,  # references know what their figures show; code of readers beside scant
     "data": 1763,
@@ -24,14 +24,14 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
-    # measurement
-    "scant_ads": 6267,
+    # measurement; looks
+    "scant_ads": 6277,
     "study": 1268,  # claims in groups and parts; code of readers beside scant
     "theory": 967,
     "verdict": 2032,  # parts of claims, their own data, what would have refuted them
 }
-LINES = {"rules": 558, "claims": 2573, "tests": 43375}  # tests: of these, and of quotations
-WORDS = {"documents": 52610}  # groups, parts and own data of claims
+LINES = {"rules": 558, "claims": 2573, "tests": 43400}  # tests: of these, and of quotations
+WORDS = {"documents": 52730}  # groups, parts and own data of claims
 
 
 def code_lines(text: str) -> int:
