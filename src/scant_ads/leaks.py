@@ -21,6 +21,7 @@ PRESENT = 20  # rows in which a feature has a value, all with a reward, that are
 CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a reward
 PARTS = 20  # of the log; the last ones, up to half of them, are compared with the rest
 LATE = 1 / 3  # rewards of the last parts below this share of the rest's look not joined yet
+LATE_AD = 0.15  # likewise of one ad, whose rate may fall while another's rises
 ALARM = 1e-3  # the probability of a false alarm
 ROUNDED = 2e-3  # the largest relative error of a rounded tally
 SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
@@ -87,7 +88,8 @@ def _auc(values: np.ndarray, positive: np.ndarray) -> float:
 
 
 def late(
-    lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0, tests: int = 1
+    lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0, tests: int = 1,
+    most: float = LATE,
 ) -> Iterator[Problem]:  # fmt: skip
     """A warning if rewards of the last visits look not joined yet: they are far fewer than those before.
 
@@ -96,6 +98,7 @@ def late(
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
     tests : how many such tests are made, so that all together have one chance of a false alarm
+    most : the rewards of the last parts, as a share of the rest's, below which they look not joined
     """
     from scipy import special
 
@@ -104,7 +107,7 @@ def late(
     for parts in range(1, PARTS // 2 + 1):
         last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
         share, part = float(lengths[last].sum()) / rows, float(sums[last].sum()) / total if total else 1.0
-        if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < LATE:
+        if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
             found.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
     if found and min(found)[0] * (PARTS // 2) * tests < ALARM:
         _, parts, times = min(found)

@@ -20,7 +20,7 @@ DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"  # kinds 
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
 FEWEST = 30  # rewards of an ad, or a log, that are needed to say what these are like
 FACTORS = (100.0, 1000.0)  # between units, such as cents and euros; means may be off this by `NEAR`
-NEAR = 1.5
+NEAR = 2.0
 AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2  # the share of an ad's rewards at its maximum, and the other ads' as a part of it
 ALL, MOST = 0.99, 0.75  # the least share of rewards that a policy made from them has, and the most that its ads explain
 
@@ -31,17 +31,20 @@ class Rewards:
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
     top : by ad, its largest reward, and how many rows have it
+    shown : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without, whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     top: dict[str, tuple[float, int]] = field(default_factory=dict)
+    shown: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, visits: Visits, groups: Groups, block: np.ndarray) -> None:
         """Add the next rows; for `block` see `Groups.marks`."""
-        some = np.flatnonzero(visits.reward)
-        if not len(some):
-            return
-        part, added = visits.take(some), Rewards()
+        some, added = np.flatnonzero(visits.reward), Rewards()
+        for number, name in enumerate(visits.policies):
+            counts = np.bincount(visits.action[visits.given[:, number] > 0], minlength=len(visits.actions))
+            added.shown[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
+        part = visits.take(some)
         marks = groups.marks(part, block[some])
         for number in np.unique(part.action):
             shown, ad = part.action == number, part.actions[number]
@@ -57,10 +60,15 @@ class Rewards:
         for ad, (largest, count) in other.top.items():
             known, kept = self.top.get(ad, (largest, 0))
             self.top[ad] = max(known, largest), kept * (known >= largest) + count * (largest >= known)
+        for name, counts in other.shown.items():
+            shown = self.shown.setdefault(name, {})
+            for ad, count in counts.items():
+                shown[ad] = shown.get(ad, 0) + count
 
     def packed(self) -> dict:
         """The content as JSON takes it, for `Rewards.unpacked`."""
-        return {"counts": {ad: counts.tolist() for ad, counts in self.counts.items()}, "top": self.top}
+        counts = {ad: values.tolist() for ad, values in self.counts.items()}
+        return {"counts": counts, "top": self.top, "shown": self.shown}
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Rewards":
@@ -69,7 +77,9 @@ class Rewards:
         top = {str(ad): (float(largest), int(count)) for ad, (largest, count) in content["top"].items()}
         if len({values.shape for values in counts.values()}) > 1 or counts.keys() != top.keys():
             raise ValueError("rewards that do not fit each other")
-        return cls(counts, top)
+        shown = {str(name): {str(ad): int(count) for ad, count in of_ads.items()}
+                 for name, of_ads in content["shown"].items()}  # fmt: skip
+        return cls(counts, top, shown)
 
 
 def problems(summary, tally) -> Iterator[Problem]:
@@ -81,7 +91,7 @@ def problems(summary, tally) -> Iterator[Problem]:
         yield from _late(tally)
     yield from _scales(summary.rewards, tally)
     yield from _cut_off(summary.rewards)
-    yield from _from_clicks(tally, summary.policies)
+    yield from _from_clicks(summary.rewards, tally)
 
 
 def _dead(summary, design: float) -> Iterator[Problem]:
@@ -168,22 +178,19 @@ def _cut_off(rewards: Rewards) -> Iterator[Problem]:
             yield Problem("cut-off", "warning", reason, "If they are, its mean is too low: log them whole", column=ad)
 
 
-def _from_clicks(tally, policies) -> Iterator[Problem]:
+def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
     """Columns `policy:NAME` that show the ad of nearly every row with a reward, though not of others with this ad."""
     from scipy.special import bdtrc
 
-    for name in policies:
-        key = f"{logs.POLICY}{name}"
-        weight, reward, count = tally.of(key)
-        shown, rewarded = weight > 0, int(count[reward > 0].sum())
-        rows, both = int(count[shown].sum()), int(count[shown & (reward > 0)].sum())
-        if rewarded < FEWEST or both < ALL * rewarded:
-            continue
-        mean = float(count @ weight) / rows  # a row of an ad stands for so much of its weights
-        likely = sum(tally.clicks(ad) * min(of_ad / mean, 1.0) for ad, of_ad in tally.mean_weights(key).items())
-        share = likely / sum(map(tally.clicks, tally.ads))
-        if share <= MOST and float(bdtrc(both - 1, rewarded, share)) < ALARM:
+    rewarded = int(sum(counts[0] for counts in rewards.counts.values()))
+    for name, shown in rewards.shown.items():
+        weight, reward, count = tally.of(f"{logs.POLICY}{name}")
+        both = int(count[(weight > 0) & (reward > 0)].sum())
+        likely = sum(rewards.counts[ad][0] * rows / int(tally.ads[ad][0].sum())
+                     for ad, rows in shown.items() if rows and ad in rewards.counts)  # fmt: skip
+        share = likely / rewarded
+        if both >= ALL * rewarded and share <= MOST and float(bdtrc(both - 1, rewarded, share)) < ALARM:
             reason = (f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, and of "
-                      f"{rows:,} of all {tally.rows:,} rows: it looks made from these rewards")  # fmt: skip
+                      f"{sum(shown.values()):,} of all {tally.rows:,}: it looks made from these rewards")  # fmt: skip
             yield Problem(HINDSIGHT, "warning", reason, "Make it from an earlier log, and judge it on this one",
                           column=name)  # fmt: skip

@@ -267,13 +267,8 @@ class Tally:
             return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
         shown, sums, squares = self.ads[ad]
         known = len(shown) == len(CUTS) and shown.any()
-        return (
-            leaks.late(shown, sums / SCALE, squares.sum() / SCALE, CUTS, design, len(self.ads)) if known else iter(())
-        )
-
-    def mean_weights(self, policy: str) -> dict[str, float]:
-        """The mean weight of a policy of `mix`, a column `policy:NAME`, among the rows of each ad."""
-        return {ad: sums / SCALE / int(self.ads[ad][0].sum()) for ad, sums in self.mix.get(policy, {}).items()}
+        of_ad = sums / SCALE, squares.sum() / SCALE
+        return leaks.late(shown, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if known else iter(())
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.

@@ -92,6 +92,7 @@ def test_a_policy_of_the_only_ad_that_is_clicked_was_not_made_from_the_clicks():
     log = without(visits(), ~of_b(visits()))
     log["policy:mine"] = of_b(log) * 1.0
     assert "hindsight" not in kinds(log)
+    assert "hindsight" not in kinds(log.assign(**{"policy:mine": np.where(of_b(log), 0.1, 0.9)}))
 
 
 @pytest.mark.parametrize("money", [False, True])
@@ -128,7 +129,11 @@ def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
         part = Rewards()
         part.add(log.take(rows), groups, block[rows])
         parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
-    assert parts.top == whole.top and parts.counts.keys() == whole.counts.keys() == {"a", "b"}
+    assert (
+        parts.shown == whole.shown
+        and parts.top == whole.top
+        and parts.counts.keys() == whole.counts.keys() == {"a", "b"}
+    )
     for ad, counts in whole.counts.items():
         np.testing.assert_array_equal(parts.counts[ad], counts)
         assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])
