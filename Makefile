@@ -38,7 +38,7 @@ data streams runs figures tables claims report: $(READY)
 # A file's tests share what they run. The longest come first: those of the cluster, which mostly wait, and whole studies.
 test: $(READY)
 	$(BIN)/pytest -m "" -rs --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  tests/cluster tests/workflow tests/browser tests/contract tests/unit
+	  tests/cluster tests/workflow tests/browser tests/contract tests/unit tests/ads
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -18,10 +18,10 @@ import numpy as np
 from scant.ads import campaigns
 from scant.ads.learners import LAMBDAS
 from scant.ads.policies import Choice
-from scant.advice import Policy
 from scant.data.logs import Log
-from scant.data.visits import Visits
 from scant.randomness import generator
+from scant_ads import Policy
+from scant_ads.visits import Visits
 
 USERS = 1 << 17  # over whom true CTRs are averaged
 FEATURES, INFORMATIVE = 20, 6  # of the log of many ads

@@ -26,7 +26,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit, softmax
 
-from scant import advice, cli
+import scant_ads
+from scant import cli
 from scant.randomness import generator
 
 ROWS, FRESH = 30_000, 200_000
@@ -307,15 +308,15 @@ def true_rates(found, given: Given, world: World) -> Iterator[tuple[dict, float]
 def judged(name: str, seed: int, folder: Path, loud: bool = False) -> list[str]:
     """A row of the table."""
     odd, expected, says, written, *ads = CASES[name]
-    world, kept, evaluate = World(*ads or [6], seed, name, folder / name), [], advice.evaluate
+    world, kept, evaluate = World(*ads or [6], seed, name, folder / name), [], scant_ads.evaluate
     world.folder.mkdir()
     given, start = written(world), time.perf_counter()
-    advice.evaluate = lambda *words, **settings: kept.append(evaluate(*words, **settings)) or kept[0]
+    scant_ads.evaluate = lambda *words, **settings: kept.append(evaluate(*words, **settings)) or kept[0]
     try:
         text = said("check", given.log, *given.reading)[1]
         code, more = said("evaluate", given.log, *given.reading, *given.words)
     finally:
-        advice.evaluate = evaluate
+        scant_ads.evaluate = evaluate
     text, seconds = f"{text}\n{more}", f"{time.perf_counter() - start:.1f}"
     answer, interval, truth, today, held, wrong = more.strip().splitlines()[-1] * code, "", "", 0.0, [], []
     happened = REFUSED if code else WITHHELD

@@ -26,9 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from scant.ads import forests
-from scant.advice import Policy, applying, encoding
-from scant.data import formats
 from scant.randomness import generator
+from scant_ads import Policy, applying, encoding, formats
 
 FEATURES = 20
 LAMBDA, STEPS = 0.01, 1_000_000  # of the fits

@@ -16,8 +16,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scant.advice import Log
 from scant.randomness import generator
+from scant_ads import Log
 
 FEATURES = 5
 ROWS = (50, 500, 2000)

@@ -18,8 +18,8 @@ from itertools import product
 import numpy as np
 
 from scant.ads import intervals
-from scant.advice import clusters, lifts
 from scant.randomness import generator
+from scant_ads import clusters, lifts
 
 ADS, LEVEL = 5, 0.95
 RATE, OTHERS = 0.05, 0.5  # the mean rate of the ad that suits, and the part of it that other ads have

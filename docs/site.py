@@ -26,7 +26,7 @@ REFERENCE = {  # the pages of the API reference: title, and what is described
     "results": ("Results of a study", ["scant.results", "scant.compare.results"]),
     "measures": ("Measures", ["scant.measures"]),
     "surrogates": ("Surrogates", ["scant.surrogates"]),
-    "advice": ("Policies from logs", ["scant.advice.api"]),
+    "ads": ("Policies from logs", ["scant_ads.api"]),
     "streams": ("Streams", ["scant.data.stream.Stream", "scant.data.stream.read"]),
     "extending": (
         "What one extends",

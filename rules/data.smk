@@ -48,6 +48,7 @@ rule convert:
         study=SETTLED,
         code=code("scant.data.fetch", "scant.data.tables"),
         dataset=DIGESTS.dataset,
+        reader=DIGESTS.reader,
     shell:
         "scant job convert {wildcards.dataset:q} {wildcards.part:q}"
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

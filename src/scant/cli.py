@@ -11,6 +11,7 @@ import os
 import shlex
 import signal
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from scant import __version__
@@ -297,13 +298,12 @@ def parser() -> argparse.ArgumentParser:
     about = "begin with a study that comes with scant, such as clicks (default: a small one)"
     from_study = option("--from", dest="study", default="", metavar="STUDY", help=about)
     command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profiles.", begun, from_study)
-    from scant.advice import commands as advice
-
-    about = "For practitioners: which policy would have earned more clicks?"
-    advice.add(commands.add_parser("ads", description=about))
+    for tool in entry_points(group="scant.commands"):
+        tool.load()(commands.add_parser(tool.name))
     listed = (
         f"\n{group}:\n" + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
         for group, names in GROUPS.items()
+        if commands.choices.keys() >= {*names}
     )
     top.epilog = "".join(listed).strip()
     return top

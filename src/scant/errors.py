@@ -8,6 +8,7 @@ QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes 
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
 # By option of `scant ads`, what messages give with it, and how it is written in Python without that, and with it.
 ARGUMENTS = {
+    "baseline": ("", "baseline", ""),
     "categorical": (WORD, "categorical", "categorical=[{!r}]"),
     "columns": (rf"\w+=(?:{WORD})", "columns", "columns={{{!r}: {!r}}}"),
     "doubly-robust": ("", "doubly_robust", ""),
@@ -16,8 +17,10 @@ ARGUMENTS = {
     "keep": (WORD, "keep", "keep=[{!r}]"),
     "least-propensity": ("unknown", "least_propensity", "least_propensity={!r}"),
     "level": (r"\d[\d.]*", "level", "level={}"),
+    "looks": ("", "looks", ""),
     "parts": ("", "results", ""),
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
+    "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),
     "propensities": ("percent|log", "propensities", "propensities={!r}"),
     "reward-max": ("", "reward_max", ""),
     "reward-unit": ("", "reward_unit", ""),
@@ -70,7 +73,7 @@ class DataError(ScantError):
 
 
 def as_arguments(text: str) -> str:
-    """A message with arguments of `scant.advice` in place of options of `scant ads`: `--ignore visit` is
+    """A message with arguments of `scant_ads` in place of options of `scant ads`: `--ignore visit` is
     `ignore=['visit']`.
     """
     for option, (value, alone, written) in ARGUMENTS.items() if "--" in text else ():

@@ -42,7 +42,7 @@ def main() -> None:
 
     for module in pkgutil.iter_modules(scant.kernels.__path__, "scant.kernels."):
         importlib.import_module(module.name)  # Numba cannot compile what is instrumented
-    with atheris.instrument_imports(include=["scant", "fuzz_targets", "tarfile", "zipfile"]):
+    with atheris.instrument_imports(include=["scant", "scant_ads", "fuzz_targets", "tarfile", "zipfile"]):
         import fuzz_targets
     folder = arguments.corpus or Path(tempfile.mkdtemp(prefix="scant-corpus-"))
     for name in arguments.targets:

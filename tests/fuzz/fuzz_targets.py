@@ -36,11 +36,10 @@ import urllib3
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.advice import Log, Policy, advise, applying, basis, encoding, evaluated, jobs, summing
 from scant.compare import archive as crates
 from scant.compare import differences, finished, provenance, pruning, terminal, verifying
 from scant.compare.results import Results
-from scant.data import batches, fetch, formats, letor, logs, openbandit, registry, stream, tables, uci
+from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
 from scant.online import learners, play
@@ -48,6 +47,7 @@ from scant.present import traces
 from scant.study import settings as study
 from scant.study.plan import Runs
 from scant.verdict import readings
+from scant_ads import Log, Policy, advise, applying, basis, batches, encoding, evaluated, formats, jobs, summing
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))

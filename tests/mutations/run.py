@@ -56,7 +56,7 @@ def run(mutations: list[tuple[str, str, str, str]]) -> list[str]:
             return [f"tests fail without a mutation:\n{printed.read_text()}"]
         wrong = []
         for number, (file, test, old, new) in enumerate(mutations, 1):
-            path = src / "scant" / file
+            path = src / file
             text = path.read_text()
             if text.count(old) != 1:
                 wrong.append(f"{file}: {old!r} occurs {text.count(old)} times, not once")
@@ -68,7 +68,7 @@ def run(mutations: list[tuple[str, str, str, str]]) -> list[str]:
             print(f"{number:3}", "fails as it should:" if code == FAILED else "SURVIVES:", file, repr(new), flush=True)
             if code != FAILED:
                 wrong.append(f"{file}: {old!r} as {new!r}: pytest ended with {code} on {test}\n{printed.read_text()}")
-            shutil.copy2(ROOT / "src/scant" / file, path)
+            shutil.copy2(ROOT / "src" / file, path)
         return wrong
 
 

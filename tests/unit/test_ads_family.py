@@ -20,12 +20,13 @@ from scant.ads import family as ads
 from scant.ads import run as runs
 from scant.ads.family import Ads
 from scant.ads.learners import KINDS
-from scant.data import formats, logs
+from scant.data import logs
 from scant.declared import called
 from scant.errors import SettingError
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import OPEN
+from scant_ads import formats
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant.ads import learners, run, scorers
-from scant.data import formats, logs
+from scant.data import logs
 from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.study import settings as studies
+from scant_ads import formats
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KIND = "my_scorer:BinnedBayes"

@@ -1,8 +1,10 @@
 """The package's own rules: which modules may import which."""
 
 import ast
+import tomllib
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -11,16 +13,18 @@ import scant
 from scant import families
 from scant.study import code
 
-SOURCE = Path(scant.__file__).parent
+SOURCE = Path(scant.__file__).parents[1]
 MODULES = {
-    ".".join(("scant", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
-    for path in sorted(SOURCE.rglob("*.py"))
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ("scant", "scant_ads")
+    for path in sorted((SOURCE / package).rglob("*.py"))
 }
 FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.values()]
 # From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
 LAYERS = {
+    "the practitioners' tool": ("scant_ads*",),
     "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
-    "page and advice": ("scant.page*", "scant.compare*", "scant.advice*", "scant.compiling", "scant.starting"),
+    "page": ("scant.page*", "scant.compare*", "scant.compiling", "scant.starting"),
     "verdict": ("scant.verdict*",),
     "presenting": (
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
@@ -132,7 +136,7 @@ def test_kernels_import_kernels_and_errors_alone():
 
 def test_engines_know_nothing_of_studies_and_reports():
     entries = [name for name in MODULES if fits(name, ENGINES)]
-    above = ["study", "present", "verdict", "page", "advice"]
+    above = ["study", "present", "verdict", "page"]
     forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.families", "scant.cli"]
     assert not offences(entries, forbidden)
 
@@ -142,7 +146,15 @@ def test_a_study_knows_nothing_of_its_reports():
     assert not offences(entries, ["scant.present*", "scant.verdict*", "scant.page*", "scant.cli"])
 
 
-def test_only_the_command_line_gives_advice():
-    asking = {name for name, found in ANYWHERE.items() if any(fits(other, ["scant.advice*"]) for other in found)}
-    assert asking <= {"scant.cli", *(name for name in MODULES if fits(name, ["scant.advice*"]))}
-    assert "scant.cli" in asking
+def test_the_tool_of_practitioners_imports_scant_and_scant_never_imports_it():
+    """Commands and readers are found by the entry points that pyproject.toml declares."""
+    tool = {name for name in MODULES if fits(name, ["scant_ads*"])}
+    assert not {name for name in MODULES.keys() - tool if ANYWHERE[name] & tool}
+    assert any(ANYWHERE[name] - tool for name in tool)
+    declared = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert {f"scant_ads.{module}" for module in ("commands", "formats")} == {
+        value.partition(":")[0] for group in declared.values() for value in group.values()
+    }
+    for group, entries in declared.items():
+        assert {entry.name: entry.value for entry in entry_points(group=group)} == entries
+        assert all(callable(entry.load()) for entry in entry_points(group=group))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from comparing import same
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,14 +31,6 @@ def full_log():
     log = log_of()
     times = np.datetime64("2019-11-24T00:03:13.442536", "us") + np.arange(len(log)) * np.timedelta64(1, "s")
     return replace(log, position=np.arange(len(log), dtype=np.int32) % 3, timestamp=times)
-
-
-def same(one, other):
-    assert (one.actions, one.names) == (other.actions, other.names)
-    assert one.columns().keys() == other.columns().keys()
-    for name, column in one.columns().items():
-        assert column.dtype == other.columns()[name].dtype, name
-        np.testing.assert_array_equal(column, other.columns()[name])
 
 
 @pytest.mark.parametrize("log", [log_of(), full_log(), log_of(rows=1, dimensions=1)], ids=["plain", "full", "one row"])

@@ -14,11 +14,11 @@ TABLE = runpy.run_path(str(ROOT / "tests/mutations/table.py"))
 def test_every_mutation_applies_and_has_a_test_that_is_there():
     assert len(TABLE["MUTATIONS"]) >= 60
     for file, test, old, new in TABLE["MUTATIONS"]:
-        assert (ROOT / "src/scant" / file).read_text().count(old) == 1 and old != new, (file, old)
+        assert (ROOT / "src" / file).read_text().count(old) == 1 and old != new, (file, old)
         path, _, name = test.partition("[")[0].partition("::")
         assert f"def {name}(" in (ROOT / "tests" / path).read_text(), test
     for file, old, *_ in TABLE["EQUIVALENT"]:
-        assert (ROOT / "src/scant" / file).read_text().count(old) == 1, (file, old)
+        assert (ROOT / "src" / file).read_text().count(old) == 1, (file, old)
 
 
 @pytest.mark.slow

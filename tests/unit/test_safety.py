@@ -13,10 +13,11 @@ import pytest
 
 from scant import files, schema
 from scant.ads import campaigns
-from scant.data import batches, formats, letor, logs, registry, stream, tables, uci
+from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 from scant.present import traces
+from scant_ads import batches, formats
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")
@@ -34,6 +35,7 @@ IMPORTERS = {  # may import by name: the learners that a study names; what famil
     "src/scant/declared.py",
     "src/scant/families.py",
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
+    "src/scant_ads/__init__.py",  # likewise, for its public names
 }
 PICKLES = {"src/scant/kernels/__init__.py"}  # compiled code, as Numba packs it, of folders that are one's own
 

@@ -12,24 +12,26 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
-CODE = {  # lines of code in src/scant by room: without blank lines, comments and docstrings
-    "": 1658,
+CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
+    "": 1662,
     "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
-    "advice": 4301,
-    "compare": 1281,  # references know what their figures show
-    "data": 3371,
+    "compare": 1283,  # references know what their figures show; code of readers beside scant
+    "data": 1763,
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
     "kernels": 2770,  # a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
     "online": 4221,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
-    "study": 1263,  # claims in groups and parts
+    # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
+    # measurement; looks
+    "scant_ads": 6282,
+    "study": 1268,  # claims in groups and parts; code of readers beside scant
     "theory": 967,
     "verdict": 1941,
 }
-LINES = {"rules": 557, "claims": 2579, "tests": 43210}  # tests: of slots and propensities by enumeration
-WORDS = {"documents": 52573}  # how learners explore, users who look by position, held-out rankers
+LINES = {"rules": 558, "claims": 2579, "tests": 43700}  # tests: of slots and propensities, of broken measurement
+WORDS = {"documents": 53300}  # how learners explore, users who look by position, A/B tests, what no log shows
 
 
 def code_lines(text: str) -> int:
@@ -46,15 +48,15 @@ def code_lines(text: str) -> int:
 
 
 def room_of(path: Path) -> str:
-    """The folder of src/scant that a module is in; "" if it is in none."""
-    folder, *rest = path.relative_to(ROOT / "src/scant").parts
-    return folder if rest else ""
+    """The folder of src/scant that a module is in, "" if it is in none; or the package beside it."""
+    package, folder, *rest = path.relative_to(ROOT / "src").parts
+    return package if package != "scant" else folder if rest else ""
 
 
 def weights() -> dict[str, dict[str, int]]:
     """What there is, by the table here that holds it."""
     code: dict[str, int] = {}
-    for path in sorted((ROOT / "src/scant").rglob("*.py")):
+    for path in sorted((ROOT / "src").rglob("*.py")):
         code[room_of(path)] = code.get(room_of(path), 0) + code_lines(path.read_text(encoding="utf-8"))
 
     def lines(*patterns: str) -> int:

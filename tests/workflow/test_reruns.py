@@ -207,6 +207,7 @@ SEEN = {"figure", "table", *JUDGED}  # what new runs lead to
         ("ads/coverage.py", {"coverage", "figure", "table", *JUDGED}, ()),
         ("kernels/pieces.py", {"run", "comparator", *SEEN}, ALL),
         ("kernels/pairs.py", {"run", *SEEN}, ("ads",)),
+        ("../scant_ads/formats.py", {"convert", "run", *SEEN}, ("ads",)),
         ("data/uci.py", {"convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
         ("data/lzw.py", {"fetch", "convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
     ],
@@ -227,17 +228,20 @@ def kinds_of(project, files):
 
 @pytest.mark.parametrize(
     "file",
-    ["advice/advise.py", "advice/commands.py", "cli.py", "compare/differences.py", "page/generated.py", "page/show.py"],
+    [
+        *("scant_ads/advise.py", "scant_ads/commands.py"),
+        *("scant/cli.py", "scant/compare/differences.py", "scant/page/generated.py", "scant/page/show.py"),
+    ],
 )
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished, file):
-    with open(finished.folder / "src/scant" / file, "a") as source:
+    with open(finished.folder / "src" / file, "a") as source:
         source.write("EDITED = True\n")
     assert finished.jobs() == {}
 
 
 def test_an_edit_to_words_alone_reruns_nothing(finished):
     """Comments and docstrings of all modules, and comments of rules and the study file."""
-    modules = list((finished.folder / "src/scant").rglob("*.py"))
+    modules = list((finished.folder / "src").rglob("*.py"))
     assert len(modules) > 80
     for path in modules:
         text = path.read_text()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from scant.compare import provenance
+from scant.data.registry import reader
 from scant.errors import DataError, SettingError, printable, short
 from scant.files import anew, sha256, write_text
 from scant.schema import PROJECT, check, with_defaults
@@ -161,7 +162,8 @@ def modules(plan: Plan) -> dict[str, list[str]]:
         entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
     if study["logs"]:
-        entries["data"] += ["scant.ads.campaigns", "scant.ads.draw"]
+        readers = [found.module for dataset in plan.datasets.values() if (found := reader(dataset.parser))]
+        entries["data"] += dict.fromkeys(["scant.ads.campaigns", "scant.ads.draw", *readers])
     if any(plan.comparators.values()):
         entries["comparators"] = ["scant.online.comparator"]
     if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.tables.values()):

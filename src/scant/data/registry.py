@@ -1,6 +1,7 @@
 """The registry: which data sets exist, where their files come from, and how they are read."""
 
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -173,3 +174,11 @@ def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = N
             f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and no checksum "
             "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` in the set's entry"
         )
+
+
+def reader(parser: str) -> EntryPoint | None:
+    """The function of another package that reads the files of a parser, an entry point of the group `scant.readers`.
+
+    None if no package has one: this one reads the files of most parsers itself.
+    """
+    return next(iter(entry_points(group="scant.readers", name=parser)), None)

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scant import files
-from scant.data import formats, logs, openbandit
+from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
-from scant.data.registry import Dataset, Part, groups_beside
+from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
 
@@ -256,7 +256,10 @@ READERS = {
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
     "parquet": _read_parquet,
 }
-LOG_READERS = {"open-bandit": lambda path, whole: openbandit.read(path), "log": formats.read_log}
+LOG_READERS = {
+    "open-bandit": lambda path, whole: openbandit.read(path),
+    "log": lambda path, whole: reader("log").load()(path, whole),
+}
 
 
 # Writing

@@ -31,7 +31,7 @@ def digest(*entries: str) -> str:
 
     Parameters
     ----------
-    entries : dotted names of modules, in this package or below the working folder
+    entries : dotted names of modules, in this package, in one beside it, or below the working folder
 
     Returns
     -------
@@ -52,7 +52,7 @@ def digests(*entries: str) -> dict[str, str]:
 def closure(*entries: str) -> dict[str, Path]:
     """The source files, by dotted name, of some modules, of all modules that they import, and of the packages of both.
 
-    Imports are followed in this package and below the working folder, not in other projects.
+    Imports are followed in this package and those beside it, and below the working folder, not in other projects.
     """
     paths, waiting = {}, list(entries)
     while waiting:
@@ -77,9 +77,10 @@ def _absolute(name: str, package: str) -> str:
 
 @cache
 def _source(name: str) -> Path | None:
-    """The source file of a module; None if it belongs to another project."""
+    """The source file of a module; None if it belongs to another project. Packages beside this one are `scant_...`."""
     first, *rest = name.split(".")
-    stem = PACKAGE.joinpath(*rest) if first == PACKAGE.name else Path(first, *rest)
+    beside = first == PACKAGE.name or (first.startswith(f"{PACKAGE.name}_") and (PACKAGE.parent / first).is_dir())
+    stem = Path(PACKAGE.parent if beside else "", first, *rest)
     paths = (stem / "__init__.py", stem.with_name(f"{stem.name}.py")) if first else ()
     return next((path for path in paths if path.is_file()), None)
 

@@ -7,6 +7,7 @@ and no other. With source files as inputs, planning ten thousand jobs would take
 from dataclasses import asdict
 
 from scant import families
+from scant.data.registry import reader
 from scant.study import code
 from scant.study.named import digest
 from scant.study.plan import Target, untitled
@@ -26,6 +27,11 @@ class Digests:
         dataset = self.plan.stored(wildcards.dataset)
         entry = {key: value for key, value in asdict(dataset).items() if key not in WORDS}
         return digest(entry | asdict(dataset.part(wildcards.part)))
+
+    def reader(self, wildcards) -> str:
+        """Of the code of another package that reads a data set; "" if none does."""
+        found = reader(self.plan.stored(wildcards.dataset).parser)
+        return code.digest(found.module) if found else ""
 
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""

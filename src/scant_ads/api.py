@@ -1,0 +1,113 @@
+"""The names that `scant_ads` offers: logs, policies in scikit-learn's manner, and their evaluation."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from scant.files import check_outputs
+from scant_ads import advise, jobs
+from scant_ads.evaluated import Evaluation
+from scant_ads.log import Log, Report
+from scant_ads.policy import Policy
+from scant_ads.progress import silent
+from scant_ads.summing import Training
+
+__all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
+
+
+def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
+    """Learn a policy from a log.
+
+    log : a `Log`, or a data frame with the columns of one
+    kind, settings : see `Policy`
+
+    Raises
+    ------
+    SettingError, DataError : an unknown kind or setting, or a log that cannot be learnt from
+    """
+    return Policy(kind, **settings).fit(log)
+
+
+def evaluate(
+    policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
+    level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
+    doubly_robust: bool = False, results=None, progress=silent, baseline: str | None = None,
+    looks: int = 1,
+) -> Evaluation:  # fmt: skip
+    """Compare policies with today's on a log that none of them was learnt from.
+
+    Parameters
+    ----------
+    policies : each, also by name, a `Policy`, which is fitted to `train` if it is not yet; the kind of one; NAME, or
+        column:NAME, of a column `policy:NAME` of the test, with the policy's probability of the ad shown; "ad:ID" for
+        one ad for everyone; or "each-ad" for all such. "logging", today's policy, is always compared, and "uniform"
+        unless today's is that, or only ads are asked for
+    test : the log to evaluate on
+    train : the log that policies are learnt from, which tells today's rate, unless both logs are halves of one; None if
+        all policies are fitted. Today's is then the policy that logged `test`, and nobody sees what was learnt from it
+    level : the confidence of each bound, interval and verdict
+    least_propensity : the least probability, by design, of any ad under the policy that logged `test`; needed if its
+        propensities differ. "unknown" makes do with wider bounds that need none
+    shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does not explain them
+    seed : of the order of the rows for the betting bounds
+    doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into memory
+    results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
+    progress : called with a sentence on each step that begins
+    baseline : the policy with which others are compared, by its name, or an ad, by its id; "logging" is today's. None
+        for the control of an A/B test, an ad that is called so, if only ads are compared; else today's
+    looks : how often the test is looked at until it ends, as was planned: answers then hold for all looks together
+
+    Raises
+    ------
+    DataError, SettingError : see `advise.compare`
+    """
+    test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
+    summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
+    found = advise.compare(
+        policies,
+        test,
+        train,
+        level,
+        least_propensity,
+        shared,
+        seed,
+        progress,
+        doubly_robust,
+        summarised=summarised,
+        baseline=baseline,
+        looks=looks,
+    )
+    return replace(found, inputs=_inputs(found.policies, test, train, results))
+
+
+def write_part(
+    log: Log, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
+    train: Log | None = None, progress=silent,
+) -> None:  # fmt: skip
+    """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it.
+
+    name : of the file, in the folder
+    target : the file to write; for `results` of `evaluate`, of the same name in another folder
+    policies, train : as for `evaluate`, but that policies are fitted
+
+    Raises
+    ------
+    SettingError, DataError : see `jobs.write`
+    """
+    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
+    check_outputs([target], _inputs(named, log, train))
+    training = None if train is None else Training(train, log, progress)
+    jobs.write(log, name, target, named, training, progress)
+
+
+def _inputs(policies: Mapping, test: Log, train: Log | None, results=None) -> tuple:
+    """The files, and folders, that policies and logs are from."""
+    logs = [log.source.path for log in (test, train) if log is not None]
+    saved = [path for policy in policies.values() if isinstance(policy, Policy) for path in policy.inputs]
+    return (*logs, *saved, *([] if results is None else [results]))
+
+
+def check_parts(log: Log, results, progress=silent) -> Report:
+    """As `Log.check`, from a folder of files that `write_part` wrote."""
+    jobs.read(log, results, progress=progress)
+    return log.check(progress)

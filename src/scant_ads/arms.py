@@ -1,0 +1,190 @@
+"""Policies that show one ad to everyone: the arms of an A/B test.
+
+Where an ad's propensity is the same in all rows that show it, these rows are a random sample of all visits. Its rate is
+theirs, with Clopper-Pearson's interval where rewards are 0 or 1, and betting's else; other rows tell nothing of it.
+The difference of two such rates of 0/1 rewards, and their ratio, have the score intervals of two proportions
+(Miettinen and Nurminen 1985) with a continuity correction, which keep their coverage in small samples, too (counted in
+`tests/ads/test_ads_arms.py`). Either leaves out "no difference" where the other does.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import evaluation
+from scant.errors import SettingError, unknown
+
+AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
+EACH = "each-ad"  # stands for such a policy for each ad of the test
+MOST = 20  # ads for which it may
+CONTROLS = ("control", "control group", "ctrl", "baseline")  # what the arm is called that others are compared with
+HALVINGS = 60  # of the interval in which an end is searched
+
+
+@dataclass(frozen=True)
+class Always:
+    """The policy that shows one ad to everyone; `ad` is its id."""
+
+    ad: str
+
+    def weight(self, visits) -> np.ndarray:
+        """Its importance weights on the rows of a log, float64 (rows)."""
+        shown = visits.actions.index(self.ad) if self.ad in visits.actions else -1
+        return (visits.action == shown) / visits.propensity
+
+
+def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
+    """The policies asked for, with one for each ad in place of `EACH`.
+
+    Raises
+    ------
+    SettingError : more ads than can be compared at once
+    """
+    names = [f"{AD}{ad}" for ad in ads]
+    if len(names) > MOST:
+        raise SettingError(f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at once: name some of "
+                           f"them, as --policy {names[0]}, or a learner, as --policy logistic")  # fmt: skip
+    if isinstance(policies, Mapping):
+        each = dict(zip(names, names, strict=True))
+        return {other: meant for name, policy in policies.items()
+                for other, meant in (each if is_each(policy) else {name: policy}).items()}  # fmt: skip
+    return [other for policy in policies for other in (names if is_each(policy) else [policy])]
+
+
+def control(policies: Mapping) -> str | None:
+    """The name of the policy that is the control of an A/B test: of policies that all show one ad, the only one whose
+    ad is called so; None if there is none.
+    """
+    if not all(isinstance(policy, Always) for policy in policies.values()):
+        return None
+    found = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
+    return found[0] if len(found) == 1 < len(policies) else None
+
+
+def is_each(policy) -> bool:
+    """Whether a policy asked for stands for one for each ad."""
+    return isinstance(policy, str) and policy == EACH
+
+
+def check_shown(policy: Always, ads: Iterable[str]) -> None:
+    """Raise a SettingError for an ad that the test never shows."""
+    if policy.ad not in ads:
+        raise unknown("ad", policy.ad, list(ads))
+
+
+def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The cells of the rows that show an ad, with weights of 1.
+
+    They are a random sample of all rows if the ad has the same propensity in all of them, and if they are `as_many` as
+    this says. There are fewer if some visits cannot get the ad.
+
+    weight, reward, count : float64, float64, int64 (cells), of all rows
+    """
+    shown = weight > 0
+    return np.ones(int(shown.sum())), reward[shown], count[shown]
+
+
+def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
+    """Whether the rows that show an ad are about as many as its propensity says, which is the same in all of them.
+
+    If rows are independent, one sample in a thousand is wrongly said not to be.
+
+    off : the share by which the propensity is rounded
+    """
+    from scipy import special
+
+    shown = weight > 0
+    rows, of_ad, propensity = int(count.sum()), int(count[shown].sum()), 1 / float(weight.max())
+    half = (1 - evaluation.ALARM) / 2
+    fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
+    most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0
+    return bool(fewest * (1 - off) <= propensity <= most * (1 + off))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two rates of independent samples.
+
+    clicks, rows : of each of the two
+    """
+
+    clicks: tuple[int, int]
+    rows: tuple[int, int]
+
+    @property
+    def estimate(self) -> float:
+        first, second = (clicks / rows for clicks, rows in zip(self.clicks, self.rows, strict=True))
+        return first - second
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval: the differences that a score test with a continuity correction does not refute."""
+        from scipy import special
+
+        quantile = float(special.ndtri((1 + level) / 2))
+        return self._end(quantile, -1), self._end(quantile, 1)
+
+    def _end(self, quantile: float, side: int) -> float:
+        """The lower end (`side` -1) or the upper one."""
+        inside, outside = self.estimate, float(side)
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if self._distance(middle) <= quantile else (inside, middle)
+        return outside
+
+    def _distance(self, difference: float) -> float:
+        """How many standard errors, under a difference, the estimate is away from it."""
+        (first, second), (n, m) = self._rates(difference), self.rows
+        error = np.sqrt((first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1))
+        gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
+        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
+
+    def _rates(self, difference: float) -> tuple[float, float]:
+        """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985, appendix)."""
+        (x, y), (n, m) = self.clicks, self.rows
+        square = ((n + 2 * m) * difference - (n + m) - (x + y)) / (3 * (n + m))
+        linear = ((m * difference - (n + m) - 2 * y) * difference + x + y) / (3 * (n + m))
+        constant = y * difference * (1 - difference) / (n + m)
+        q = square**3 - 1.5 * linear * square + constant / 2
+        p = np.copysign(np.sqrt(max(square**2 - linear, 0.0)), q)
+        angle = (np.pi + np.arccos(np.clip(q / p**3, -1, 1))) / 3 if p else np.pi / 2
+        second = float(np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference)))
+        return second + difference, second
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The ratio of two rates of independent samples: the bounds that a score test does not refute.
+
+    clicks, rows : of each of the two
+    """
+
+    clicks: tuple[int, int]
+    rows: tuple[int, int]
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        from scipy import special
+
+        (x, y), (n, m), quantile = self.clicks, self.rows, float(special.ndtri(level))
+        outside, inside = 0.0, x * m / (x * m + y * n) if x else 0.0  # of ratio / (1 + ratio)
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            refuted = x > 0 and self._distance(middle / (1 - middle)) > quantile
+            outside, inside = (middle, inside) if refuted else (outside, middle)
+        return outside / (1 - outside)
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        inverse = Ratio(self.clicks[::-1], self.rows[::-1]).lower(level)
+        return 1 / inverse if inverse else np.inf
+
+    def _distance(self, ratio: float) -> float:
+        """How many standard errors, under a ratio, the first rate is above its likeliest value."""
+        (x, y), (n, m) = self.clicks, self.rows
+        linear, square = n * ratio + x + m + y * ratio, (n + m) * ratio
+        second = 2 * (x + y) / (linear + np.sqrt(max(linear**2 - 4 * square * (x + y), 0.0)))  # the likeliest rates
+        first = min(ratio * second, 1.0)
+        error = np.sqrt((first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1))
+        gap = x / n - ratio * y / m - (1 / n + ratio / m) / 2
+        return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)

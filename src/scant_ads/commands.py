@@ -1,0 +1,501 @@
+"""The commands of `scant ads`, for practitioners: simulate a log, check one, evaluate policies on one."""
+
+import argparse
+import json
+from functools import partial
+from itertools import count
+from pathlib import Path
+from shlex import quote
+
+from scant.files import check_outputs
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes no option twice, and whose help ends with the kinds of learners, if its command learns any.
+
+    The kinds are imported only for the help.
+
+    learns : whether the command learns policies
+    given : the options that have been given, of those that are to be given once
+    """
+
+    def __init__(self, *arguments, learns: bool = False, **settings):
+        super().__init__(*arguments, **settings)
+        self.learns, self.given = learns, set()
+        self.register("action", None, Once)
+        self.register("action", "store_true", partial(Once, nargs=0, const=True, default=False))
+
+    def format_help(self) -> str:
+        if self.learns:
+            from scant_ads.learning import LEARNT
+
+            self.epilog = (
+                f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or regressor, as module:Class, "
+                "if need be with settings as JSON, such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'."
+            )
+        return super().format_help()
+
+
+class Once(argparse.Action):
+    """An option that is to be given once."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if self.dest in parser.given:
+            raise argparse.ArgumentError(self, "it is given twice: give it once")
+        parser.given.add(self.dest)
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
+
+
+class Pairs(argparse.Action):
+    """Options whose pairs, such as ROLE=COLUMN, become one mapping, in which no name is to be given twice."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        pairs = dict(getattr(namespace, self.dest) or {})
+        for name, value in values:
+            if name in pairs:
+                raise argparse.ArgumentError(self, f"{name} is given twice, {pairs[name]!r} and {value!r}: give one")
+            pairs[name] = value
+        setattr(namespace, self.dest, pairs)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Make a parser that of `scant ads`: the entry point `ads` of the group `scant.commands`."""
+    parser.description = "For practitioners: which policy would have earned more clicks?"
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+
+    def command(name, function, help, *options, learns=False):
+        added = commands.add_parser(name, help=help, description=help, learns=learns)
+        added.set_defaults(function=function)
+        for names, settings in options:
+            added.add_argument(*names, **settings)
+
+    def option(*names, **settings):
+        return names, settings
+
+    policies = ("targeted", "uniform")
+    results = option("--parts", type=Path, metavar="FOLDER",
+                     help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
+    reading = (
+        option("--columns", type=_column, nargs="+", action=Pairs, metavar="ROLE=COLUMN",
+               help="what the log calls action, reward, propensity, timestamp, position, id or user, as reward=click"),
+        *(option(f"--{name}", dest="columns", nargs=1, action=Pairs, metavar="COLUMN", type=partial(_column_of, role),
+                 help=f"{text}; the same as --columns {role}=COLUMN")
+          for name, role, text in (("id", "id", "the column that tells visits apart"),
+                                   ("user", "user", "the column that says whose visit it was"),
+                                   ("time", "timestamp", "the column with the time"))),
+        option("--reward-max", type=float, default=1.0,
+               help="the largest reward possible, such as 500, if it is not 1"),
+        option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
+        option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
+        option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
+               help="features to take as text though they are numbers; columns of JSON to take as they are"),
+        option("--propensities", choices=("percent", "log"),
+               help="what propensities are written as, if not as probabilities; log are natural logarithms"),
+        option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...",
+               help="the split of a log without propensities, by which chance showed its ads: the share of each, as "
+               "control=0.5,treatment=0.5, or one share for all"),
+        option("--rewards", choices=("costs", "losses"),
+               help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it"),
+    )  # fmt: skip
+    learning = (
+        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
+        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
+               help="regularisation, the best of which is chosen on a part of the training log"),
+        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
+        option("--steps", type=int,
+               help="steps of gradient descent for each ad (default 20 for each of its rows, from 50000 to 1000000)"),
+        option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
+        option("--tree-rows", type=int, default=1 << 14,
+               help="rows that each tree learns from, drawn at random (default 16384)"),
+        option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
+        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
+        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
+               help="what a ranker's thresholds maximise (default f1)"),
+        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
+        option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
+    )  # fmt: skip
+    command(
+        "simulate", simulate, "Write a log of a simulated campaign.",
+        option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
+        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
+        option("--rows", type=int, required=True, help="how many visits"),
+        option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
+        option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
+        option("--parts", type=int, help="write a folder of so many parquet files instead, one after the other"),
+        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
+    )  # fmt: skip
+    command(
+        "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
+        option("log", help="the log: CSV, also packed, parquet or Arrow, a folder of parquet files, or a log of "
+               "Vowpal Wabbit's, dsjson or text"),
+        *reading, results,
+        option("--json", action="store_true", help="print JSON"),
+    )  # fmt: skip
+    command(
+        "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
+        option("test", help="the log to evaluate on: see `check`"),
+        option("--train", help="the log to learn from, of today's policy and of other visits"),
+        option("--split", type=_split, metavar="SHARE|time[:SHARE]",
+               help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
+               "(70 %% unless said)"),
+        option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
+               help="what to do with rows of the test that the training log has, too (default refuse)"),
+        *reading, results,
+        option("--policy", action="append", default=[],
+               help="a kind of learner, a scikit-learn model as module:Class, the file of a saved policy, NAME of a "
+               "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may be repeated "
+               "(default each-ad)"),
+        option("--baseline", metavar="NAME",
+               help="the policy, or the ad, that the others are compared with; `logging` is today's (default: the ad "
+               "called control in a test of ads; else today's)"),
+        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
+        option("--looks", type=int, default=1,
+               help="how often the test is looked at until it ends, as was planned, such as 14 days: all answers hold "
+               "together (default 1)"),
+        option("--least-propensity", type=_propensity,
+               help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
+        option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
+        option("--guard", type=_guard, nargs=1, action=Pairs, metavar="COLUMN=SHARE",
+               help="another reward, from 0 to 1, whose mean must not be below today's by more than this share, as "
+               "purchase=0.05; may be repeated"),
+        *learning,
+        option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
+        option("--report", type=Path, help="the report to write, one HTML file"),
+        learns=True,
+    )  # fmt: skip
+    command(
+        "part", part, "Read one file of a log in a folder, for the --parts of `check` and `evaluate`.",
+        option("log", help="the log: a folder of parquet files"),
+        option("file", help="the file's name in the folder"),
+        option("--train", help="the log that the policies were learnt from, if there is one"),
+        *reading,
+        option("--policy", action="append", default=[],
+               help="the file of a saved policy, NAME of a column policy:NAME, or ad:ID; may be repeated"),
+        option("--output", type=Path, required=True, help="the file to write, of the same name in another folder"),
+    )  # fmt: skip
+    command(
+        "fit", fit, "Learn a policy from a log, and save it.",
+        option("log", help="the log to learn from: see `check`"),
+        *reading,
+        option("--policy", required=True, help="the kind of learner"),
+        *learning,
+        option("--output", type=Path, required=True, help="the policy to write, an Arrow file"),
+        learns=True,
+    )  # fmt: skip
+    command(
+        "apply", apply, "Choose an ad for each of some new visits by a saved policy.",
+        option("policy", help="the saved policy"),
+        option("visits", help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy"),
+        option("--epsilon", type=float, help="share of visits in which to explore (the policy's own unless said)"),
+        option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
+        option("--keep", nargs="+", default=[], action="extend", metavar="COLUMN",
+               help="columns of the visits to write again, such as an id"),
+        option("--output", type=Path, required=True,
+               help="the file to write, with action and propensity; CSV if it ends in .csv, else parquet"),
+    )  # fmt: skip
+
+
+def simulate(arguments) -> None:
+    from scant_ads import simulated
+
+    draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
+    if arguments.parts is None:
+        simulated.simulate(*draw, arguments.output)
+    else:
+        simulated.simulate_parts(*draw, arguments.parts, arguments.output)
+
+
+def check(arguments) -> int:
+    from scant_ads import check_parts
+    from scant_ads.checking import describe
+    from scant_ads.progress import Progress
+
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        report = check_parts(log, arguments.parts, progress) if arguments.parts else log.check(progress)
+    print(json.dumps(dict(report), indent=1) if arguments.json else describe(report), end="\n" * arguments.json)
+    return int(not report.ok)
+
+
+def evaluate(arguments) -> None:
+    import scant_ads
+    from scant.errors import DataError, SettingError
+    from scant_ads.arms import EACH
+    from scant_ads.progress import Progress
+
+    arguments.policy = arguments.policy or [EACH]
+    paths = (arguments.test, *([arguments.train] if arguments.train else []))
+    outputs = [target for target in (arguments.output, arguments.report) if target]
+    results = [arguments.parts] if arguments.parts else []
+    check_outputs(outputs, [*paths, *results, *_saved(arguments.policy)])
+    with Progress() as progress:
+        if arguments.split and arguments.train:
+            raise SettingError("--split makes a training log of the test's: give either --split or --train")
+        if arguments.guard and arguments.parts:
+            raise SettingError("--guard needs the log itself: leave --parts out")
+        test, train = _test_and_train(arguments, paths, progress)
+        policies = _policies(arguments, test)
+        if arguments.parts:
+            _check_saved(policies)
+        names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
+        settings = {name: getattr(arguments, name) for name in names}
+        found = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
+                                results=arguments.parts, progress=progress, **settings)  # fmt: skip
+        for column, share in (arguments.guard or {}).items():
+            try:
+                test2, train2 = _test_and_train(arguments, paths, progress, column)
+                other = scant_ads.evaluate(
+                    policies | found.policies, test2, train=train2, progress=progress, **settings
+                )
+            except DataError as error:  # of the column's values, for all others have been read
+                reason = f"--guard {quote(column)}: {error.reason}"
+                raise DataError(error.file, reason, error.line, "A guard rail is from 0 to 1 in every row") from error
+            found = found.guarded(column, share, other)
+    if arguments.output:
+        found.write(arguments.output)
+    if arguments.report:
+        settings = {
+            name: value for name, value in vars(arguments).items()
+            if name not in ("function", "output", "report") and value is not None and value is not False and value != []
+        }  # fmt: skip
+        found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
+    print(found.text(), end="")
+
+
+def part(arguments) -> None:
+    from scant.errors import SettingError
+    from scant_ads import write_part
+    from scant_ads.learning import LEARNT
+    from scant_ads.progress import Progress
+
+    if learnt := [name for name in arguments.policy if name in LEARNT]:
+        raise SettingError(f"{learnt[0]} is to be learnt once, for all parts: save it with `scant ads fit`")
+    paths = (arguments.log, *([arguments.train] if arguments.train else []))
+    check_outputs([arguments.output], [*paths, *_saved(arguments.policy)])
+    with Progress() as progress:
+        log, *train = _logs(arguments, *paths, progress=progress)
+        policies = _policies(arguments, log)
+        _check_saved(policies)
+        write_part(log, arguments.file, arguments.output, policies, train[0] if train else None, progress)
+
+
+def fit(arguments) -> None:
+    from scant_ads import Policy, models, text
+    from scant_ads.progress import Progress
+
+    check_outputs([arguments.output], [arguments.log])
+    asked = arguments.policy
+    policy = Policy(models.made(asked) if models.is_named(asked) else asked, **_settings(arguments))
+    _check_saved({asked: policy})
+    with Progress() as progress:
+        (log,) = _logs(arguments, arguments.log, progress=progress)
+        policy = policy.fitted_to(log.learnable.visits, progress=progress)
+        policy.save(arguments.output)
+    value = policy.regularisation
+    chosen = f"; lambda {value:g}" if value == value else ""
+    drawn = "" if log.learnable is log else f"{len(log.learnable):,}, drawn at random, of "
+    lines = [
+        f"{policy.name}, learnt from {drawn}{len(log):,} rows of {log.name}{chosen}",
+        f"{len(policy.actions)} ads, {len(policy.learnt.encoder.names)} features",
+    ]
+    if policy.untrained:
+        ads = ", ".join(policy.untrained)
+        lines.append(f"never shown, since all their rewards were the same, such as no click: {ads}")
+    print(text.joined(lines), end="")
+
+
+def apply(arguments) -> None:
+    from scant_ads import Policy, applying, text
+    from scant_ads.progress import Progress
+
+    check_outputs([arguments.output], [arguments.policy, arguments.visits])
+    policy = Policy.load(arguments.policy)
+    with Progress() as progress:
+        done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
+                              arguments.keep, progress)  # fmt: skip
+    shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
+    print(text.joined([f"{done.rows:,} visits; ads shown: {shown}"]), end="")
+    if done.epsilon:
+        print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
+              f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
+    else:
+        print("nothing is explored: from what is logged so, no other policy can be evaluated. See --epsilon")
+
+
+def _saved(policies: list[str]) -> list[str]:
+    """The files among what --policy names."""
+    from scant_ads.advise import COLUMN
+    from scant_ads.arms import AD
+
+    return [name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))]
+
+
+def _check_saved(policies: dict) -> None:
+    """Raise a SettingError if one of the policies cannot be saved, which parts of a log need, too."""
+    from scant_ads import Policy, saving
+
+    for policy in policies.values():
+        if isinstance(policy, Policy):
+            saving.check_kind(policy)
+
+
+def _policies(arguments, test) -> dict:
+    """What --policy asks for of a test log, by its name in tables: saved policies, kinds or models to be learnt, or
+    columns.
+
+    A saved policy has the name of its file without .arrow, with as many folders as tell it from others; with .arrow, if
+    another policy has this name. A model has the name of its class, with as much more as tells it from others.
+    """
+    from scant.errors import SettingError
+    from scant_ads import Policy, models
+    from scant_ads.advise import ALWAYS, COLUMN, check_meant
+    from scant_ads.arms import AD
+    from scant_ads.learning import LEARNT
+
+    paths = {name: Path(name) for name in _saved(arguments.policy)}
+    named = models.names_of(name for name in arguments.policy if models.is_named(name) and name not in paths
+                            and not name.startswith((AD, COLUMN)) and name not in test.policies)  # fmt: skip
+    taken, policies, files = {*ALWAYS, *arguments.policy, *named.values()}, {}, []
+    for asked in arguments.policy:
+        check_meant(asked, test.policies)
+        name = asked
+        if asked in named and named[asked] not in {*ALWAYS, *arguments.policy}:
+            name = named[asked]
+        if asked in paths:
+            path = paths[asked]
+            alike = {other for other in paths.values() if other.stem == path.stem}
+            depth = next(depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike))
+            last = Path(*path.parts[-depth:])
+            name = str(last if str(last.with_suffix("")) in taken else last.with_suffix(""))
+        file = paths[asked].resolve() if asked in paths else None
+        if name in policies or (file and file in files):
+            raise SettingError(f"--policy {asked} is given twice: give each policy once")
+        files.append(file)
+        if asked in named or asked in LEARNT:
+            kind = models.made(asked) if asked in named else asked
+            policies[name] = Policy(kind, **_settings(arguments))
+        else:
+            policies[name] = Policy.load(asked) if file else asked
+    return policies
+
+
+def _settings(arguments) -> dict:
+    """The settings of a policy that a command has; the others have their defaults."""
+    names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
+             "leaf", "seed")  # fmt: skip
+    return {name: value for name, value in vars(arguments).items() if name in names}
+
+
+def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tuple:
+    """The log to evaluate on, and the log to learn from, None without one; for `guard` see `_logs`."""
+    test, *trained = _logs(arguments, *paths, progress=progress, guard=guard)
+    if not arguments.split:
+        return test, trained[0] if trained else None
+    by, share = arguments.split
+    return test.split(share, by, arguments.seed)[::-1]
+
+
+def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
+    """The logs of some files, read as the arguments say.
+
+    guard : the column to take as the reward in place of the log's own; columns of guard rails are no features
+    """
+    from scant.data.logs import NEEDED, OPTIONAL
+    from scant.errors import SettingError, unknown
+    from scant_ads import Log
+
+    found, rails = [], getattr(arguments, "guard", None) or {}
+    roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
+    if taken := [role for role, column in roles.items() if column in rails]:
+        raise SettingError(
+            f"--guard {quote(roles[taken[0]])}: it is the log's {taken[0]}; a guard rail is another reward"
+        )
+    for path in paths:
+        progress(f"reads {path}")
+        columns, guards = dict(arguments.columns or {}), [*rails]
+        names = ("propensities", "rewards", "reward_max", "reward_unit", "propensity")
+        units = {name: getattr(arguments, name) for name in names}
+        if guard:
+            guards = [column for column in guards if column != guard] + [roles["reward"]]
+            columns, units = columns | {"reward": guard}, {name: units[name] for name in ("propensities", "propensity")}
+        found.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
+    known = {name for log in found for name in log.column_names}
+    for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():
+        if absent := [name for name in names if name not in known]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
+    return found
+
+
+def _column_of(role: str, column: str) -> tuple[str, str]:
+    return role, column
+
+
+def _column(text: str) -> tuple[str, str]:
+    role, equals, column = text.partition("=")
+    if not (role and equals and column):
+        raise argparse.ArgumentTypeError(f"{text!r} is not ROLE=COLUMN, such as reward=click")
+    return role, column
+
+
+def _guard(text: str) -> tuple[str, float]:
+    column, _, share = text.rpartition("=")
+    try:
+        value = float(share)
+    except ValueError:
+        value = -1.0
+    if not (column and 0 <= value < 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN=SHARE with a share below 1, such as purchase=0.05")
+    return column, value
+
+
+def _split(text: str) -> tuple[str, float]:
+    """Ways to split a log: "0.7" at random, "time" or "time:0.7" by time."""
+    by, _, share = text.partition(":") if text.startswith("time") else ("random", "", text)
+    try:
+        value = float(share or 0.7)
+    except ValueError:
+        value = 0.0
+    if by not in ("random", "time") or not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
+    return by, value
+
+
+def _split_of(text: str) -> float | dict[str, float]:
+    """A stated split: one share for all ads, or one for each."""
+    shares = {}
+    try:
+        if "=" not in text:
+            return float(text)
+        for part in text.split(","):
+            ad, _, share = part.rpartition("=")
+            if not ad.strip() or ad.strip() in shares:
+                raise ValueError(part)
+            shares[ad.strip()] = float(share)
+    except ValueError:
+        reason = f"{text!r} is neither a share, such as 0.5, nor shares of different ads, as control=0.5,treatment=0.5"
+        raise argparse.ArgumentTypeError(reason) from None
+    return shares
+
+
+def _propensity(text: str) -> float | str:
+    if text == "unknown":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'unknown'") from None
+
+
+def _csv_or_json(text: str) -> Path:
+    if not text.lower().endswith((".csv", ".json")):
+        raise argparse.ArgumentTypeError(f"{text!r} ends neither in .csv nor in .json")
+    return Path(text)
+
+
+def _json(text: str):
+    from scant_ads.nested import parsed
+
+    try:
+        return parsed(text)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None

@@ -1,0 +1,46 @@
+"""Which ads a policy shows, and how often: its mix."""
+
+from collections.abc import Mapping
+
+from scant.data import logs
+from scant_ads.arms import Always
+from scant_ads.policy import Policy
+from scant_ads.summing import column
+from scant_ads.tally import SCALE, Tally
+
+MOST = 10  # ads that a table lists
+
+
+def of_log(tally: Tally) -> dict[str, float]:
+    """The share of a log's rows that each ad has, in the order of ids."""
+    return {ad: int(tally.ads[ad][0].sum()) / tally.rows for ad in logs.ordered({*tally.ads})}
+
+
+def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[str, float]:
+    """The share of a test's visits in which a policy shows each ad, in the order of ids, without those never shown.
+
+    Of a learnt policy it is the mean of its probabilities; of a column `policy:NAME` an estimate, the mean over rows of
+    its weight where they show the ad, so that shares sum to the mean weight, about 1.
+
+    tally : of the test
+    name, policy : the policy's name in the evaluation; it, or the NAME of its column
+    """
+    if isinstance(policy, Always):
+        return {policy.ad: 1.0}
+    if isinstance(policy, str):
+        sums = tally.mix[column(policy)]
+        return {ad: sums[ad] / SCALE / tally.rows for ad in logs.ordered({*sums})}
+    best, found = tally.mix[name], {}
+    for ad in logs.ordered({*policy.actions}):
+        share = best.get(ad, 0) / tally.rows
+        explored = policy.epsilon * (1 - share) / (len(policy.actions) - 1) if policy.epsilon else 0.0
+        if share or explored:
+            found[ad] = (1 - policy.epsilon) * share + explored
+    return found
+
+
+def compared(mix: Mapping[str, float], today: Mapping[str, float]) -> tuple[list[tuple[str, float, float]], int]:
+    """The ads that a policy or today's shows most, each with both shares, and how many others either shows."""
+    shown = {ad: (mix.get(ad, 0.0), today.get(ad, 0.0)) for ad in [*mix, *today] if mix.get(ad) or today.get(ad)}
+    listed = sorted(shown, key=lambda ad: -max(shown[ad]))[:MOST]
+    return [(ad, *shown[ad]) for ad in sorted(listed, key=lambda ad: -shown[ad][0])], len(shown) - len(listed)

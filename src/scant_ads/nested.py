@@ -1,0 +1,434 @@
+"""Columns of objects taken apart, a column for each key: JSON in columns of text, and structs of parquet and Arrow.
+
+The key `age` of a column `context` becomes the column `context.age`; an object within an object adds a further dot.
+Which keys there are, and whether they hold numbers or text, is decided by the first `HEAD` rows of a log.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from shlex import quote
+
+import numpy as np
+
+from scant.data import logs
+from scant.errors import DataError, SettingError, short, unknown
+from scant_ads import checks
+from scant_ads.visits import Problem, is_feature
+
+MOST = 1000  # keys of a column: with more of them, they look like values
+NONE = "is no JSON object; most cells are"  # what is wrong with other text in a column of objects
+OBJECT = r"^\s*\{\s*['\"}]"  # how an object begins, as JSON or Python writes it
+
+
+def holder(name: str, columns) -> str | None:
+    """The column, among some, that may hold a value of this name: the one with the longest name; None if none may."""
+    parts = name.split(".")
+    return next((".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1) if ".".join(parts[:n]) in columns), None)
+
+
+# --- structs
+
+
+@dataclass
+class Parts:
+    """What became of the struct columns of a table.
+
+    table : the table without them
+    names : of all structs, and of what is left out of them
+    lists : what is left out because it holds lists
+    counts : by struct column, how many columns it became
+    """
+
+    table: object
+    names: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def unstructured(table, ignore=()) -> Parts:
+    """An Arrow table with a column for each value of its struct columns.
+
+    ignore : columns, structs or their values to leave out; other columns that are called so stay
+    """
+    from pyarrow import types
+
+    if not any(types.is_struct(kind) for kind in table.schema.types):
+        return Parts(table)
+    found, columns, names = Parts(None), [], []
+
+    def take(name: str, column, inside: bool) -> None:
+        nested = types.is_struct(column.type)
+        listed = inside and types.is_nested(column.type) and not nested
+        if nested or listed or (inside and name in ignore):
+            found.names.append(name)
+        if name in ignore and (nested or inside):
+            return
+        if nested:
+            for part, values in zip(column.type, column.flatten(), strict=True):
+                take(f"{name}.{part.name}", values, True)
+        elif listed:
+            found.lists.append(name)
+        else:
+            columns.append(column)
+            names.append(name)
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        before = len(names)
+        take(name, column, False)
+        if types.is_struct(column.type) and len(names) > before:
+            found.counts[name] = len(names) - before
+    import pyarrow as pa
+
+    found.table = pa.Table.from_arrays(columns, names=names)
+    return found
+
+
+def of_lists(names: Iterable[str]) -> list[Problem]:
+    """What there is to say of values that are lists."""
+    return [Problem("list", "warning", f"feature {name!r} holds lists, and is left out",
+                    f"Leave it out with --ignore {quote(name)}, or write what matters of it as a key of its own",
+                    column=name)
+            for name in names]  # fmt: skip
+
+
+# --- JSON
+
+
+def as_texts(frame):
+    """A data frame of pandas with its dictionaries as texts of JSON."""
+    texts = {
+        name: [json.dumps(value, default=lambda number: number.item()) if isinstance(value, dict) else value
+               for value in column]
+        for name, column in frame.items() if column.dtype == object
+    }  # fmt: skip
+    return frame.assign(**texts)
+
+
+def parsed(text: str):
+    """What a text of JSON holds.
+
+    Raises
+    ------
+    ValueError : it is none (JSONDecodeError), or has half of a character (UnicodeError); or, with the reason, it has a
+        key twice in one object, or a whole number that no double can hold
+    RecursionError : it is nested too deeply
+    """
+    thing = _JSON.decode(text)
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(thing, ensure_ascii=False).encode()
+    return thing
+
+
+def _object(pairs: list[tuple]) -> dict:
+    thing = dict(pairs)
+    if len(thing) < len(pairs):
+        raise ValueError(f"has the key {short(logs.repeated(key for key, _ in pairs)[0])} twice in one object")
+    return thing
+
+
+def _integer(digits: str) -> int:
+    if abs(float(digits)) == np.inf:
+        raise ValueError(f"has a whole number of {len(digits.lstrip('-')):,} digits")
+    return int(digits)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
+
+
+@dataclass
+class Keys:
+    """The keys of a column of objects.
+
+    column : its name
+    prefix : what names of its values begin with
+    ignore : names to leave out, with all below them
+    absent : what a number is where it is absent
+    kinds : by name, "numbers" or "text"
+    lists : the names of values that are lists
+    met : the names of `ignore` that there are
+    """
+
+    column: str
+    prefix: str
+    ignore: frozenset[str] = frozenset()
+    absent: float = np.nan
+    kinds: dict[str, str] = field(default_factory=dict)
+    lists: list[str] = field(default_factory=list)
+    met: set[str] = field(default_factory=set)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all values in the first rows, also of values that are left out."""
+        return [*self.kinds, *self.lists, *sorted(self.met)]
+
+    def flat(self, thing: Mapping, prefix: str | None = None, found: dict | None = None) -> dict:
+        """The values of an object, and of objects within it, by their names; a ValueError if two have the same name."""
+        prefix, found = self.prefix if prefix is None else prefix, {} if found is None else found
+        for key, value in thing.items():
+            name = prefix + key
+            if name in self.ignore:
+                self.met.add(name)
+            elif type(value) is dict:
+                self.flat(value, f"{name}.", found)
+            elif name in found:
+                raise ValueError(f"has two values called {name!r}")
+            else:
+                found[name] = value
+        return found
+
+    def read(self, text: str) -> dict | str:
+        """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
+        try:
+            thing = parsed(text)
+            return self.flat(thing) if type(thing) is dict else NONE
+        except (json.JSONDecodeError, UnicodeError, RecursionError):
+            return NONE
+        except ValueError as error:
+            return str(error)
+
+    def decide(self, objects: Iterable[Mapping | None], where) -> "Keys":
+        """Find out which keys there are, and what they hold.
+
+        objects : the objects of the first rows, flat; None where a row has none
+        where : the log, for the DataError if there are more than `MOST` keys
+        """
+        held: dict[str, set[type]] = {}
+        for thing in objects:
+            for name, value in (thing or {}).items():
+                if value is not None and value == value:  # not NaN
+                    held.setdefault(name, set()).add(type(value))
+            _check_number(self.column, len(held), where)
+        self.lists = [name for name, types in held.items() if list in types]
+        self.kinds = {name: "text" if str in types else "numbers" for name, types in held.items() if list not in types}
+        return self
+
+    def columns(self, objects: Iterable[Mapping | None], count: int) -> tuple[dict, dict[int, str], dict[int, str]]:
+        """The columns that flat objects become, Arrow arrays by name; and by index the objects of which a key is not
+        known, and those with a list where there was none, each with the first name of such a key.
+
+        count : of the objects, which are needed one at a time
+        """
+        values = {name: [None] * count for name in self.kinds}
+        late, odd = {}, {}
+        for at, thing in enumerate(objects):
+            for name, value in (thing or {}).items():
+                column = values.get(name)
+                if column is None:
+                    if value is not None and value == value and name not in self.lists:
+                        late.setdefault(at, name)
+                elif type(value) is list:
+                    odd.setdefault(at, name)
+                else:
+                    column[at] = value
+        return {name: _array(values.pop(name), kind, self.absent) for name, kind in self.kinds.items()}, late, odd
+
+    def problems(self, late: Mapping[int, str], odd: Mapping[int, str], codes: np.ndarray) -> list[Problem]:
+        """What is wrong with rows, from what `columns` finds.
+
+        codes : by row, the index of its object, int (rows); -1 for none
+        """
+        found = []
+        for kind, names in (("late", late), ("listed", odd)):
+            if not names:
+                continue
+            rows = np.isin(codes, [*names])
+            name = names[int(codes[np.argmax(rows)])]
+            if kind == "late":
+                reason = f"{name!r} has no value in the first {checks.HEAD:,} rows; such keys are left out"
+                found.append(
+                    _of_rows(kind, "warning", reason, "To use it, move a row with it forward", rows, self.column)
+                )
+            else:
+                reason, mend = (
+                    f"{name} is a list here, and none in the first rows",
+                    f"Leave it out with --ignore {quote(name)}",
+                )
+                found.append(_of_rows(kind, "error", reason, mend, rows, self.column))
+        return found
+
+
+def _check_number(column: str, keys: int, where) -> None:
+    """Raise a DataError if a column has so many keys that they look like values."""
+    if keys > MOST:
+        if not column:
+            raise DataError(where, f"it has more than {MOST:,} features", advice="Write those that matter")
+        reason = f"{column} has more than {MOST:,} keys, as if they were values"
+        raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")
+
+
+def _array(values: list, kind: str, absent: float):
+    """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
+    import pyarrow as pa
+
+    held = {*map(type, values)}
+    if kind == "text" or str in held:
+        truth = ("0", "1") if kind == "numbers" else ("false", "true")
+        return pa.array([_as_text(value, truth) for value in values], pa.string())
+    if absent == absent:
+        values = [absent if value is None else value for value in values]
+    if held <= {int, type(None)} and absent != absent:
+        try:
+            return pa.array(values, pa.int64())
+        except (pa.ArrowInvalid, OverflowError):
+            pass
+    return pa.array(np.array(values, float), from_pandas=True)
+
+
+def _as_text(value, truth: tuple[str, str]) -> str | None:
+    if isinstance(value, str | None):
+        return value
+    if isinstance(value, bool):
+        return truth[value]
+    return None if value != value else checks.as_text(value)
+
+
+@dataclass
+class Plan:
+    """Which columns of a log hold JSON objects, and what becomes of them.
+
+    where : the log
+    ignore : names to leave out
+    roles : by name, the role of a value
+    parts : what became of its structs
+    keys : by column
+    unseen : columns of text without a value in the first rows
+    problems : what there is to know of them
+    """
+
+    where: object
+    ignore: frozenset[str] = frozenset()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    parts: Parts | None = None
+    keys: dict[str, Keys] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """All names of values, and of structs."""
+        of_structs = self.parts.names if self.parts else ()
+        return [*of_structs, *(name for keys in self.keys.values() for name in keys.names)]
+
+    @property
+    def features(self) -> list[str]:
+        """The names of values that are features."""
+        return [name for keys in self.keys.values() for name in keys.kinds if name not in self.roles]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many columns each column of objects becomes."""
+        return (self.parts.counts if self.parts else {}) | {name: len(keys.kinds) for name, keys in self.keys.items()}
+
+    def decide(self, table, categorical=()) -> "Plan":
+        """Find the columns of JSON objects by the first rows of a log.
+
+        table : Arrow, its columns named by their roles
+        categorical : columns to take as they are
+
+        Raises
+        ------
+        DataError : a column with more than `MOST` keys
+        SettingError : a role of a value that there is not
+        """
+        self.problems += of_lists(self.parts.lists if self.parts else ())
+        for name, count in self.counts.items():
+            _check_number(name, count, self.where)
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if is_feature(name) and name not in categorical and checks.kind_of(column.type) == "text":
+                self._decide(name, checks.plain(column.slice(0, checks.HEAD)))
+        if absent := [name for name in self.roles if name not in self.names]:
+            raise SettingError(f"{self.where}: {unknown('column', absent[0], [*table.column_names, *self.names])}")
+        return self
+
+    def _decide(self, name: str, head) -> None:
+        codes, texts = checks.distinct(head)
+        count = np.bincount(codes[codes >= 0], minlength=len(texts))
+        count[_absent(texts)] = 0
+        looks = _looks(texts)
+        if not count.sum():
+            self.unseen.append(name)
+        if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
+            return
+        keys = Keys(name, f"{name}.", self.ignore)
+        read = [keys.read(text) for text in texts.to_pylist()]
+        objects = [thing if type(thing) is dict else None for thing in read]
+        good = np.array([thing != NONE for thing in read])
+        if count[good].sum() < checks.MOSTLY * count.sum():
+            text = short(texts[int(np.argmax(looks & ~good))].as_py())
+            reason = f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
+            mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
+            self.problems.append(Problem("braces", "warning", reason, mend, column=name))
+            return
+        self.keys[name] = keys.decide(objects, self.where)
+        self.problems += of_lists(keys.lists)
+
+    def apply(self, table) -> tuple[object, list[Problem]]:
+        """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""
+        import pyarrow as pa
+
+        columns, problems = {}, [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
+        if not self.keys:
+            return table, problems
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if name in self.keys:
+                found = self._taken_apart(self.keys[name], checks.plain(column), problems)
+            else:
+                found = {name: column}
+            if twice := columns.keys() & found.keys():
+                raise DataError(self.where, f"two columns are called {min(twice)!r}", advice="Rename one of them")
+            columns |= found
+        return pa.table(columns), problems
+
+    def _late(self, name: str, column) -> Problem | None:
+        """What there is to say of objects in a column that has no value in the first rows."""
+        codes, texts = checks.distinct(checks.plain(column))
+        rows = np.append(np.asarray(_looks(texts)), False)[codes]
+        if not rows.any():
+            return None
+        reason = (
+            f"column {name!r} holds objects, but nothing in the first {checks.HEAD:,} rows: it is taken as one text"
+        )
+        return _of_rows("late", "warning", reason, "To use its keys, move a row with them forward", rows, name)
+
+    def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
+        import pyarrow as pa
+
+        codes, texts = checks.distinct(column)
+        absent, faults = _absent(texts), {}
+
+        def objects():
+            for start in range(0, len(texts), logs.CHUNK):
+                for at, text in enumerate(texts.slice(start, logs.CHUNK).to_pylist(), start):
+                    thing = None if absent[at] else keys.read(text)
+                    if type(thing) is str:
+                        faults[at], thing = thing, None
+                    yield thing
+
+        columns, late, odd = keys.columns(objects(), len(texts))
+        wrong = np.isin(codes, [*faults])
+        if wrong.any():
+            first = int(codes[np.argmax(wrong)])
+            mend = f"Complete or empty these cells, or take all as texts with --categorical {quote(keys.column)}"
+            reason = f"{keys.column} {short(texts[first].as_py())} {faults[first]}"
+            problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
+        problems += keys.problems(late, odd, codes)
+        place = pa.array(codes, mask=codes < 0)
+        return {self.roles.get(name, name): values.take(place) for name, values in columns.items()}
+
+
+def _of_rows(kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str) -> Problem:
+    return Problem(kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column)
+
+
+def _looks(texts) -> np.ndarray:
+    """Which of some distinct texts look like objects, bool (texts)."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return np.asarray(compute.match_substring_regex(texts.cast(pa.string()), OBJECT), bool)
+
+
+def _absent(texts) -> np.ndarray:
+    """Which of some distinct texts stand for a missing value, bool (texts)."""
+    return np.array([text.strip() in checks.MISSING for text in texts.to_pylist()], bool)

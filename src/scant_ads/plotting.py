@@ -1,0 +1,53 @@
+"""Plots of evaluations, for notebooks and reports. They leave the settings of Matplotlib as they are."""
+
+from collections.abc import Sequence
+
+from scant.errors import printable
+from scant_ads.unit import Unit
+
+LONGEST = 40  # characters of a name
+TODAY, OTHERS, BAND = "0.25", "#0173b2", "0.9"  # colours
+
+
+def intervals(rows: Sequence[dict], level: float, unit: Unit, axes=None):
+    """Draw mean rewards, click rates in percent: for each policy its estimate, interval and lower bound on a line.
+
+    Parameters
+    ----------
+    rows : those of an `Evaluation`; a policy that was refused has no marks
+    level : confidence of intervals and of bounds
+    unit : of the rows
+    axes : Matplotlib's, to draw on; None for those of a new figure
+
+    Returns
+    -------
+    axes
+    """
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(figsize=(6.4, 1.1 + 0.34 * len(rows)), layout="constrained")
+    today, scale = rows[0], 100 if unit.percent else 1
+    if today["low"] == today["low"]:
+        axes.axvspan(scale * today["low"], scale * today["high"], color=BAND, lw=0, zorder=0)
+    for place, row in enumerate(rows):
+        look = {"color": OTHERS if place else TODAY}
+        axes.plot([scale * row["low"], scale * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
+        axes.plot(scale * row["lower"], place, marker="|", markersize=10, markeredgewidth=1.6, **look)
+        axes.plot(scale * row["estimate"], place, marker="o", markersize=5, **look)
+    as_written = {"parse_math": False}  # names and units are anybody's: "$" is no mathematics
+    axes.set_yticks(range(len(rows)), [_label(row["policy"]) for row in rows], **as_written)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    share = f"{100 * level:g} %"
+    words = f"{_label(unit.heading)}: estimate and {share} interval,\n| lower bound, {share}; grey: today's policy"
+    axes.set_xlabel(words, **as_written)
+    return axes
+
+
+def _label(name: str) -> str:
+    """A name as it is drawn: on one line, and cut if it is long."""
+    name = printable(name)
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."

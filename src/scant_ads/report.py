@@ -1,0 +1,163 @@
+"""A report of an evaluation as one HTML file, which needs no other file and no network."""
+
+import io
+import math
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from scant import __version__, files
+from scant_ads import checking, guards, mixes, text
+from scant_ads.text import because
+from scant_ads.unit import Unit
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()) -> None:
+    """Write a report of an evaluation.
+
+    Parameters
+    ----------
+    evaluation : an `Evaluation`
+    path : the HTML file
+    health : by log, its facts as `checking.facts` has them
+    settings : by name, what was asked for
+    inputs : the files that were read, whose SHA-256 are given
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ASSETS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    health = {name: _health(facts) for name, facts in dict(health).items()}
+    mix, others = _mix(evaluation)
+    unit, share = evaluation.unit, f"{100 * evaluation.level:.3g} %"
+    page = environment.get_template("report.html").render(
+        evaluation=evaluation, figure=_figure(evaluation), headings=text.headings(unit), table=evaluation.table(),
+        answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
+        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.judged], share=share,
+        pairs=[_pair(pair, unit) for pair in evaluation.comparisons],
+        guards=evaluation.guard_table(), missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
+        doubts=any(log["problems"] for log in health.values()),
+        settings={name: _shown(value) for name, value in dict(settings).items()},
+        inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()], version=__version__,
+    )  # fmt: skip
+    files.write_text(path, page)
+
+
+def _answer(evaluation) -> dict:
+    """The report's first line, and whether it is good news."""
+    choice = evaluation.choice
+    if choice is None:
+        return {"title": "These logs give no verdict", "tone": "no"}
+    if not choice["better"]:
+        against = evaluation.against.removesuffix(" policy")
+        return {"title": f"No policy is known to be better than {against}", "tone": ""}
+    lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
+    more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
+    rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
+    ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
+    if rails:
+        ending, tone = (
+            ("; but it breaks a guard rail", "no") if guards.BROKEN in rails else ("; a guard rail is open", "")
+        )
+    return {"title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}", "tone": tone}
+
+
+def _key(evaluation) -> list[tuple[str, str, str]]:
+    """The numbers to be seen first, each with what it is, and its interval; empty without a choice."""
+    if evaluation.choice is None:
+        return []
+    today, row = _row(evaluation, evaluation.baseline), _row(evaluation, evaluation.choice["policy"])
+    mean = evaluation.unit.mean
+
+    def rate(row: Mapping) -> tuple[str, str]:
+        return evaluation.unit.rate(row["estimate"]), evaluation.unit.rate(row["low"], row["high"])
+
+    lift = f"{text.interval(row['lift_low'], row['lift_high'])} %" if row["lift"] == row["lift"] else ""
+    return [
+        (f"Today's {mean}" if today is evaluation.rows[0] else f"{mean[0].upper()}{mean[1:]} of {today['policy']}",
+         *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
+        ("Lift", f"{text.signed(row['lift'])} %", lift),
+        ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
+         f"of {row['effective']:,.0f} visits (effective)"),
+    ]  # fmt: skip
+
+
+def _row(evaluation, name: str) -> Mapping:
+    return next(row for row in evaluation.rows if row["policy"] == name)
+
+
+def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
+    """The comparison of a policy with today's, as texts."""
+    return {
+        "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"]),
+        "interval": text.interval(row["lift_low"], row["lift_high"]), "verdict": row["verdict"],
+        "reason": because(row).removeprefix(": ").removeprefix(", "),
+        "best": choice is not None and choice["policy"] == row["policy"],
+    }  # fmt: skip
+
+
+def _mix(evaluation) -> tuple[list[dict], int]:
+    """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
+    mix, today = (evaluation.mix.get(name, {}) for name in
+                  (evaluation.choice and evaluation.choice["policy"], evaluation.rows[0]["policy"]))  # fmt: skip
+    if not mix:
+        return [], 0
+    rows, others = mixes.compared(mix, today)
+    largest = max(max(shares) for _, *shares in rows)
+    listed = [{"ad": ad, "today": f"{100 * now:.1f} %", "policy": f"{100 * share:.1f} %",
+               "today_width": f"{100 * now / largest:.1f}", "width": f"{100 * share / largest:.1f}"}
+              for ad, share, now in rows]  # fmt: skip
+    return listed, others
+
+
+def _figure(evaluation) -> str:
+    """The plot of the policies as SVG, its texts as text; the same bytes for the same evaluation."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    look = {"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11,
+            "text.usetex": False}  # fmt: skip
+    with mpl.rc_context(look), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever looks at the page has the fonts
+        figure = Figure(figsize=(5.2, 1.2 + 0.34 * len(evaluation.rows)), layout="constrained")
+        FigureCanvasSVG(figure)
+        evaluation.plot(figure.subplots())
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    svg = drawn.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def _pair(pair: Mapping, unit: Unit) -> dict:
+    """A pair as texts."""
+    numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
+    needed = pair["needed"]
+    rows = "" if pair["better"] else "too close" if not math.isfinite(needed) else f"about {text.rounded(needed)} rows"
+    return dict(pair) | numbers | {"needed": rows}
+
+
+def _health(facts: Mapping) -> dict:
+    """The facts of a log as texts."""
+    ads, unit = facts.get("actions", []), checking.unit_of(facts)
+    most, others = checking.most_shown(ads)
+    summary = {
+        "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
+        "equal to an earlier row": f"{facts.get('duplicates', 0):,}",
+        "propensities": checking.propensities(facts) if "rows" in facts else "not known",
+        "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
+    }  # fmt: skip
+    shown = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
+             "most": [checking.of_ad(ad, unit) for ad in most]}  # fmt: skip
+    if others:
+        shown |= {"others": checking.of_others(others, unit), "all": [checking.of_ad(ad, unit) for ad in ads]}
+    return shown
+
+
+def _shown(value) -> str:
+    value = [f"{name}={of_it}" for name, of_it in value.items()] if isinstance(value, Mapping) else value
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

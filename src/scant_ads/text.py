@@ -1,0 +1,68 @@
+"""Pieces of text for the terminal."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from scant.errors import printable
+from scant_ads.health import DRIFTS
+from scant_ads.unit import Unit
+from scant_ads.verdicts import DOUBTS
+
+HOPELESS = 1000  # times the rows; if more are needed, no number is given
+
+
+def headings(unit: Unit) -> tuple[str, ...]:
+    """The columns of the table of policies."""
+    return ("policy", unit.mean, "SNIPS", "at least", "from", "to", unit.events, "rows", "weight", "possible")
+
+
+def signed(value: float) -> str:
+    """A lift in percent, with its sign; a dash for NaN, "any" without an end."""
+    return "-" if value != value else "any" if value == math.inf else f"{100 * value:+.1f}"
+
+
+def interval(low: float, high: float) -> str:
+    """The interval of a lift in percent; empty for NaN."""
+    return "" if low != low else f"{signed(low)} to {signed(high)}"
+
+
+def rounded(count: float) -> str:
+    """A count of rows, to two digits."""
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines as one text, in which nothing that a log has in its names can steer a terminal or begin a line."""
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def aligned(cells: list[tuple[str, ...]]) -> list[str]:
+    """Lines of a text table: the first column aligned to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in cells
+    ]
+
+
+def drifts(row: Mapping) -> bool:
+    """Whether the rate of a policy drifts."""
+    return row["drift"] < DRIFTS
+
+
+def because(row: Mapping) -> str:
+    """What follows a verdict in the text: why it is not clear, and what it would take."""
+    if row["verdict"] == "none":
+        for kind, reason in DOUBTS.items():
+            if kind in (row["refused"], *row["warnings"].split()):
+                return f": {reason}"
+        if not row["refused"] and "mean-weight" in row["warnings"] and row["mean_weight"] < 1:
+            return ": deficient support or wrong propensities, see below"
+        return ": the log says nothing that can be used, see below"
+    if row["verdict"] != "cannot tell":
+        return f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if drifts(row) else ""
+    if not row["needed_test"] < HOPELESS * row["rows"]:
+        return f": the estimates are too close for {HOPELESS:,} times as many rows"
+    parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
+    needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
+    return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"

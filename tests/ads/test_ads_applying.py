@@ -1,0 +1,327 @@
+"""Policies in use: saved and loaded they choose the same ads, and what they log next has the right propensities."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import OneHotEncoder
+from test_ads_api import LEARNT, QUICK, frame
+
+import scant_ads as sa
+from scant import files
+from scant.cli import main
+from scant.errors import DataError, SettingError
+from scant_ads import applying, encoding, formats, saving
+
+CONTEXTS = ["kind", "age"]
+
+
+@pytest.fixture(scope="module")
+def policies(tmp_path_factory):
+    """A policy of each kind, and its file."""
+    folder, made = tmp_path_factory.mktemp("policies"), {}
+    for kind in LEARNT:
+        policy = sa.fit(frame(1500), kind, epsilon=0.25, select=0.8, **QUICK)
+        policy.save(folder / f"{kind}.arrow")
+        made[kind] = policy, folder / f"{kind}.arrow"
+    return made
+
+
+ages = st.one_of(st.none(), st.floats(-1e6, 1e6, width=32))
+kinds = st.sampled_from(["red", "green", "blue", "violet", "", None])
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+@given(rows=st.lists(st.tuples(kinds, ages), min_size=1, max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_a_loaded_policy_chooses_as_the_saved_one(kind, policies, rows):
+    policy, path = policies[kind]
+    loaded = sa.Policy.load(path)
+    contexts = pd.DataFrame(rows, columns=CONTEXTS).astype({"kind": object, "age": float})
+    np.testing.assert_array_equal(loaded.predict(contexts), policy.predict(contexts))
+    np.testing.assert_array_equal(loaded.predict_proba(contexts), policy.predict_proba(contexts))
+    assert loaded.get_params() == policy.get_params() | {"lambdas": (0.1,)}
+    assert (loaded.actions, loaded.untrained) == (policy.actions, policy.untrained)
+    np.testing.assert_equal(loaded.regularisation, policy.regularisation)
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+def test_a_loaded_policy_has_the_same_scores_and_can_be_saved_again(kind, policies, tmp_path):
+    policy, path = policies[kind]
+    loaded = sa.Policy.load(path)
+    width = len(policy.learnt.fitted.seen)
+    features = np.random.default_rng(0).standard_normal((500, width)).astype(np.float32)
+    if kind != "filter-tree":
+        model, again = policy.learnt.fitted.model, loaded.learnt.fitted.model
+        np.testing.assert_array_equal(again.scores(features), model.scores(features))
+    loaded.save(tmp_path / "again.arrow")
+    assert (tmp_path / "again.arrow").read_bytes() == path.read_bytes()
+
+
+@given(
+    st.lists(st.tuples(kinds, ages), min_size=3, max_size=60), st.lists(st.tuples(kinds, ages), min_size=1, max_size=20)
+)
+@settings(max_examples=40, deadline=None)
+def test_encoding_is_that_of_scikit_learn(train, test):
+    def read(rows):
+        made = pd.DataFrame(rows, columns=CONTEXTS).astype({"kind": object, "age": float})
+        return formats.read_frame(made.assign(action="a", reward=0, propensity=1.0), categorical=["kind"]).visits
+
+    train, test = read([("red", 1.0), *train]), read([("red", 1.0), *test])
+    encoder = encoding.fit(train)
+    found = encoder.transform(test).features
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(train.features[:, 1:])
+    np.testing.assert_array_equal(found[:, 0], imputer.transform(test.features[:, 1:])[:, 0])
+    texts = [np.array(log.categories["kind"], object)[log.features[:, [0]].astype(int)] for log in (train, test)]
+    one_hot = OneHotEncoder(categories=[list(train.categories["kind"])], handle_unknown="ignore", sparse_output=False)
+    expected = one_hot.fit(texts[0]).transform(texts[1])
+    np.testing.assert_array_equal(found[:, 1 + len(encoder.lacking) :], expected)
+
+
+def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):
+    with pytest.raises(SettingError, match="scores by GaussianNB cannot be saved: a file of it would have to hold"):
+        sa.fit(frame(300), GaussianNB()).save(tmp_path / "own.arrow")
+    with pytest.raises(SettingError, match="has not learnt anything yet"):
+        sa.Policy().save(tmp_path / "own.arrow")
+    assert not (tmp_path / "own.arrow").exists()
+    with pytest.raises(DataError, match="there is no such file"):
+        sa.Policy.load(tmp_path / "own.arrow")
+    content = policies["forest"][1].read_bytes()
+    half = tmp_path / "half.arrow"
+    half.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match="not a saved policy"):
+        sa.Policy.load(half)
+    half.write_bytes(content[:2000] + bytes([content[2000] ^ 1]) + content[2001:])
+    with pytest.raises(DataError, match="some of its bytes have changed"):
+        sa.Policy.load(half)
+    frame(5).to_feather(half)
+    with pytest.raises(DataError, match="it has no seal"):
+        sa.Policy.load(half)
+
+
+@pytest.mark.parametrize("kind", LEARNT)
+def test_forged_numbers_are_refused(kind, policies, tmp_path):
+    """Each array with one more entry, or one out of range: refused, or a policy that still chooses among its ads."""
+    arrays, described = saving._read(policies[kind][1])
+    forged = tmp_path / "forged.arrow"
+    for name, values in arrays.items():
+        for wrong in (np.append(values, values[:1]), values[1:], np.where(values == values, values + 10**6, 0)):
+            columns = {other: pa.array([wrong if other == name else held]) for other, held in arrays.items()}
+            table = pa.table(columns).replace_schema_metadata(files.encoded(described))
+            with pa.OSFile(str(forged), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            try:
+                loaded = sa.Policy.load(forged)
+            except DataError:
+                continue
+            assert {*loaded.predict(frame(20)[CONTEXTS])} <= {*"abc"}
+    for key, value in (("actions", ["a", "a", "b"]), ("untrained", ["z"]), ("settings", {"kind": "os:system"}),
+                       ("version", 2), ("threshold", "x")):  # fmt: skip
+        table = pa.table({name: pa.array([held]) for name, held in arrays.items()})
+        table = table.replace_schema_metadata(files.encoded(described | {key: value}))
+        with pa.OSFile(str(forged), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(DataError, match="not a saved policy"):
+            sa.Policy.load(forged)
+
+
+# --- new visits
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
+def test_ads_are_shown_with_the_probabilities_that_are_logged(policies, epsilon):
+    """By enumeration over a fine grid of u, each ad is shown in the share of cases that its propensity says."""
+    policy, _ = policies["logistic"]
+    one = pd.DataFrame({"kind": ["red"], "age": [40.0]})
+    u = (np.arange(30_000) + 0.5) / 30_000
+    action, propensity = applying.drawn(policy, pd.concat([one] * len(u)), u, epsilon)
+    best = policy.actions.index(policy.predict(one)[0])
+    for ad in range(3):
+        expected = 1 - epsilon if ad == best else epsilon / 2
+        assert np.mean(action == ad) == pytest.approx(expected, abs=1e-4)
+        assert np.allclose(propensity[action == ad], expected)
+
+
+def test_what_a_policy_logs_next_can_be_evaluated(policies):
+    """Unbiased by enumeration: over all ads that may be shown, the weighted reward of any other policy is its own."""
+    policy, other = policies["logistic"][0], policies["forest"][0]
+    contexts = frame(50, 3)[CONTEXTS]
+    shown, wanted = policy.predict_proba(contexts), other.predict_proba(contexts)
+    rewards = np.random.default_rng(0).random(shown.shape)
+    weighted = (shown * (wanted / shown) * rewards).sum(axis=1)
+    np.testing.assert_allclose(weighted, (wanted * rewards).sum(axis=1))
+
+
+@pytest.fixture
+def visitors(tmp_path):
+    """New visits in each form, with a column that is no feature; messy CSV has decimal commas, and is packed."""
+    made = frame(700, 9)[CONTEXTS].assign(visit=range(700), note="x;y")
+    paths = {form: tmp_path / f"visits.{form}" for form in ("csv", "parquet", "arrow", "csv.gz")}
+    made.to_csv(paths["csv"], index=False)
+    made.to_parquet(paths["parquet"], index=False)
+    made.to_feather(paths["arrow"])
+    made.to_csv(paths["csv.gz"], index=False, sep=";", decimal=",")
+    return made, paths
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_batches_and_forms_do_not_matter(policies, visitors, tmp_path, monkeypatch, output):
+    made, paths = visitors
+    policy, found = policies["logistic"][0], []
+    for form, path in paths.items():
+        for rows in (64, 1 << 16):
+            monkeypatch.setattr(applying, "ROWS", rows)
+            target = tmp_path / f"shown {form}.{output}"
+            done = applying.apply(policy, path, target, seed=5, keep=["visit"])
+            read = pd.read_csv(target) if output == "csv" else pd.read_parquet(target)
+            assert (
+                done.rows == 700
+                and sum(done.shown.values()) == 700
+                and read["visit"].astype(int).tolist() == [*range(700)]
+            )
+            found.append(read[["action", "propensity"]])
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(other, found[0])
+    best = found[0]["action"] == policy.predict(made)
+    np.testing.assert_allclose(found[0]["propensity"], np.where(best, 0.75, 0.125))
+    assert 0.2 < 1 - best.mean() < 0.3
+    if output == "parquet":
+        metadata = files.metadata_of(pq.read_schema(target))
+        assert (metadata["seed"], metadata["epsilon"], metadata["input"]) == (5, 0.25, files.sha256(path))
+
+
+def test_a_policy_goes_from_log_to_use_on_the_command_line(tmp_path, capsys):
+    log, policy, new, shown = (tmp_path / name for name in ("log.csv", "policy.arrow", "new.csv", "shown.csv"))
+    frame(1500).to_csv(log, index=False)
+    frame(400, 1)[CONTEXTS].assign(visit=range(400)).to_csv(new, index=False)
+    learning = ["--policy", "logistic", "--steps", "2000", "--lambdas", "0.1", "--epsilon", "0.2"]
+    assert main(["ads", "fit", str(log), *learning, "--output", str(policy)]) == 0
+    assert "logistic, learnt from 1,500 rows" in capsys.readouterr().out
+    assert main(["ads", "apply", str(policy), str(new), "--keep", "visit", "--seed", "1", "--output", str(shown)]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "400 visits; ads shown:" in printed
+        and "20 % of them explore (seed 1); least propensity by design: 0.1" in printed
+    )
+    rows = pd.read_csv(shown).merge(pd.read_csv(new), on="visit")
+    next_log = rows.assign(reward=(rows["action"] == rows["kind"].map({"red": "a", "green": "b", "blue": "c"})) * 1)
+    next_log.drop(columns="visit").to_csv(tmp_path / "next.csv", index=False)
+    evaluated = ["ads", "evaluate", str(tmp_path / "next.csv"), "--policy", str(policy), "--least-propensity", "0.1"]
+    assert main([*evaluated, "--output", str(tmp_path / "table.json")]) == 0
+    row = json.loads((tmp_path / "table.json").read_text())["policies"][-1]
+    assert row["policy"] == "policy" and row["estimate"] == pytest.approx(next_log["reward"].mean())  # its own log
+    assert main(["ads", "apply", str(policy), str(new), "--epsilon", "0", "--output", str(shown)]) == 0
+    assert "nothing is explored" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda made: made.drop(columns="age"), "no column 'age', a feature of the policy"),
+        (lambda made: made.assign(age=made["age"].astype(object).where(made.index != 5, "old")), "invalid value 'old'"),
+        (lambda made: made.iloc[:0], "it has no rows"),
+        (lambda made: made.rename(columns={"kind": "kin"}), "Is it 'kin'? Rename it"),
+    ],
+)
+def test_visits_that_cannot_be_used_leave_no_file(policies, tmp_path, change, message, capsys):
+    change(frame(50, 1)[CONTEXTS]).to_csv(tmp_path / "new.csv", index=False)
+    arguments = [str(policies["logistic"][1]), str(tmp_path / "new.csv"), "--output", str(tmp_path / "shown.csv")]
+    assert main(["ads", "apply", *arguments]) == 1
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+@pytest.mark.parametrize(
+    ("column", "keep", "message"),
+    [
+        ({"age": [1.0, 2.0]}, [], "two columns are called 'age'"),
+        ({"kind": [["red"], ["blue"]]}, [], "not a log whose column 'kind' holds texts"),
+        ({"visit": [[1], [2]]}, ["visit"], "shown.csv: cannot hold a column that is to be kept (Unsupported Type:list"),
+        ({"visit": [1, 2]}, ["visit", "visit"], "--keep visit: another column that is written has this name"),
+        ({"action": ["a", "b"]}, ["action"], "--keep action: another column that is written has this name"),
+    ],
+)
+def test_columns_that_cannot_be_used_leave_no_file(policies, tmp_path, column, keep, message, capsys):
+    table = pa.table({"kind": ["red", "blue"], "age": [30.0, 40.0]})
+    if "kind" in column:
+        table = table.drop_columns("kind")
+    for name, values in column.items():
+        table = table.append_column(name, pa.array(values))
+    pq.write_table(table, tmp_path / "new.parquet")
+    arguments = [str(policies["logistic"][1]), str(tmp_path / "new.parquet"), "--output", str(tmp_path / "shown.csv")]
+    assert main(["ads", "apply", *arguments, *(["--keep", *keep] if keep else [])]) == 1
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
+    table = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]})
+    path, plain = tmp_path / "new.parquet", {"use_dictionary": False, "write_statistics": False}
+    pq.write_table(table, path, compression="none", **plain)
+    content = path.read_bytes()
+    path.write_bytes(content[:12] + b"\0" + content[13:])  # how many values the first page has
+    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
+        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_texts_may_be_views(policies, visitors, tmp_path, output):
+    """Arrow's `string_view`, in which polars keeps texts."""
+    made, _ = visitors
+    table = pa.Table.from_pandas(made, preserve_index=False)
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_string(table.schema.types[at]) or pa.types.is_large_string(table.schema.types[at]):
+            table = table.set_column(at, name, table.column(name).cast(pa.string_view()))
+    assert pa.string_view() in table.schema.types
+    with pa.OSFile(str(tmp_path / "new.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    policy, target = policies["logistic"][0], tmp_path / f"shown.{output}"
+    assert applying.apply(policy, tmp_path / "new.arrow", target, epsilon=0, keep=["note"]).rows == len(made)
+    read = pd.read_csv(target) if output == "csv" else pd.read_parquet(target)
+    assert read["action"].tolist() == policy.predict(made).tolist() and set(read["note"]) == {"x;y"}
+    log = frame(300)
+    views = pa.table({name: pa.array(values.tolist(), pa.string_view() if values.dtype == object else None)
+                      for name, values in log.astype({"kind": object, "action": object}).items()})  # fmt: skip
+    assert str(sa.Log.from_frame(views).check()) == str(sa.Log.from_frame(log).check())
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"x", b"\xff", b"[]", b"{}", b'{"index_columns": ["none"], "columns": [], "column_indexes": []}',
+        b'{"index_columns": [], "columns": [], "column_indexes": [{"pandas_type": "none", "numpy_type": "none"}]}',
+    ],
+)  # fmt: skip
+def test_what_a_file_of_visits_says_for_pandas_does_not_matter(policies, tmp_path, metadata):
+    table, policy = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), policies["logistic"][0]
+    for name, described in (("plain", table), ("odd", table.replace_schema_metadata({b"pandas": metadata}))):
+        pq.write_table(described, tmp_path / f"{name}.parquet")
+        for ending in ("csv", "parquet"):
+            applying.apply(policy, tmp_path / f"{name}.parquet", tmp_path / f"to-{name}.{ending}", 0, 0, ["kind"])
+    assert (tmp_path / "to-odd.csv").read_bytes() == (tmp_path / "to-plain.csv").read_bytes()
+    assert pq.read_table(tmp_path / "to-odd.parquet").equals(pq.read_table(tmp_path / "to-plain.parquet"))
+
+
+def test_no_input_is_overwritten(policies, visitors, tmp_path, capsys):
+    made, paths = visitors
+    path, policy, log = paths["csv"], policies["logistic"][1], tmp_path / "log.csv"
+    frame(300).to_csv(log, index=False)
+    for command in (
+        ["apply", str(policy), str(path), "--output", str(path)],
+        ["apply", str(policy), str(path), "--output", str(policy)],
+        ["fit", str(log), "--policy", "logistic", "--output", str(log)],
+        ["evaluate", str(log), "--policy", "uniform", "--output", str(log)],
+    ):
+        assert main(["ads", *command]) == 1
+        assert "which is never overwritten" in capsys.readouterr().err
+    assert pd.read_csv(path).shape == made.shape and len(pd.read_csv(log)) == 300
+    assert main(["ads", "apply", str(policy), str(path), "--keep", "vist", "--output", str(tmp_path / "x.csv")]) == 1
+    assert "'vist'" in capsys.readouterr().err

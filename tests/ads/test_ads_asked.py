@@ -1,0 +1,332 @@
+"""What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files to write, texts."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import scant_ads as sa
+from scant import files
+from scant.cli import main
+from scant.errors import SettingError
+from scant_ads import applying
+
+QUICK = {"steps": 2000, "lambdas": (0.1,)}
+STEPS = ("--steps", "2000", "--lambdas", "0.1")
+
+
+def frame(rows=400, seed=0):
+    """A log of two ads, shown by chance, the first of which is for those with a positive x."""
+    random = np.random.default_rng(seed)
+    x, shown = random.normal(size=(rows, 2)), random.integers(2, size=rows)
+    liked = (x[:, 0] > 0) == (shown == 0)
+    clicked = random.random(rows) < np.where(liked, 0.6, 0.2)
+    return pd.DataFrame({"action": np.array(["a", "b"])[shown], "reward": clicked.astype(int), "propensity": 0.5,
+                         "x": x[:, 0], "y": x[:, 1]})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with logs, a log in parts, and saved policies of two days and with names that others have."""
+    folder = tmp_path_factory.mktemp("asked")
+    for seed, name in enumerate(("train", "test", "log/0", "log/1")):
+        (folder / name).parent.mkdir(exist_ok=True)
+        frame(seed=seed).to_parquet(folder / f"{name}.parquet", index=False)
+    train = sa.Log.read(folder / "train.parquet")
+    for name, epsilon in (("mon/ranker", 0.0), ("tue/ranker", 0.5), ("logistic", 0.3), ("uniform", 0.0)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        sa.fit(train, "logistic", epsilon=epsilon, **QUICK).save(folder / f"{name}.arrow")
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy of them, as the working directory."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def evaluated(log, *policies, options=()):
+    """The names of the policies in the table, and their epsilons."""
+    asked = [word for policy in policies for word in ("--policy", policy)]
+    assert main(["ads", "evaluate", log, *asked, *options, "--output", "table.csv"]) == 0
+    table = pd.read_csv("table.csv").iloc[1:]
+    return dict(zip(table["policy"], table["epsilon"], strict=True))
+
+
+def refused(capsys, *words):
+    """The message of a command that is refused, which leaves all files as they were."""
+
+    def files():
+        return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+    before = files()
+    assert main(["ads", *map(str, words)]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("scant: ") and files() == before
+    return message
+
+
+# --- names of policies
+
+
+def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
+    pair = ("mon/ranker.arrow", "tue/ranker.arrow")
+    assert evaluated("test.parquet", *pair) == {"mon/ranker": 0, "tue/ranker": 0.5}
+    assert evaluated("test.parquet", "tue/ranker.arrow") == {"ranker": 0.5}
+    shutil.copytree(folder / "mon", folder / "deep/mon")
+    names = evaluated("test.parquet", "mon/ranker.arrow", f"{folder}/deep/mon/ranker.arrow", pair[1])
+    assert [*names] == ["mon/ranker", "deep/mon/ranker", "tue/ranker"]
+
+
+def test_a_saved_policy_that_meets_another_has_the_name_of_its_file(folder):
+    both = evaluated("test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS))
+    assert both == {"logistic": 0, "logistic.arrow": 0.3}
+    assert evaluated("test.parquet", "logistic.arrow") == {"logistic": 0.3}
+    assert evaluated("test.parquet", "uniform.arrow", "uniform") == {"uniform.arrow": 0}
+
+
+def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
+    frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet("named.parquet", index=False)
+    for name, options in (("logging", ()), ("logistic", ("--train", "train.parquet", *STEPS))):
+        message = refused(capsys, "evaluate", "named.parquet", "--policy", name, *options)
+        assert f"say column:{name}, or leave the column out with --ignore policy:{name}" in message
+        assert [*evaluated("named.parquet", f"column:{name}")] == [f"column:{name}"]
+    options = ("--train", "train.parquet", *STEPS, "--ignore", "policy:logistic")
+    assert evaluated("named.parquet", "logistic", options=options) == {"logistic": 0}
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("logistic.arrow", "./logistic.arrow"),
+        ("logistic",) * 2,
+        ("mon/../logistic.arrow",) * 2,
+        ("sklearn.linear_model:Ridge",) * 2,
+    ],
+)
+def test_the_same_policy_twice_is_refused(folder, capsys, pair):
+    asked = ("--policy", pair[0], "--policy", pair[1])
+    assert "given twice" in refused(capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked)
+
+
+def test_parts_have_the_same_names(folder):
+    asked = ("mon/ranker.arrow", "tue/ranker.arrow", "uniform.arrow")
+    words = [word for policy in asked for word in ("--policy", policy)]
+    for part in ("0.parquet", "1.parquet"):
+        assert main(["ads", "part", "log", part, *words, "--output", f"sums/{part}"]) == 0
+    whole = evaluated("log", *asked)
+    assert [*whole] == ["mon/ranker", "tue/ranker", "uniform.arrow"]
+    assert evaluated("log", *asked, options=("--parts", "sums")) == whole
+
+
+def test_names_in_python_are_none_of_those_always_compared(folder):
+    test = sa.Log.from_frame(frame(seed=9).assign(**{"policy:mine": 0.5, "policy:logistic 2": 0.5}))
+    policy, other = sa.Policy.load("logistic.arrow"), sa.Policy.load("mon/ranker.arrow")
+    for asked in ({"uniform": policy}, {"mine": "uniform"}, {"": policy}, {1: policy}, {"policy:mine": policy}):
+        with pytest.raises(SettingError, match="a policy cannot be called"):
+            sa.evaluate(asked, test)
+    for asked in ([policy, policy], ["mine", "mine"], ["mine", "column:mine"], {"a": "mine", "b": "column:mine"}):
+        with pytest.raises(SettingError, match="is given twice"):
+            sa.evaluate(asked, test)
+    rows = sa.evaluate([policy, "logistic 2", other, "mine"], test).rows[1:]
+    assert [row["policy"] for row in rows] == ["logistic", "logistic 2", "logistic 3", "mine"]
+    assert [row["policy"] for row in sa.evaluate({"logging": "logging"}, test).rows] == ["logging"]
+
+
+# --- files to write
+
+
+def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
+    for part in ("0.parquet", "1.parquet"):
+        assert main(["ads", "part", "log", part, "--output", f"sums/{part}"]) == 0
+    os.link("logistic.arrow", "linked.csv")
+    os.link("test.parquet", "linked.html")
+    os.link("log/0.parquet", "linked.parquet")
+    evaluate = ("evaluate", "test.parquet", "--policy", "logistic.arrow")
+    for words in (
+        (*evaluate, "--output", "linked.csv"),
+        (*evaluate, "--report", "linked.html"),
+        (*evaluate, "--report", "TEST.parquet"),
+        (*evaluate, "--report", "Logistic.Arrow"),
+        (*evaluate, "--train", "train.parquet", "--report", "./train.parquet"),
+        ("evaluate", "log", "--policy", "logistic.arrow", "--report", "log/0.parquet"),
+        ("evaluate", "log", "--policy", "logistic.arrow", "--parts", "sums", "--report", "sums/0.parquet"),
+        ("part", "log", "0.parquet", "--policy", "logistic.arrow", "--output", "logistic.arrow"),
+        ("part", "log", "0.parquet", "--output", "log/2.parquet"),
+        ("part", "log", "0.parquet", "--train", "train.parquet", "--output", "train.parquet"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", "linked.csv"),
+    ):
+        assert "is also an input" in (message := refused(capsys, *words)) or "which is an input" in message, words
+    for names in (("same.json", "same.json"), ("same.json", "SAME.json"), ("same.json", "log/../same.json")):
+        message = refused(capsys, *evaluate, "--output", names[0], "--report", names[1])
+        assert "is to be written twice" in message
+
+
+def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
+    simulate = ("simulate", "hotel", "--settings", '{"dimensions": 3, "informative": 2}', "--policy", "uniform",
+                "--rows", "9", "--parts", "2", "--output")  # fmt: skip
+    for target in ("mon", "test.parquet"):
+        assert "is there already, and not empty" in refused(capsys, *simulate, target)
+
+
+def test_what_python_writes_is_no_input_either(folder):
+    log, parts = sa.Log.read("test.parquet"), sa.Log.read("log")
+    policy = sa.Policy.load("logistic.arrow")
+    found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
+    learnt = sa.fit(log, "logistic", **QUICK)
+    for write, target in (
+        (found.write, "test.parquet"),
+        (found.write, "logistic.arrow"),
+        (found.report, "test.parquet"),
+        (of_parts.write, "log/0.parquet"),
+        (of_parts.report, "log/x.html"),
+        (policy.save, "logistic.arrow"),
+        (learnt.save, "test.parquet"),
+        (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy]), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy], log), "test.parquet"),
+    ):
+        before = Path(target).read_bytes() if Path(target).exists() else None
+        with pytest.raises(SettingError, match=r"is also an input|which is an input"):
+            write(target)
+        assert (Path(target).read_bytes() if Path(target).exists() else None) == before
+
+
+# --- numbers
+
+
+EVALUATE = ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", "logistic", *STEPS)
+TO_FIT = ("train.parquet", "--policy", "forest", "--trees", "2", "--output", "new.arrow")
+SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "new.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*EVALUATE, "--select", "nan"), "share of features is nan"),
+        ((*EVALUATE, "--select", "5"), "share of features is 5"),
+        (("evaluate", "log", "--policy", "logistic.arrow", "--level", "nan"), "level is nan; a confidence is from 0.5"),
+        (("evaluate", "log", "--policy", "logistic.arrow", "--level", "5"), "level is 5.0; a confidence is from 0.5"),
+        (("fit", *TO_FIT, "--validation", "nan"), "validation share is nan"),
+        ((*EVALUATE, "--seed", "-1"), "seed is -1"),
+        ((*SIMULATE, "--seed", "-1"), "seed is -1"),
+        ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),
+        ((*SIMULATE, "--settings", '{"dimensions": 1000000000}'), "must be from 3 to 10,000"),
+        ((*SIMULATE, "--settings", '{"dimensions": 1e3}'), "dimensions is 1000.0; it must be a whole number"),
+        ((*SIMULATE, "--settings", '{"strength": "a"}'), "strength is 'a'; it must be a finite number"),
+        ((*SIMULATE, "--settings", '{"share": Infinity}'), "share is inf; it must be a finite number"),
+        ((*SIMULATE, "--settings", '{"world": null}'), "world is None; it must be a whole number"),
+        ((*SIMULATE, "--settings", '{"world": -1}'), "world is -1; it must be 0 or more"),
+        (("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"), "a character that no path"),
+        *(
+            (
+                ("evaluate", log, "--policy", "logistic.arrow", f"--least-propensity={least}"),
+                "at most 1, here from 1e-100",
+            )
+            for log in ("test.parquet", "log")
+            for least in ("1e-300", "nan", "-0.1", "0", "inf")
+        ),
+        *(
+            (
+                ("fit", "train.parquet", "--policy", "cost-sensitive-oaa", "--lambdas", value, "--output", "new.arrow"),
+                "lambda must be a number above 0",
+            )
+            for value in ("inf", "nan", "1e308", "-1")
+        ),
+    ],
+)
+def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
+    assert message in refused(capsys, *words)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": "all"},
+        {"epsilon": None},
+        {"epsilon": float("nan")},
+        {"epsilon": 2},
+        {"lambdas": [None]},
+        {"seed": []},
+    ],
+)
+def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, settings):
+    with pa.OSFile("logistic.arrow") as file, pa.ipc.open_file(file) as reader:
+        table, about = reader.read_all(), files.metadata_of(reader.schema)
+    forged = files.encoded(about | {"settings": about["settings"] | settings})
+    with pa.OSFile("forged.arrow", "wb") as file, pa.ipc.new_file(file, table.schema.with_metadata(forged)) as writer:
+        writer.write_table(table)
+    files.seal("forged.arrow")
+    for words in (
+        ("apply", "forged.arrow", "test.parquet", "--output", "new.csv"),
+        ("evaluate", "test.parquet", "--policy", "forged.arrow"),
+        ("part", "log", "0.parquet", "--policy", "forged.arrow", "--output", "new.parquet"),
+    ):
+        assert "forged.arrow: not a saved policy" in refused(capsys, *words)
+
+
+@pytest.mark.parametrize("name", ["a\0b.csv", "\udcff.csv"])
+def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
+    for words in (
+        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", name),
+        ("fit", name, "--policy", "logistic", *STEPS, "--output", "new.arrow"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", name),
+        ("apply", name, "test.parquet", "--output", "new.csv"),
+        ("part", "log", "0.parquet", "--output", name),
+        ("evaluate", "test.parquet", "--policy", f"{name}.arrow"),
+        ("evaluate", "test.parquet", "--policy", "logistic.arrow", "--report", name),
+    ):
+        assert "a character that no path can hold" in refused(capsys, *words)
+
+
+# --- texts of somebody's log
+
+
+STEER = "\x1b[2J\nno problems found\u202e"  # clears the screen, begins a line, and turns what follows round
+
+
+def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
+    for seed, name in enumerate(("train", "test")):
+        log = frame(seed=seed).rename(columns={"x": f"x{STEER}"})
+        log = log.assign(action=log["action"].map(lambda ad: ad + STEER), kind=f"k{STEER}")
+        log.loc[log["action"].str.startswith("b"), "reward"] = 0
+        log.assign(**{f"policy:mine{STEER}": 0.5}).to_parquet(f"{name}.parquet", index=False)
+    for words in (
+        ("check", "test.parquet"),
+        ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", f"mine{STEER}", "--policy", "forest",
+         "--trees", "2"),
+        ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", "new.arrow"),
+        ("apply", "new.arrow", "test.parquet", "--output", "new.csv"),
+    ):  # fmt: skip
+        assert main(["ads", *words]) == 0
+        printed = capsys.readouterr().out
+        assert r"\x1b[2J\nno problems found\u202e" in printed
+        assert "\x1b" not in printed and "\u202e" not in printed
+        assert not any(line.startswith("no problems") for line in printed.splitlines()[:-1])
+
+
+@pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
+def test_what_a_spreadsheet_would_run_is_text_in_csv(folder, form):
+    ads = {"a": '=HYPERLINK("x")', "b": "-1"}
+    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save("policy.arrow")
+    ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
+    visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
+    table = pa.Table.from_pandas(visits, preserve_index=False)
+    table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
+    pq.write_table(table, "visits.parquet")
+    apply = ("ads", "apply", "policy.arrow", "visits.parquet", "--seed", "1", "--epsilon", "0.5", "--keep", "=id",
+             "number", "--output")  # fmt: skip
+    assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
+    written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
+    kept = pq.read_table("new.parquet").to_pydict()
+    assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
+    assert written["'=id"].tolist() == ["'@a", "'+1 b", "-2.5", "'=1", "plain", "", "", "'\tx", "1e5", "'quoted"]
+    harmless = [f"'{ad}" if ad == ads["a"] else ad for ad in kept["action"]]
+    assert written["action"].tolist() == harmless and set(written["number"]) == {"-1.5"}

@@ -1,0 +1,254 @@
+"""A/B tests: what arms are compared with, a split that is stated, and whether samples are as large as it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from test_ads_arms import ab, rows_of
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import DataError, SettingError
+from scant_ads import showings
+from scant_ads.arms import Difference, Ratio
+from scant_ads.showings import Showings
+
+# --- the ratio of two rates
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (12, 7), (40, 20)])
+def test_either_bound_of_a_ratio_keeps_its_coverage_in_small_samples(n, m):
+    """Of all samples, by how likely they are under many pairs of rates."""
+    samples = [[Ratio((x, y), (n, m)) for y in range(m + 1)] for x in range(n + 1)]
+    lower, upper = (np.array([[getattr(one, end)(0.975) for one in row] for row in samples])
+                    for end in ("lower", "upper"))  # fmt: skip
+    rates = np.r_[0.001, 0.01, np.arange(0.05, 1, 0.1), 0.99]
+    for first in rates:
+        for second in rates:
+            chance = np.outer(stats.binom.pmf(range(n + 1), n, first), stats.binom.pmf(range(m + 1), m, second))
+            held = (lower <= first / second + 1e-9) & (upper >= first / second - 1e-9)
+            assert chance[held].sum() >= 0.95
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
+    found = set()
+    for clicks in [(x, y) for x in range(0, 41, 4) for y in range(0, 31, 3)]:
+        low, high = Difference(clicks, (40, 30)).interval(level)
+        ratio = Ratio(clicks, (40, 30))
+        ends = ratio.lower((1 + level) / 2), ratio.upper((1 + level) / 2)
+        assert ends[0] <= (clicks[0] / 40) / (clicks[1] / 30 or np.nan) <= ends[1] or not clicks[1]
+        found.add(answer := (low > 0) - (high < 0))
+        assert answer == (ends[0] > 1) - (ends[1] < 1)
+    assert found == {-1, 0, 1}
+
+
+def test_a_ratio_s_end_is_where_the_score_test_stops_refuting():
+    """With the likeliest rates for a given ratio, found by a search, and Miettinen and Nurminen's variance."""
+    end = Ratio((7, 30), (40, 90)).lower(0.95)
+    second = np.linspace(0, min(1, 1 / end), 2_000_001)[1:-1]
+    first = end * second
+    likely = 7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
+    first, second = first[likely.argmax()], second[likely.argmax()]
+    variance = (first * (1 - first) / 40 + end**2 * second * (1 - second) / 90) * 130 / 129
+    beyond = 7 / 40 - end * 30 / 90 - (1 / 40 + end / 90) / 2
+    assert beyond / np.sqrt(variance) == pytest.approx(stats.norm.ppf(0.95), abs=1e-4)
+
+
+# --- what arms are compared with
+
+
+def named(made: pd.DataFrame) -> pd.DataFrame:
+    return made.replace({"action": {"A": "Control", "B": "treatment", "C": "third"}})
+
+
+def test_an_arm_that_is_called_control_is_the_baseline():
+    made = named(ab(12_000))
+    found = sa.evaluate("each-ad", sa.Log.from_frame(made))
+    rows, (clicks, shown) = rows_of(found), (made.groupby("action")["reward"].agg(of) for of in ("sum", "count"))
+    row, rates = rows["ad:treatment"], clicks / shown
+    assert found.baseline == "ad:Control" and row["lift"] == pytest.approx(rates["treatment"] / rates["Control"] - 1)
+    ratio = Ratio(*((int(of["treatment"]), int(of["Control"])) for of in (clicks, shown)))
+    assert (row["lift_low"], row["lift_high"]) == (ratio.lower(0.975) - 1, ratio.upper(0.975) - 1)
+    assert row["verdict"] == "yes" and rows["ad:Control"]["verdict"] == rows["logging"]["verdict"] == ""
+    assert (found.choice["policy"], found.choice["of"]) == ("ad:treatment", 1)
+    assert found.choice["lift_lower"] == ratio.lower(0.95) - 1
+    assert "better than ad:Control" in found.text() and "better than today" not in found.text().lower()
+    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("ad:Control", "ad:treatment")]
+
+
+@pytest.mark.parametrize(("baseline", "other"), [("treatment", "Control"), ("ad:Control", "treatment")])
+def test_another_baseline_may_be_named(baseline, other, tmp_path, capsys):
+    named(ab(12_000)).to_csv(tmp_path / "ab.csv", index=False)
+    report = tmp_path / "report.html"
+    command = ["ads", "evaluate", str(tmp_path / "ab.csv"), "--baseline", baseline, "--report", str(report)]
+    assert main(command) == 0
+    name, printed = f"ad:{baseline.removeprefix('ad:')}", capsys.readouterr().out
+    assert f"Better than {name}, the baseline?" in printed and f"\nad:{other} is " in printed
+    assert f"Better than {name}?" in report.read_text() and f">CTR of {name}<" in report.read_text()
+    log = sa.Log.read(tmp_path / "ab.csv")
+    found = sa.evaluate([f"ad:{other}"], log, baseline=baseline)
+    assert f"\n{found.decision()}" in printed
+
+
+def test_today_s_policy_may_be_the_baseline_and_is_without_a_control():
+    made = ab(6000)
+    plain = sa.evaluate("each-ad", sa.Log.from_frame(made))
+    asked = sa.evaluate("each-ad", sa.Log.from_frame(named(made)), baseline="logging")
+    assert plain.baseline == asked.baseline == "logging"
+    for row, other in zip(plain.rows, asked.rows, strict=True):
+        assert pd.Series(row).drop("policy").equals(pd.Series(other).drop("policy"))
+    with pytest.raises(SettingError, match="unknown ad 'contrl': did you mean 'Control'"):
+        sa.evaluate("each-ad", sa.Log.from_frame(named(made)), baseline="contrl")
+    two = sa.Log.from_frame(made.replace({"action": {"A": "control", "B": "Ctrl"}}))
+    assert sa.evaluate("each-ad", two).baseline == "logging"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_lift_in_money_is_of_bounds_that_share_the_error(seed):
+    random = np.random.default_rng(seed)
+    made = named(ab(3000, seed=seed))
+    made["reward"] *= random.integers(1, 100, len(made))
+    found = sa.evaluate("each-ad", sa.Log.from_frame(made, reward_max=100.0, reward_unit="EUR"), level=0.9)
+    each = sa.evaluate("each-ad", sa.Log.from_frame(made, reward_max=100.0), level=0.95, baseline="logging")
+    row, of = rows_of(found)["ad:treatment"], rows_of(each)
+    low, high = (of["ad:treatment"][end] / of["ad:Control"][other] - 1 for end, other in
+                 (("low", "high"), ("high", "low")))  # fmt: skip
+    assert (row["lift_low"], row["lift_high"]) == pytest.approx((low, high))
+    assert row["lift_low"] < row["lift"] < row["lift_high"]
+
+
+# --- a split that is stated
+
+
+@pytest.mark.parametrize(
+    ("shares", "split"),
+    [
+        ((0.5, 0.5), 0.5),
+        ((0.5, 0.5), {"Control": 0.5, "treatment": 0.5}),
+        ((0.9, 0.1), {"treatment": 0.1, "Control": 0.9}),
+        ((1 / 3,) * 3, {"Control": 0.33, "treatment": 0.33, "third": 0.33}),
+    ],
+)
+def test_a_split_that_is_stated_is_a_column_of_propensities(shares, split):
+    made = named(ab(6000, shares, (0.1, 0.14, 0.1)))
+    stated = sa.Log.from_frame(made.drop(columns="propensity"), propensity=split)
+    column = sa.Log.from_frame(made)
+    assert stated.visits.propensity == pytest.approx(column.visits.propensity, abs=1e-12)
+    for one, other in zip(*(sa.evaluate("each-ad", log).rows for log in (stated, column)), strict=True):
+        assert {key: pytest.approx(value, nan_ok=True) if isinstance(value, float) else value
+                for key, value in one.items()} == other  # fmt: skip
+
+
+def test_a_split_is_stated_of_a_folder_too(tmp_path):
+    made = named(ab(6000)).drop(columns="propensity")
+    (tmp_path / "log").mkdir()
+    for number in range(3):
+        made[2000 * number : 2000 * (number + 1)].to_parquet(tmp_path / "log" / f"{number}.parquet")
+    whole, parts = sa.Log.from_frame(made, propensity=0.5), sa.Log.read(tmp_path / "log", propensity=0.5)
+    assert sa.evaluate("each-ad", parts).rows == sa.evaluate("each-ad", whole).rows
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        (0.0, "above 0 and at most 1"),
+        ("0.5", "above 0 and at most 1"),
+        ({"Control": 0.5}, "sum to 0.5, not to 1"),
+        ({"Control": 0.5, "treatmnt": 0.5}, "no share for ad 'treatment'; it has 'Control', 'treatmnt'"),
+        (0.6, "propensity=0.6 for each of 2 ads is 1.2 in all"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(split, message):
+    made = named(ab(60)).drop(columns="propensity")
+    with pytest.raises((SettingError, DataError), match=message):
+        sa.Log.from_frame(made, propensity=split).visits  # noqa: B018
+
+
+def test_propensities_are_not_stated_twice_and_their_lack_is_mended():
+    made = named(ab(60))
+    with pytest.raises(SettingError, match="has a column 'propensity'"):
+        sa.Log.from_frame(made, propensity=0.5)
+    assert len(sa.Log.from_frame(made, ignore=["propensity"], propensity=0.5)) == 60
+    (problem,) = [problem for problem in sa.Log.from_frame(made.drop(columns="propensity")).check()["problems"]
+                  if problem["severity"] == "error"]  # fmt: skip
+    assert "--propensity 0.5, or control=0.5,treatment=0.5" in problem["mend"]
+
+
+@pytest.mark.parametrize("text", ["x", "a=0.5,a=0.5", "=0.5", "a=0.5,b"])
+def test_the_command_refuses_what_is_no_split(text, capsys):
+    with pytest.raises(SystemExit):
+        main(["ads", "check", "log.csv", "--propensity", text])
+    assert "is neither a share, such as 0.5, nor shares of different ads" in capsys.readouterr().err
+
+
+# --- looking again
+
+
+def test_answers_hold_for_all_planned_looks_together():
+    log = sa.Log.from_frame(named(ab(6000)))
+    found, strict = sa.evaluate("each-ad", log, looks=14), sa.evaluate("each-ad", log, level=1 - 0.05 / 14)
+    assert found.rows == strict.rows and found.choice == strict.choice
+    assert "For 14 looks at this test" in found.notes[0] and "99.64 %" in found.notes[0]
+    with pytest.raises(SettingError, match="is 0; it is how often"):
+        sa.evaluate("each-ad", log, looks=0)
+
+
+def test_of_a_tests_looked_at_daily_few_get_a_false_answer():
+    """At some of 14 looks; without the correction many do."""
+    clicks, rows = np.random.default_rng(0).binomial(500, 0.1, (200, 14, 2)).cumsum(axis=1), 500 * np.arange(1, 15)
+
+    def share(level):
+        answers = [any(Ratio(pair, (n, n)).lower(level) > 1 or Ratio(pair[::-1], (n, n)).lower(level) > 1
+                       for pair, n in zip(test.tolist(), rows.tolist(), strict=True)) for test in clicks]  # fmt: skip
+        return np.mean(answers)
+
+    assert share(1 - 0.025 / 14) <= 0.05 < 0.1 < share(0.975)
+
+
+# --- the sample ratio
+
+
+def counted(shown: dict[str, int], shares: dict[str, float]) -> Showings:
+    """The sums of a log with so many rows of each ad, and the ad's propensity."""
+    ads = {ad: np.array([[count], [0], [0]]) for ad, count in shown.items()}
+    return Showings(rows=np.array([sum(shown.values())]), ads=ads, range={ad: (shares[ad],) * 2 for ad in shown})
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("rows", [30, 400])
+def test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says(rows, share):
+    """At most one in a thousand samples of a right log is accused."""
+    accused = [showings.mismatch(counted({"a": k, "b": rows - k}, {"a": share, "b": 1 - share})) is not None
+               for k in range(rows + 1)]  # fmt: skip
+    tails = stats.binom.cdf(range(rows + 1), rows, share), stats.binom.sf(np.arange(rows + 1) - 1, rows, share)
+    assert accused == list(2 * np.minimum(*tails) < showings.MISMATCH)
+    assert 0 < stats.binom.pmf(range(rows + 1), rows, share)[accused].sum() <= showings.MISMATCH
+
+
+def test_the_sample_ratio_is_as_powerful_as_the_chi_squared_test():
+    rows, shown = 20_000, np.random.default_rng(0).binomial(20_000, 0.515, 300)
+    found = [showings.mismatch(counted({"a": k, "b": rows - k}, {"a": 0.5, "b": 0.5})) is not None for k in shown]
+    assert np.mean(found) >= np.mean(stats.chisquare([shown, rows - shown]).pvalue < showings.MISMATCH) - 0.03 > 0.7
+
+
+@pytest.mark.parametrize("shares", [(0.25,) * 4, (0.7, 0.2, 0.1), (0.333,) * 3])
+def test_right_samples_of_several_ads_are_not_accused(shares):
+    random, names = np.random.default_rng(1), list("abcd")
+    for shown in random.multinomial(100_000, np.array(shares) / sum(shares), 300):
+        both = (dict(zip(names, map(float, values), strict=False)) for values in (shown, shares))
+        counts, given = both
+        assert showings.mismatch(counted({ad: int(count) for ad, count in counts.items()}, given)) is None
+
+
+def test_a_wrong_sample_ratio_leaves_no_answer_unless_users_explain_it():
+    made = named(ab(20_000))
+    lost = np.flatnonzero(made["action"] == "treatment")[:640]
+    made = made.drop(index=lost).sample(frac=1, random_state=0, ignore_index=True)
+    log = sa.Log.from_frame(made)
+    found = sa.evaluate("each-ad", log)
+    assert {row["verdict"] for row in found.rows} == {"", "none"} and found.choice is None
+    assert "sample ratio mismatch" in found.about[0] and found.about[0].startswith("No verdict")
+    assert any("sample ratio mismatch" in problem["reason"] for problem in log.check()["problems"])
+    users = sa.Log.from_frame(made.assign(visitor=made.index // 2), {"user": "visitor"})
+    assert not any("sample ratio" in problem["reason"] for problem in users.check()["problems"])

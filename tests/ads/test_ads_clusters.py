@@ -1,0 +1,303 @@
+"""Bounds for which only users are independent: exact where each made one visit, wider where visits are alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import scant_ads as sa
+from scant.ads import intervals
+from scant.errors import SettingError
+from scant_ads import clusters, summing
+
+
+def users_of(user, reward, **weights) -> clusters.Users:
+    found = clusters.Users()
+    found.add(np.asarray(user, np.uint64), {"": np.ones(len(user)), **weights}, np.asarray(reward, float))
+    return found
+
+
+def by_user(user, reward, seed=0, ads=2, **weights) -> clusters.ByUser:
+    return clusters.ByUser(users_of(user, reward, **weights), ads, np.random.default_rng(seed))
+
+
+def drawn(seed, users=300, most=6, largest=4.0):
+    random = np.random.default_rng(seed)
+    user = np.repeat(random.permutation(10 * users)[:users], random.integers(1, most + 1, users))
+    weight = np.where(random.random(len(user)) < 0.4, random.uniform(0, largest, len(user)), 0.0)
+    return user, (random.random(len(user)) < 0.3).astype(float), weight
+
+
+def test_with_one_visit_of_each_user_the_bounds_are_bettings():
+    random = np.random.default_rng(1)
+    user, rows = random.permutation(5000), 5000
+    reward, weight = (random.random(rows) < 0.1).astype(float), np.where(random.random(rows) < 0.25, 4.0, 0.0)
+    order = np.argsort(user)[np.random.default_rng(0).permutation(rows)]
+    rate, mean = by_user(user, reward, p=weight).rate("p", 4.0), intervals.counted((weight * reward)[order], 4.0)
+    for level in (0.5, 0.95, 0.999):
+        assert rate.lower(level) == pytest.approx(float(intervals.betting(mean, level)), rel=1e-9)
+        assert rate.upper(level) == pytest.approx(4 - float(intervals.betting(mean.reflected(), level)), rel=1e-9)
+    assert rate.estimate == pytest.approx(float(np.mean(weight * reward)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 2000), max_size=5), batch=st.integers(0, 3))
+def test_sums_add_up_over_any_parts_in_any_order(seed, cuts, batch):
+    user, reward, weight = drawn(seed)
+    whole = users_of(user, reward, p=weight).settle()
+    np.testing.assert_array_equal(whole.key, np.unique(user).astype(np.uint64))
+    assert whole.sums[""].sum() == (len(user) + reward.sum()) * clusters.SCALE
+    order, found = np.random.default_rng(seed).permutation(len(user)), clusters.Users()
+    for part in np.split(order, sorted({cut % len(user) for cut in cuts})):
+        if len(part):
+            added = users_of(user[part], reward[part], p=weight[part])
+            found.merge(clusters.Users.unpacked(added.packed()) if batch % 2 else added)
+        if batch > 1:
+            found.settle()
+    np.testing.assert_array_equal(found.settle().key, whole.key)
+    for name, sums in whole.sums.items():
+        np.testing.assert_array_equal(found.sums[name], sums)
+    assert found.largest == whole.largest
+
+
+def test_quotients_are_those_of_sums():
+    user, reward, weight = drawn(3)
+    other = np.where(reward > 0, 1.0, 0.5) * 2
+    found = by_user(user, reward, p=weight, q=other, uniform=weight)
+    terms = weight * reward
+    assert found.rate("p", 4.0).estimate == pytest.approx(terms.mean())
+    assert found.rate("uniform", 4.0).estimate == pytest.approx(terms.mean() / 2)  # of two ads
+    assert found.missed("p").estimate == pytest.approx((weight - terms).mean())
+    assert found.mean_weight("p", 4.0).estimate == pytest.approx(weight.mean())
+    assert found.difference(("p", "q"), (4.0, 2.0)).estimate == pytest.approx((terms - other * reward).mean())
+    assert found.difference(("logging", "p"), (1.0, 4.0)).estimate == pytest.approx((reward - terms).mean())
+    assert found.lift("p", 4.0).estimate == pytest.approx(terms.sum() / reward.sum())
+    shown = by_user(user, reward, p=4.0 * (weight > 0)).of_shown("p", 4.0)
+    assert shown.estimate == pytest.approx(reward[weight > 0].mean())
+    for quotient in (found.rate("p", 4.0), found.difference(("p", "q"), (4.0, 2.0)), found.lift("p", 4.0), shown):
+        low, high = quotient.interval(0.9)
+        assert quotient.low <= low < quotient.estimate < high <= quotient.high
+        assert quotient.interval(0.99) <= (low, high) and quotient.upper(0.99) > high
+    assert by_user(user, 0 * reward, p=weight).lift("p", 4.0) is None
+    assert (found.difference(("p", "q"), (4.0, 2.0)).low, found.difference(("p", "q"), (4.0, 2.0)).high) == (-2, 4)
+
+
+def capital(order, terms, visits, m, level) -> list[float]:
+    """The logarithm of the capital against a mean m at the end of each stage, user by user, as the module says."""
+    ends, found, gained = intervals.stage_ends(len(order)), [], 0.0
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        before, now = order[:start], order[start:end]
+        mean = terms[before].sum() / max(visits[before].sum(), 1)
+        variance = (visits.mean() / 4 + ((terms - mean * visits)[before] ** 2).sum()) / (start + 1)
+        bet = min(np.sqrt(-2 * np.log1p(-level) / (len(order) * variance)), intervals.CAP / (m * visits.max()))
+        gained += sum(np.log1p(bet * (terms[user] - m * visits[user])) for user in now)
+        found.append(gained)
+    return found
+
+
+@pytest.mark.parametrize(("users", "rate"), [(60, 0.7), (600, 0.6), (600, 0.1)])
+def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rate):
+    random, level = np.random.default_rng(7), 0.95
+    visits = random.integers(1, 9, users)
+    user = np.repeat(np.arange(users), visits)
+    reward = (random.random(len(user)) < rate).astype(float)
+    terms, order = np.bincount(user, reward), np.random.default_rng(0).permutation(users)
+    low, high = by_user(user, reward).rate("", 1.0).interval(2 * level - 1)
+    for end, of_users in ((low, terms), (1 - high, visits - terms)):
+        assert max(capital(order, of_users, visits, end - 1e-6, level)) >= -np.log1p(-level)
+        assert max(capital(order, of_users, visits, end + 1e-6, level)) < -np.log1p(-level)
+
+
+def test_a_difference_is_mirrored():
+    user, reward, weight = drawn(4)
+    found = by_user(user, reward, p=weight)
+    there, back = found.difference(("p", ""), (4.0, 1.0)), found.difference(("", "p"), (1.0, 4.0))
+    assert there.interval(0.95) == pytest.approx([-end for end in back.interval(0.95)[::-1]])
+
+
+def test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together():
+    """By enumeration of a chance u, with true rates of 0: each end of each of the two rates is off for other u."""
+    u = np.arange(1000) / 1000
+
+    @dataclass
+    class Rate:
+        shift: float
+
+        def interval(self, level):
+            chance, error = (u + self.shift) % 1, (1 - level) / 2
+            return np.where(chance < error - 1e-9, 1.0, -0.1), np.where(chance > 1 - error - 1e-9, -1.0, 0.1)
+
+    for level in (0.8, 0.9, 0.96):
+        low, high = clusters.Difference(Rate(0.0), Rate(0.5)).interval(level)
+        assert ((low > 0) | (high < 0)).mean() == pytest.approx(1 - level)
+
+
+def test_visits_that_are_copies_of_each_other_tell_no_more_than_one():
+    """Ten copies of each visit: as wide as with one, where independent visits would be a third as wide."""
+    random = np.random.default_rng(5)
+    reward = (random.random(2000) < 0.2).astype(float)
+    once, tenfold = by_user(np.arange(2000), reward), by_user(np.repeat(np.arange(2000), 10), np.repeat(reward, 10))
+    assert np.diff(tenfold.rate("", 1.0).interval(0.95)) > 0.95 * np.diff(once.rate("", 1.0).interval(0.95))
+
+
+def test_bounds_hold_for_users_with_rates_of_their_own():
+    """400 logs at 90 %: ends that were too near in 8 % would be so in 20 or more; visits by themselves are worse."""
+    missed, naive = np.zeros(2), np.zeros(2)
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        visits = random.integers(1, 31, 300)
+        rate = random.beta(0.5, 2.0, 300)
+        user = np.repeat(np.arange(300), visits)
+        reward = (random.random(len(user)) < rate[user]).astype(float)
+        truth = float(np.repeat(0.2, 300) @ visits / visits.sum())
+        low, high = by_user(user, reward, seed).rate("", 1.0).interval(0.9)
+        missed += [low > truth, high < truth]
+        terms = intervals.drawn(reward, np.ones(len(user), np.int64), 1.0, random)
+        low, high = intervals.interval(intervals.betting, terms, 0.9)
+        naive += [low > truth, high < truth]
+    assert (missed <= 20).all() and naive.sum() > 100
+
+
+def test_the_mean_weight_is_judged_by_users():
+    """Each user keeps seeing one ad: by visits the mean weight is often far from 1, by users hardly ever."""
+    alarms, naive = 0, 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        visits = random.integers(1, 200, 60)
+        user = np.repeat(np.arange(60), visits)
+        weight = 2.0 * np.repeat(random.random(60) < 0.5, visits)
+        alarms += not by_user(user, 0 * weight, p=weight).may_be_one("p")
+        naive += abs(weight.mean() - 1) > 3.3 * weight.std() / np.sqrt(len(weight))
+    assert alarms <= 2 and naive > 30
+    assert not by_user(user, 0 * weight, p=weight + 0.9).may_be_one("p")
+
+
+@pytest.mark.parametrize("users", [3, 5, 40])
+def test_with_one_visit_of_each_user_the_mean_weight_is_judged_by_students_t_test(users):
+    answers = []
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        weight = random.uniform(0.5, 1.5) + random.exponential(0.1, users)
+        answers.append(by_user(np.arange(users), 0 * weight, p=weight).may_be_one("p"))
+        assert answers[-1] == (stats.ttest_1samp(weight, 1).pvalue >= 0.001)
+    assert 10 < sum(answers) < 290
+
+
+def test_a_design_effect_is_that_of_copies():
+    random = np.random.default_rng(2)
+    reward = (random.random(3000) < 0.2).astype(float)
+    assert users_of(np.arange(3000), reward).design("", 3000, reward.sum()) == pytest.approx(1)
+    tenfold = users_of(np.repeat(np.arange(3000), 10), np.repeat(reward, 10))
+    assert tenfold.design("", 30_000, 10 * reward.sum()) == pytest.approx(10)
+    assert clusters.Users().design("", 5, 3.0) == 1
+
+
+def test_rates_do_not_drift_since_users_come_one_after_the_other():
+    """Each user's visits are together: with visits as independent 1 % would be far exceeded."""
+    found, naive = 0, 0
+    for seed in range(60):
+        rows = log(seed, 300, 40).sort_values("who")
+        found += bool(summing.summary(sa.Log.from_frame(rows, {"user": "who"})).all().drift("").found)
+        naive += bool(summing.summary(sa.Log.from_frame(rows)).all().drift("").found)
+    assert found <= 4 and naive > 30
+
+
+def test_too_large_weights_are_refused():
+    with pytest.raises(SettingError, match="too much for sums by user"):
+        by_user(np.zeros(10), np.ones(10), p=np.full(10, 1e9))
+
+
+# --- the whole
+
+
+def log(seed=0, users=400, most=12) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    who = np.repeat(np.arange(users), random.integers(1, most + 1, users))
+    rate = random.beta(0.6, 2.0, users)[who]
+    kind, shown = random.integers(0, 3, (2, len(who)))
+    return pd.DataFrame({
+        "action": np.array(list("abc"))[shown], "propensity": 1 / 3, "kind": np.array(list("xyz"))[kind],
+        "reward": (random.random(len(who)) < rate * np.where(kind == shown, 1.3, 0.7)).astype(int),
+        "policy:mine": 1.0 * (kind == shown), "who": [f"u{number}" for number in who],
+    }).sample(frac=1, random_state=seed)  # fmt: skip
+
+
+def test_every_number_is_by_user_where_users_are_known():
+    rows = log()
+    assert sa.Log.from_frame(rows, {"user": "who"}).check()["users"] == (400, 12)
+    assert "users: 400, with up to 12 visits each" in str(sa.Log.from_frame(rows, {"user": "who"}).check())
+    assert sa.Log.from_frame(rows).check()["users"] is None
+    plain = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, ignore=["who"]))
+    found = sa.evaluate(["mine", "ad:a"], sa.Log.from_frame(rows, {"user": "who"}))
+    assert [row["bound"] for row in found.rows] == ["betting, by user"] * 3
+    assert (
+        not any("by user" in row["bound"] for row in plain.rows)
+        and "of 400 users, who made up to 12 visits each" in found.about[-1]
+    )
+    for row, other in zip(found.rows, plain.rows, strict=True):
+        assert row["estimate"] == other["estimate"]
+        assert row["low"] < other["low"] < other["high"] < row["high"] and row["lower"] < other["lower"]
+    for row, other in zip(found.rows[1:], plain.rows[1:], strict=True):
+        assert row["lift_low"] < other["lift_low"] and row["lift_high"] > other["lift_high"]
+        assert row["lift"] == other["lift"]
+    for pair, other in zip(found.comparisons, plain.comparisons, strict=True):
+        assert pair["difference"] == pytest.approx(other["difference"])
+        assert pair["low"] < other["low"] < other["high"] < pair["high"]
+    assert found.choice["lower"] < plain.choice["lower"]
+
+
+def test_without_a_range_and_beside_a_training_log():
+    test, train = (sa.Log.from_frame(log(seed), {"user": "who"}, ignore=ignored)
+                   for seed, ignored in ((0, []), (1, ["policy:mine"])))  # fmt: skip
+    found = sa.evaluate(["mine"], test, train=train)
+    assert {row["bound"] for row in found.rows} == {"betting, by user"}
+    assert all("of 400 users, who made up to 12 visits each" in sentence for sentence in found.about)
+    assert any("100 % of its users are in data frame, too" in note for note in found.notes)
+    assert "users in random order" in str(found)
+    unknown = sa.evaluate(["mine"], test, least_propensity="unknown")
+    row = next(row for row in unknown.rows if row["policy"] == "mine")
+    assert row["lower"] <= next(row for row in found.rows if row["policy"] == "mine")["estimate"] <= row["high"]
+    with pytest.raises(SettingError, match="is for visits that are independent"):
+        sa.evaluate(["mine"], test, doubly_robust=True)
+
+
+def test_parts_and_batches_give_the_same_report(tmp_path):
+    rows, (folder, results) = log(), (tmp_path / "log", tmp_path / "sums")
+    folder.mkdir()
+    results.mkdir()
+    for number, part in enumerate(np.array_split(np.arange(len(rows)), 3)):
+        rows.iloc[part].to_parquet(folder / f"{number}.parquet", index=False)
+    expected = sa.evaluate(["mine"], sa.Log.from_frame(rows, {"user": "who"}))
+    parted = sa.Log.read(folder, {"user": "who"})
+    for name in ("0", "1", "2"):
+        sa.write_part(parted, f"{name}.parquet", results / f"{name}.parquet", ["mine"])
+    for found in (sa.evaluate(["mine"], parted), sa.evaluate(["mine"], parted, results=results)):
+        assert repr((found.rows, found.comparisons, found.choice)) == repr(
+            (expected.rows, expected.comparisons, expected.choice)
+        )
+    small = summing.summary(sa.Log.from_frame(rows, {"user": "who"}), rows=97).all().users.settle()
+    assert small.packed() == summing.summary(parted).all().users.packed()
+
+
+def test_a_test_in_which_each_user_keeps_one_ad_is_judged_by_users():
+    """As A/B tests by user are: by visits the propensities look wrong, and the arms are no random samples."""
+    random = np.random.default_rng(0)
+    visits = random.integers(1, 30, 3000)
+    who, kept = np.repeat(np.arange(3000), visits), np.repeat(random.integers(0, 2, 3000), visits)
+    rate = random.beta(0.5, 4.0, 3000)[who] * np.where(kept == 1, 1.0, 0.6)
+    rows = pd.DataFrame({"action": np.array(list("ab"))[kept], "propensity": 0.5, "who": who, "x": rate * 0 + who % 7,
+                         "reward": (random.random(len(who)) < rate).astype(int)})  # fmt: skip
+    found = sa.evaluate(["each-ad"], sa.Log.from_frame(rows, {"user": "who"}))
+    assert not any("propensit" in note or "mean weight" in note for note in found.notes)
+    for row, ad in zip(found.rows[1:], "ab", strict=True):
+        assert row["bound"] == "betting, by user"
+        assert row["estimate"] == pytest.approx(rows["reward"][rows["action"] == ad].mean())
+        assert row["low"] < {"a": 0.6 / 9, "b": 1 / 9}[ad] < row["high"]
+    assert found.rows[2]["lift_low"] > 0 > found.rows[1]["lift_high"]
+    (pair,) = [pair for pair in found.comparisons if pair["policy"] == "ad:a" and pair["other"] == "ad:b"]
+    assert pair["difference"] == pytest.approx(found.rows[1]["estimate"] - found.rows[2]["estimate"])
+    assert pair["low"] < -0.4 / 9 < pair["high"] < 0 and pair["better"] == "ad:b"

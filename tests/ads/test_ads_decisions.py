@@ -1,0 +1,274 @@
+"""Decisions among policies: differences, answers that hold together, the choice of the best; doubly robust terms."""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_ads_api import SUITED, frame
+
+import scant_ads as sa
+from scant.ads import intervals
+from scant.ads.policies import Choice
+from scant.cli import main
+from scant_ads import decisions, rewards
+
+
+@given(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 3.0]), min_size=2, max_size=400))
+@settings(max_examples=30, deadline=None)
+def test_few_distinct_terms_are_counted_as_they_are(x):
+    x = np.array(x)
+    terms = decisions.gridded(x, -2.0, 3.0, np.random.default_rng(0))
+    assert terms.moments()[1] - 2 == pytest.approx(x.mean())
+    expected = intervals.counted(x + 2, 5.0)
+    for level in (0.9, 0.99):
+        assert intervals.betting(terms, level) == pytest.approx(float(intervals.betting(expected, level)), abs=1e-12)
+
+
+def test_many_distinct_terms_are_rounded_without_bias():
+    x = np.random.default_rng(0).uniform(-2, 3, 5000)
+    means = [decisions.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)]
+    cell = 5 / decisions.CELLS
+    assert abs(np.mean(means) - x.mean()) < 4 * cell / 2 / math.sqrt(5000 * 200)
+    terms = decisions.gridded(x, -2, 3, np.random.default_rng(0))
+    assert terms.count.sum() == 5000 and np.diff(terms.value).max() == pytest.approx(cell)
+
+
+def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
+    """Two policies that differ in a tenth of the visits: 300 logs, of which 15 may fail at 95 %; 28 have 0.1 %."""
+    failed, widths = 0, []
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        shown, first = random.integers(0, 4, (2, 2000))
+        second = np.where(random.random(2000) < 0.1, (first + 1) % 4, first)
+        reward = (random.random(2000) < np.where(shown == first, 0.3, 0.2)).astype(float)
+        weights = [4.0 * (shown == best) for best in (first, second)]
+        terms, counts = np.unique(reward * (weights[0] - weights[1]), return_counts=True)
+        mean = decisions.difference(terms, counts, (4.0, 4.0), random)
+        low, high = mean.interval(0.95)
+        failed += not low <= 0.3 - (0.9 * 0.3 + 0.1 * 0.2) <= high
+        single = decisions.Mean(0, decisions.gridded(reward * weights[0], 0, 4, random)).interval(0.95)
+        widths.append((high - low) / (single[1] - single[0]))
+    assert failed < 28 and np.mean(widths) < 1
+
+
+@given(st.lists(st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]), max_size=8))
+def test_answers_that_hold_together_are_holms(p):
+    """By the textbook: with p-values in order, reject while p_(k) <= alpha / (m - k + 1)."""
+    decide = {at: (lambda level, one=one: "yes" if one <= 1 - level else "") for at, one in enumerate(p)}
+    expected, order = dict.fromkeys(decide, ""), np.argsort(p)
+    for rank, at in enumerate(order):
+        if p[at] > 0.05 / (len(p) - rank) * (1 + 1e-12):
+            break
+        expected[int(at)] = "yes"
+    assert decisions.holm(decide, 0.95) == expected
+
+
+def test_the_choice_among_equals_is_seldom_said_to_be_better():
+    """Twenty policies that show ads at random, all alike: the best of them is called better in 5 % of logs at most."""
+    wrong = above = 0
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        reward = (random.random(4000) < 0.2).astype(float)
+        shown = random.integers(0, 2, 4000)
+        lowers = {}
+        for at in range(20):
+            terms = intervals.counted(reward * 2.0 * (shown == random.integers(0, 2, 4000)), 2.0, (2.0,))
+            lowers[at] = lambda level, terms=terms: float(intervals.clopper_pearson(terms, level))
+        today = intervals.counted((random.random(4000) < 0.2).astype(float), 1.0, (1.0,))
+        upper = functools.partial(intervals.clopper_pearson, today, upper=True)
+        choice = decisions.chosen(lowers, upper, 0.95, dict.fromkeys(lowers, 0.2))
+        wrong += choice["better"]
+        above += choice["lower"] > 0.2
+        assert choice["of"] == 20 and choice["lower"] == max(bound(1 - 0.05 / 21) for bound in lowers.values())
+    assert wrong <= above <= 16  # 7.5 are promised at most; 17 have a chance of 0.2 %
+
+
+def test_of_equal_bounds_the_larger_estimate_is_chosen():
+    estimates = {"a": 0.1, "b": 0.3, "c": 0.2}
+    for bounds, best in (((0, 0, 0), "b"), ((0.05, 0, 0.05), "c"), ((0.1, 0.2, 0.15), "b"), ((0.1, 0, 0), "a")):
+        lowers = {name: lambda level, bound=bound: bound for name, bound in zip("abc", bounds, strict=True)}
+        choice = decisions.chosen(lowers, None, 0.95, estimates)
+        assert choice["policy"] == best and choice["lower"] == max(bounds) and not choice["better"]
+
+
+# --- doubly robust
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):
+    """By enumeration over ad and reward of the last row, given all rows before it, and with wrong models of rewards."""
+    rows, ads = rewards.FIRST + 1, 3
+    random = np.random.default_rng(0)
+    features = random.standard_normal((rows, 2)).astype(np.float32)
+    action = random.integers(0, ads, rows)
+    reward = (random.random(rows) < 0.5 + 0.4 * (features[:, 0] > 0)).astype(float)
+    choice = Choice(np.full(rows, 1, np.int32), epsilon, ads)
+    propensity, click = np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.6, 0.3])
+    policy = np.array([epsilon / 2, 1 - epsilon, epsilon / 2])
+    expected, seen = 0.0, set()
+    for ad, clicked in itertools.product(range(ads), (0.0, 1.0)):
+        action[-1], reward[-1] = ad, clicked
+        weight = policy[action] / propensity[action]
+        term = rewards.doubly_robust(features, action, reward, weight, choice, np.arange(rows))[-1]
+        expected += propensity[ad] * (click[ad] if clicked else 1 - click[ad]) * term
+        seen.add(round(float(term), 12))
+        assert -weight.max() <= term <= weight.max() + 1
+    assert expected == pytest.approx(policy @ click) and len(seen) > 2
+
+
+def test_a_model_of_rewards_narrows_what_it_explains():
+    random = np.random.default_rng(1)
+    rows = 16_384
+    features = random.standard_normal((rows, 1)).astype(np.float32)
+    action = random.integers(0, 2, rows)
+    reward = np.clip(0.5 + 0.2 * features[:, 0], 0, 1)  # told by the feature, whatever is shown
+    choice = Choice(np.zeros(rows, np.int32), 0.0, 2)
+    weight = 2.0 * (action == 0)
+    terms = rewards.doubly_robust(features, action, reward, weight, choice, random.permutation(rows))
+    assert terms[rows // 2 :].var() < 0.2 * (reward * weight).var()
+    assert terms.mean() == pytest.approx(reward.mean(), abs=0.01)
+
+
+def test_a_doubly_robust_term_may_be_above_the_largest_weight():
+    """A click on an ad of weight 1 that a model expects nothing of, where it expects a click on the other: 1.475."""
+
+    def two_ads(rows, rates, seed):
+        random = np.random.default_rng(seed)
+        shown = random.integers(0, 2, rows)
+        return pd.DataFrame({"action": np.array(list("ab"))[shown], "propensity": 0.5, "x": random.random(rows),
+                             "reward": (random.random(rows) < np.array(rates)[shown]) * 1.0})  # fmt: skip
+
+    taught_otherwise = sa.fit(sa.Log.from_frame(two_ads(2000, (0.9, 0.1), 0)), "logistic", steps=2000, epsilon=0.5)
+    test = sa.Log.from_frame(two_ads(20_000, (0.05, 0.95), 1))
+    row = sa.evaluate([taught_otherwise], test, doubly_robust=True).rows[-1]
+    assert row["declared_weight"] == 1 and row["dr_low"] < 0.5 < row["dr_high"]
+    assert row["dr_low"] < row["dr"] - 0.003 < row["dr"] + 0.003 < row["dr_high"]
+
+
+def test_doubly_robust_estimates_are_in_the_table():
+    train, test = (sa.Log.from_frame(frame(2500, seed)) for seed in (0, 1))
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, doubly_robust=True)
+    row = found.rows[-1]
+    assert row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"] and abs(row["dr"] - row["estimate"]) < 0.05
+    assert f"{100 * row['dr']:.3f}" in found.text().partition("Doubly robust CTR")[2]
+    assert "dr" not in sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train).rows[-1]
+
+
+# --- what an evaluation says
+
+
+def test_pairs_and_the_choice_are_told():
+    train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
+    policies = {name: sa.Policy("logistic", steps=2000, epsilon=epsilon) for name, epsilon in (("a", 0), ("b", 0.6))}
+    found = sa.evaluate(policies, test, train=train)
+    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("a", "b")]
+    rows = {row["policy"]: row for row in found.rows}
+    for pair in found.comparisons:
+        expected = rows[pair["policy"]]["estimate"] - rows[pair["other"]]["estimate"]
+        assert pair["difference"] == pytest.approx(expected) and pair["low"] < expected < pair["high"]
+        assert (pair["better"] == "") == (pair["needed"] == pair["needed"])
+    assert found.comparisons[-1]["better"] == "a" and found.choice["policy"] == "a" and found.choice["better"]
+    assert found.choice["lower"] < rows["a"]["lower"]  # the choice costs some confidence
+    assert found.decision().startswith("Best of 2 by its lower bound: a. It is better than today's policy: its CTR is")
+    lift, worst = (f"{100 * found.choice[key]:.1f} %" for key in ("lift", "lift_lower"))
+    assert f"{lift} higher, and with 95 % confidence at least {worst}. With 95 %" in found.decision()
+    assert "a is better" in found.text() and found.decision() in found.text()
+    halves = test.split(0.5)
+    same = sa.evaluate(policies, halves[1], train=halves[0])
+    assert ("logging", "a") in [
+        (pair["policy"], pair["other"]) for pair in same.comparisons
+    ]  # today's logged the test, too
+
+
+def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
+    """A column, by all bounds that bet on rows in random order; and a learnt policy, with doubly robust estimates."""
+    made, names = frame(400), ("better", "target", "kappa", "b")
+    columns = {f"policy:{name}": np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1) for name in names}
+    made = made.assign(who=np.arange(400) // 2, **columns)
+    logs = [sa.Log.from_frame(made, ignore=["who"]), sa.Log.from_frame(made, {"user": "who"})]
+    found = [sa.evaluate(names, log, least_propensity=least) for log in logs for least in (None, "unknown")]
+    learnt = {name: sa.Policy("logistic", steps=500, epsilon=0.2) for name in names}
+    train = sa.Log.from_frame(frame(400, 1))
+    found.append(sa.evaluate(learnt, sa.Log.from_frame(frame(400)), train=train, doubly_robust=True))
+    for evaluation in found:
+        first, *others = [row | {"policy": ""} for row in evaluation.rows if row["policy"] in names]
+        assert "betting" in first["bound"] and len(others) == 3
+        assert all(repr(other) == repr(first) for other in others)
+        assert evaluation.choice["policy"] == names[0]
+
+
+def test_open_pairs_say_how_many_rows_would_tell():
+    made = frame(2000, 3).assign(**{"policy:one": 1 / 3, "policy:two": 1 / 3})
+    found = sa.evaluate(["one", "two"], sa.Log.from_frame(made))
+    pair = found.comparisons[-1]
+    assert (pair["difference"], pair["better"], pair["needed"]) == (0, "", math.inf)
+    assert "open: too close for 1,000 times as many rows" in found.text()
+
+
+def test_a_log_without_clicks_decides_nothing():
+    found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
+    assert (
+        not len(found.pairs)
+        and [*found.pairs] == [*decisions.COLUMNS]
+        and found.choice is None
+        and found.decision() == ""
+    )
+
+
+def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
+    train, test = (frame(3000, seed) for seed in (0, 1))
+    known = sa.evaluate(
+        [sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test), train=sa.Log.from_frame(train)
+    )
+    found = sa.evaluate(
+        [sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test), train=sa.Log.from_frame(train),
+        least_propensity="unknown",
+    )  # fmt: skip
+    row, other = found.rows[-1], known.rows[-1]
+    assert row["bound"] == "betting, no range" and row["declared_weight"] == math.inf and found.comparisons == ()
+    assert row["low"] < row["lower"] < row["estimate"] == other["estimate"] < other["high"] < row["high"]
+    assert abs(row["lower"] - other["lower"]) < 0.02 and row["verdict"] == "yes"
+    test.assign(**{"policy:mine": 1 / 3}).to_csv(tmp_path / "test.csv", index=False)
+    arguments = ["ads", "evaluate", str(tmp_path / "test.csv"), "--policy", "mine", "--least-propensity"]
+    assert main([*arguments, "unknown", "--output", str(tmp_path / "table.json")]) == 0
+    assert '"declared_weight": null' in (tmp_path / "table.json").read_text()
+    with pytest.raises(SystemExit):
+        main([*arguments, "unknwn"])
+    assert "'unknwn' is neither a number nor 'unknown'" in capsys.readouterr().err
+
+
+def test_a_bound_without_range_holds_where_large_weights_are_rare():
+    """Weights of 1,000 in one row of a thousand: 400 logs of which 20 may fail at 95 %; 36 have a chance of 0.1 %."""
+    failed = 0
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        x = np.where(random.random(3000) < 1e-3, 1000.0, 0.0) * (random.random(3000) < 0.3)
+        terms = intervals.counted(x, max(x.max(), 1.0))
+        failed += intervals.betting_without_range(terms, 0.95) > 0.3
+    assert failed < 36
+    small = intervals.counted(np.random.default_rng(0).random(500), 1.0)
+    assert intervals.betting_without_range(small, 0.9) == intervals.betting(small, 0.9)
+
+
+def test_deficient_support_is_named():
+    """In half of the visits the right ad cannot be shown, which propensities tell; the policy always shows it."""
+    random = np.random.default_rng(0)
+    rows, kind, free = 6000, random.integers(0, 3, 6000), random.random(6000) < 0.5
+    shown = np.where(free, random.integers(0, 3, rows), (kind + random.integers(1, 3, rows)) % 3)
+    made = frame(rows).assign(
+        action=np.array(list("abc"))[shown], kind=np.array(["red", "green", "blue"])[kind],
+        reward=(random.random(rows) < np.where(shown == kind, 0.6, 0.1)).astype(int),
+        propensity=np.where(free, 1 / 3, 1 / 2),
+    )  # fmt: skip
+    train, test = sa.Log.from_frame(made).split(0.5)
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3)
+    assert found.rows[-1]["verdict"] == "none" and "logistic" not in [
+        name for pair in found.comparisons for name in pair.values()
+    ]
+    assert "none: deficient support or wrong propensities, see below" in found.text()
+    assert any("% of visits (deficient support): what these earn is not known" in note for note in found.notes)

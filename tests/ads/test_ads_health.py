@@ -1,0 +1,220 @@
+"""Doubts about logs: drift is found as often as its level says, probabilities are summed up, shared rows counted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scant_ads import Log, digests, health, summing
+from scant_ads.tally import Tally
+from scant_ads.visits import Problem, Reading, Visits
+
+TIMES = np.datetime64("2026-01-01T00:00:00", "us") + np.arange(6000) * np.timedelta64(1, "m")
+
+
+def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
+    """Ads shown alike; click rates of the successive parts of the log."""
+    random = np.random.default_rng(seed)
+    rate = np.repeat(rates, -(-rows // len(rates)))[:rows]
+    action = random.integers(0, ads, rows, dtype=np.int32)
+    features = random.standard_normal((rows, 2)).astype(np.float32)
+    reward = (random.random(rows) < rate).astype(float)
+    return Visits(features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y"))
+
+
+def tally(made: Visits, **policies) -> Tally:
+    """What is kept of a log's rows; `policies` are weights, float64 (rows)."""
+    found, pieces = Tally(), [piece for _, _, piece, _ in as_log(made).batches()]
+    found.add(made, np.concatenate(pieces), policies)
+    return found
+
+
+def as_log(made: Visits) -> Log:
+    return Log(Reading("log", "memory", (), (), made))
+
+
+def problems(made: Visits, kind: str = "") -> list[Problem]:
+    return [found for found in health.problems(summing.summary(as_log(made))) if kind in ("", found.kind)]
+
+
+# --- drift
+
+
+def test_the_statistic_is_pearsons():
+    made = log(rates=(0.1, 0.15))
+    found = tally(made).drift("")
+    clicks = made.reward.reshape(20, -1).sum(axis=1)
+    assert found.p == pytest.approx(stats.chi2_contingency([clicks, 300 - clicks]).pvalue)
+    np.testing.assert_allclose(found.rates, clicks / 300)
+
+
+def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
+    """Of 1,000 tests at 1 %, 25 or more are found with a chance of 0.003 %."""
+    ends, weights = np.arange(6000) * 20 // 6000, 4.0 * (log(0).action == 1)
+    lengths, cuts = np.bincount(ends), np.arange(1, 21) / 20
+    for weight in (np.ones(6000), weights):
+        terms = [weight * log(seed).reward for seed in range(1000)]
+        tests = [health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms]
+        assert sum(test.found for test in tests) < 25
+
+
+def test_a_drift_that_matters_is_found():
+    made = log(rates=(0.16, 0.1))
+    assert tally(made).drift("").p < 1e-6
+    (problem,) = problems(made)
+    assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
+
+
+def test_rows_are_compared_by_time_where_times_are_known():
+    made = log(rates=(0.16, 0.08))
+    mixed = np.random.default_rng(1).permutation(len(made))
+    shuffled = made.take(mixed)
+    assert not problems(shuffled)
+    assert problems(replace(shuffled, timestamp=TIMES[mixed]))[0].kind == "drift"
+    in_order, out = (tally(replace(rows, timestamp=times)) for rows, times in ((made, TIMES), (shuffled, TIMES[mixed])))
+    assert in_order.drift("").p == out.drift("").p
+
+
+def test_ads_that_take_turns_drift_though_all_together_do_not():
+    """As in rows of a classification set in the order of their classes."""
+    made = log()
+    turn = np.arange(len(made)) * 4 // len(made)
+    random = np.random.default_rng(5).random(len(made))
+    made = replace(made, reward=(random < np.where(made.action == turn, 0.3, 0.06)).astype(float))
+    assert not tally(made).drift("").found
+    assert "click rate of ad" in problems(made)[0].reason
+
+
+def test_few_clicks_say_nothing_of_drift():
+    made = log(rates=(0.002, 0.0))
+    assert np.isnan(tally(made).drift("").p) and not tally(made).drift("").found
+    assert not problems(made, "drift")
+
+
+@pytest.mark.parametrize(
+    ("reward", "kind", "reason"), [(0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
+                                   (1, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing")]
+)  # fmt: skip
+def test_rewards_that_are_all_alike_look_missing(reward, kind, reason):
+    (problem,) = problems(replace(log(), reward=np.full(6000, float(reward))))
+    assert (problem.kind, problem.reason) == (kind, reason)
+
+
+def test_sums_of_large_weights_are_exact():
+    """Weights of 10^12, the largest possible, whose sums are beyond whole numbers of 64 bits."""
+    made = replace(log(), reward=np.ones(6000))
+    assert tally(made, mine=np.full(6000, 1e12)).mean("mine") == 1e12
+
+
+# --- probabilities
+
+
+def with_policy(made: Visits, probability) -> Visits:
+    return replace(made, given=np.column_stack([probability]), policies=("mine",))
+
+
+def probabilities(made: Visits, least=None) -> list[Problem]:
+    return list(health.probabilities(summing.summary(as_log(made)).all(), made.policies, least))
+
+
+def test_probabilities_that_sum_to_one_are_no_problem():
+    made = log()
+    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
+        assert not probabilities(with_policy(made, probability))
+
+
+@pytest.mark.parametrize(("probability", "total"), [(0.5, "2"), (0.1, "0.4")])
+def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
+    (problem,) = probabilities(with_policy(log(), np.full(6000, probability)))
+    assert (problem.kind, problem.severity) == ("policy-sum", "error")
+    assert f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average" in problem.reason
+
+
+def test_wrong_propensities_are_not_blamed_on_a_policy():
+    wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
+    (problem,) = probabilities(wrong)
+    assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
+    assert "or propensities are too large: showing all 4 ads alike has a mean weight of 0.5" in problem.reason
+
+
+def test_rare_showings_are_no_alarm():
+    """An ad shown in 0.1 % of visits, which a log of 300 rows mostly lacks. By a t interval the sum would be 0.1."""
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        action = (random.random(300) < 0.001).astype(np.int32)
+        propensity = np.where(action == 1, 0.001, 0.999)
+        made = Visits(np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",))
+        alarms += bool(probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
+    assert alarms == 0
+
+
+# --- rows of two logs
+
+
+def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
+    """Which rows of the test are in the training log, too, bool (rows), and what is known of this log."""
+    training = summing.Training(as_log(train), as_log(test))
+    return training.has(test, digests.of(test), "test"), training
+
+
+def both(first: Visits, second: Visits) -> Visits:
+    columns = {name: np.concatenate([column, second.columns()[name]]) for name, column in first.columns().items()}
+    return replace(first, **columns)
+
+
+def test_shared_rows_are_those_of_sets():
+    test, train = log(1, 500), log(2, 800)
+    rows, training = shared(test, both(train, test.take(np.r_[3:40, 3:5])))
+    assert np.flatnonzero(rows).tolist() == list(range(3, 40))
+    assert training.chance == 0 and training.shares(37, 500) and not training.shares(5, 500)
+    assert not shared(test, train)[0].any()
+
+
+@pytest.mark.parametrize(("rate", "most"), [(0.002, 8), (0.3, 5)])
+def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
+    """Rows are found at twice the rate of the halves, which is the most that chance can make: 0.1 % of tests."""
+    random = np.random.default_rng(0)
+    found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
+    assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
+    assert health.beyond_chance(int(2000 * 3 * rate) + 50, 2000, int(1000 * rate), 1000)
+
+
+def test_rows_that_meet_in_single_precision_are_not_the_same():
+    """As two of 50,000 numbers of a normal distribution do; where numbers were given so, few such rows are chance."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=50_000)
+    assert len(np.unique(x.astype(np.float32))) < len(x) == len(np.unique(x))
+    frame = {"action": random.integers(0, 3, 50_000) * 0, "reward": 0.0, "propensity": 1.0, "x": x}
+    for kind, equal in ((np.float64, 0), (np.float32, 50_000 - len(np.unique(x.astype(np.float32))))):
+        made = Log.from_frame(pd.DataFrame(frame).astype({"x": kind}))
+        assert summing.summary(made).digests.equal() == equal
+        train, test = made.split(0.5)
+        training = summing.Training(train, test)
+        count = summing.summary(test, training=training).shared.rows
+        assert not training.shares(count, len(test))
+        again = Log.from_frame(pd.DataFrame(frame).astype({"x": np.float32 if kind == np.float64 else np.float64}))
+        both_kinds = summing.summary(again, training=summing.Training(train, again)).shared.rows
+        assert len(train) <= both_kinds <= len(train) + 10  # compared in single precision, as one of them is
+
+
+def test_texts_are_compared_by_what_they_say():
+    test, train = log(1, 400), log(1, 400)
+    codes = np.arange(400) % 2
+    test = replace(test, features=np.column_stack([test.features[:, 0], codes]).astype(np.float32))
+    train = replace(test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32))
+    test, train = replace(test, categories={"y": ("u", "v")}), replace(train, categories={"y": ("v", "u")})
+    assert shared(test, train)[0].sum() == 400
+    assert shared(replace(test, categories={"y": ("u", "w")}), train)[0].sum() == 200
+
+
+def test_rows_that_are_alike_by_chance():
+    """1,000 kinds of visits: about as many of the test's are in the training log as in another log of the same kind."""
+    pair = []
+    for seed in (1, 2):
+        kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)
+        pair.append(replace(log(seed, 2000), features=kinds, names=("x",)))
+    rows, training = shared(*pair)
+    assert rows.sum() > 500 and not training.shares(rows.sum(), 2000)

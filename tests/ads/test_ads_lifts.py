@@ -1,0 +1,228 @@
+"""The lift over today's policy, with its interval: identities, exact small cases, and how often it holds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from test_ads_api import frame
+
+import scant_ads as sa
+from scant.ads import intervals
+from scant_ads import lifts, tally
+
+
+def cells(weight, reward):
+    table = tally.Cells()
+    table.add(np.asarray(weight, float), np.asarray(reward, float))
+    return table.arrays()
+
+
+def ends(found, level=0.95):
+    return found.lower((1 + level) / 2), found.upper((1 + level) / 2)
+
+
+def drawn(rows=2000, seed=0):
+    """Weights of 0.25 or 4, rewards of tenths from 0 to 1, of which most are 0."""
+    random = np.random.default_rng(seed)
+    rewards = random.integers(0, 11, rows) / 10 * (random.random(rows) < 0.3)
+    return random.choice([0.25, 4.0], rows, p=[0.8, 0.2]), rewards
+
+
+def test_one_weight_and_clicks_give_the_binomial_interval():
+    """Of 37 clicks 20 are on an ad with weight 3: three times SciPy's exact interval of 20 of 37."""
+    weight, reward = np.r_[[3.0] * 20, [0.0] * 17, [3.0] * 500, [0.0] * 900], np.r_[[1.0] * 37, [0.0] * 1400]
+    found = lifts.ratio(*cells(weight, reward), 3.0, np.random.default_rng(0), single=True)
+    expected = stats.binomtest(20, 37).proportion_ci(0.95, "exact")
+    np.testing.assert_allclose(ends(found), [3 * expected.low, 3 * expected.high])
+
+
+def test_the_exact_interval_holds_as_promised_given_the_clicks():
+    """Over all outcomes of 12 clicks, with their probabilities: each end fails in at most 2.5 % of cases."""
+    for share in (0.05, 0.3, 0.5, 0.9):
+        chance = stats.binom.pmf(range(13), 12, share)
+        below = above = 0.0
+        for clicked, p in enumerate(chance):
+            weight = np.r_[np.full(clicked, 2.0), np.zeros(12 - clicked), 1.0 * np.ones(3)]
+            made = cells(weight, np.r_[np.ones(12), np.zeros(3)])
+            low, high = ends(lifts.ratio(*made, 2.0, np.random.default_rng(0), single=True))
+            below, above = below + p * (low > 2 * share), above + p * (high < 2 * share)
+        assert below <= 0.025 and above <= 0.025
+
+
+def test_with_all_rewards_one_it_is_the_betting_interval_of_the_mean_weight():
+    """E[r w] / E[r] is then E[w]; the lower end bets by nearly the same variance."""
+    weight = np.random.default_rng(1).choice([0.5, 3.0], 3000, p=[0.8, 0.2])
+    made = cells(weight, np.ones(3000))
+    found = lifts.ratio(*made, 3.0, np.random.default_rng(0))
+    terms = intervals.drawn(made[0], made[2], 3.0, np.random.default_rng(0))
+    assert found.estimate == pytest.approx(weight.mean())
+    np.testing.assert_allclose(ends(found), intervals.interval(intervals.betting, terms, 0.95), rtol=0.01)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.01])
+def test_the_unit_of_rewards_matters_little_and_rows_without_one_less(factor):
+    """The quotient has no unit; only the first bets know that rewards can be 1."""
+    weight, reward = drawn(20000)
+    whole, part = (lifts.ratio(*cells(weight, reward * unit), 4.0, np.random.default_rng(0)) for unit in (1.0, factor))
+    assert whole.estimate == pytest.approx(part.estimate)
+    (low, high), (lower, higher) = ends(whole), ends(part)
+    assert lower <= low * 1.02 and higher >= high / 1.02 and low < whole.estimate < high
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([20, 200, 2000]), st.floats(0.5, 0.999))
+@settings(max_examples=30, deadline=None)
+def test_intervals_hold_the_estimate_and_grow_with_confidence(seed, rows, level):
+    made = cells(*drawn(rows, seed))
+    for single, weights in ((False, made[0]), (True, np.where(made[0] > 1, 4.0, 0.0))):
+        clicks = np.ceil(made[1]) if single else made[1]
+        found = lifts.ratio(weights, clicks, made[2], 4.0, np.random.default_rng(seed), single=single)
+        if found is None:
+            assert not made[1].any()
+            continue
+        estimate = float(made[2] @ (weights * clicks) / (made[2] @ clicks))
+        (low, high), (lower, higher) = ends(found, level), ends(found, (1 + level) / 2)
+        assert 0 <= lower <= low <= estimate * (1 + 1e-9) and estimate <= high * (1 + 1e-9) <= higher * (1 + 1e-8)
+        assert higher <= 4.0
+
+
+def test_of_very_many_weights_and_rewards_the_interval_is_nearly_the_same(monkeypatch):
+    """Rounded at random: expectations stay the same, weights and rewards stay possible."""
+    random = np.random.default_rng(5)
+    weight, reward = 5 * random.random(20000), random.random(20000) * (random.random(20000) < 0.3)
+    made, found = cells(weight, reward), []
+    for most in (10**9, lifts.CELLS):
+        monkeypatch.setattr(lifts, "CELLS", most)
+        found.append(lifts.ratio(*made, 5.0, np.random.default_rng(0)))
+    exact, thinned = found
+    several = [len({*zip(part.gain, part.stake, strict=True)}) for part in (thinned, exact)]
+    assert several[0] < 2000 < several[1] and thinned.count.sum() == exact.count.sum()
+    assert (thinned.gain <= 5 * thinned.stake).all() and thinned.stake.max() <= 1
+    assert thinned.estimate == pytest.approx(exact.estimate, rel=0.01)
+    np.testing.assert_allclose(ends(thinned), ends(exact), rtol=0.02)
+    means = []
+    for seed in range(300):
+        w, r, n = lifts._thinned(*(part[reward_above(made)] for part in made), 5.0, np.random.default_rng(seed))
+        means.append([n @ (w * r), n @ r])
+    expected = [made[2] @ (made[0] * made[1]), made[2] @ made[1]]
+    error = np.std(means, axis=0) / 300**0.5
+    assert (np.abs(np.mean(means, axis=0) - expected) < 4 * error).all()
+
+
+def reward_above(made):
+    return made[1] > 0
+
+
+def test_stages_are_of_all_rows_and_those_without_a_reward_stake_nothing():
+    """A bet depends on the rows before its stage alone, whether or not they have a reward."""
+    made = cells(*drawn(3000))
+    found = lifts.ratio(*made, 4.0, np.random.default_rng(0))
+    assert found.units.tolist() == np.diff(intervals.stage_ends(3000), prepend=0).tolist()
+    assert found.count.sum() == made[2][made[1] > 0].sum() < 0.4 * 3000
+    assert (np.bincount(found.stage, found.count) < found.units).all() and found.stake.min() > 0
+
+
+def test_rounded_sums_widen_the_interval():
+    made = cells(*drawn())
+    fine, rounded = (lifts.ratio(*made, 4.0, np.random.default_rng(0), known) for known in (False, True))
+    (low, high), (lower, higher) = ends(fine), ends(rounded)
+    assert low / lower == pytest.approx(higher / high) and low / lower == pytest.approx(
+        (1 + 2**-11) ** 2 / (1 - 2**-11)
+    )
+
+
+def test_without_a_reward_there_is_no_lift():
+    assert lifts.ratio(*cells([1.0, 2.0], [0.0, 0.0]), 2.0, np.random.default_rng(0)) is None
+
+
+def test_the_quotient_of_two_intervals():
+    """Each of them with half the error."""
+    asked = []
+
+    def known(value):
+        return lambda level: asked.append(level) or value
+
+    found = lifts.quotient(lifts.Bounds(known(0.02), known(0.08)), lifts.Bounds(known(0.01), known(0.04)))
+    assert (found.lower(0.95), found.upper(0.95)) == (0.5, 8.0)
+    assert asked == pytest.approx([0.975] * 4)
+    nothing = lifts.Bounds(known(0.0), known(0.0))
+    assert lifts.quotient(nothing, nothing).lower(0.9) == 0 and lifts.quotient(nothing, nothing).upper(0.9) == math.inf
+
+
+KINDS = [
+    (60, "one weight", "steady"), (1000, "one weight", "steady"), (1000, "one weight", "drifting"),
+    (60, "two weights", "steady"), (60, "two weights", "drifting"), (1000, "two weights", "drifting"),
+    (60, "graded", "steady"), (1000, "graded", "drifting"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "kind", "rates"), KINDS)
+def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
+    """1,000 simulated logs: each end fails in 2.5 %, or less; more than 41 of 1,000 have a chance below 0.1 %."""
+    random, failed = np.random.default_rng(rows), np.zeros(2, int)
+    single, graded, drifts = kind == "one weight", kind == "graded", rates == "drifting"
+    for _ in range(1000):
+        match = random.random(rows) < 1 / 3
+        weight = np.where(match, 3.0, 0.0) if single else np.where(match, 2.4, 0.3)
+        rate = np.linspace(0.05, 0.35, rows) if drifts else np.full(rows, 0.2)
+        better = np.linspace(2.5, 1.0, rows) if drifts else np.full(rows, 1.5)
+        clicked = random.random(rows) < rate * np.where(match, better, 1.0)
+        reward = clicked * (random.random(rows) if graded else 1.0)
+        share, other = (1.0, 0.0) if single else (0.8, 0.2)
+        truth = (rate * (share * better + other)).sum() / (rate * (better + 2) / 3).sum()
+        found = lifts.ratio(*cells(weight, reward), 3.0 if single else 2.4, random, single=single)
+        if found is not None:
+            low, high = ends(found)
+            failed += low > truth, high < truth
+    assert (failed <= 41).all(), failed
+
+
+# --- in an evaluation
+
+
+def evaluated(**options):
+    train, test = (sa.Log.from_frame(frame(2000, seed)) for seed in (0, 1))
+    policies = [sa.fit(train, "logistic", steps=2000, epsilon=epsilon) for epsilon in (0.0, 0.3)]
+    return sa.evaluate(policies, test, **options), train, test, policies
+
+
+def test_the_lift_is_that_of_the_estimates_and_decides_on_one_log():
+    found, *_ = evaluated()
+    today, *others = found.rows
+    assert np.isnan(today["lift"]) and np.isnan(today["lift_low"])
+    for row in others:
+        assert row["lift"] == pytest.approx(row["estimate"] / today["estimate"] - 1)
+        assert row["lift_low"] <= row["lift"] <= row["lift_high"]
+        answers = [row["lift_low"] > 0, row["lift_high"] < 0]
+        assert answers == [row["verdict"] == "yes", row["verdict"] == "no"]
+    choice, chosen = found.choice, next(row for row in others if row["policy"] == found.choice["policy"])
+    assert choice["lift"] == chosen["lift"] and choice["better"] == (choice["lift_lower"] > 0)
+    assert choice["lift_lower"] <= chosen["lift_low"] * (1 + 1e-9)  # with two policies, the same error on one side
+
+
+@pytest.mark.parametrize("options", [{"train": True}, {"least_propensity": "unknown"}])
+def test_otherwise_the_lift_is_a_quotient_of_two_rates(options):
+    """Whose intervals hold with half the error."""
+    options = dict(options)
+    of_train = options.pop("train", False)
+    _, train, test, policies = evaluated()
+    given = {"train": train} if of_train else {}
+    found = sa.evaluate(policies, test, **options, **given)
+    surer = sa.evaluate(policies, test, level=0.975, **options, **given)
+    for row, sure in zip(found.rows[1:], surer.rows[1:], strict=True):
+        today = surer.rows[0]
+        assert row["lift_low"] == pytest.approx(sure["low"] / today["high"] - 1)
+        assert row["lift_high"] == pytest.approx(sure["high"] / today["low"] - 1)
+    assert found.choice["lift_lower"] == pytest.approx(found.choice["lower"] / found.choice["today"] - 1)
+
+
+def test_without_a_verdict_there_is_no_lift():
+    made = frame(600)
+    made["propensity"] = 0.5
+    for test in (made, frame(600).assign(reward=0)):
+        found = sa.evaluate([sa.fit(sa.Log.from_frame(frame(600, 2)), "logistic", steps=500)], sa.Log.from_frame(test))
+        assert np.isnan([row["lift_low"] for row in found.rows]).all()
+        assert found.choice is None and {row["verdict"] for row in found.rows[1:]} == {"none"}

@@ -1,0 +1,142 @@
+"""Broken measurement is seen, leaves no answer where it would be false, and is not seen in right logs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from test_ads_arms import rows_of
+
+import scant_ads as sa
+from scant_ads import measurement
+from scant_ads.measurement import Rewards
+from scant_ads.showings import Groups
+
+ROWS = 3000
+
+
+def visits(seed=0, money=False, rows=ROWS) -> pd.DataFrame:
+    """A right log of two ads, of a text with two values and a number."""
+    random = np.random.default_rng(seed)
+    shown, web = random.random(rows) < 0.5, random.random(rows) < 0.5
+    clicked = random.random(rows) < np.where(shown, 0.12, 0.1) * np.where(web, 1.2, 0.8)
+    return pd.DataFrame({
+        "action": np.where(shown, "b", "a"), "propensity": 0.5, "os": np.where(web, "web", "ios"),
+        "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0), "x": random.normal(size=rows),
+        "policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0),
+    })  # fmt: skip
+
+
+def without(log, rows):
+    return log.assign(reward=log["reward"].where(~rows, 0.0))
+
+
+def of_b(log):
+    return log["action"] == "b"
+
+
+def cut_off(log):
+    limit = log["reward"][of_b(log) & (log["reward"] > 0)].quantile(0.7)
+    return log.assign(reward=log["reward"].where(~of_b(log), log["reward"].clip(upper=limit)))
+
+
+def from_clicks(log):
+    return log.assign(
+        **{"policy:mine": np.where(log["reward"] > 0, 1.0, (np.random.default_rng(9).random(len(log)) < 0.45))}
+    )
+
+
+BROKEN = {  # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are left
+    "dead-segment": (lambda log: without(log, log["os"] == "ios"), "no visit where 'os' is 'ios' has", False, True),
+    "dead": (lambda log: without(log, (log["os"] == "ios") & of_b(log)), "ad 'b' has no reward where", False, False),
+    "late-ad": (lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)), "ad 'b': rewards of", False, False),
+    "scale": (lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)), "on average", True, False),
+    "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
+}  # fmt: skip
+
+
+def read(log):
+    return sa.Log.from_frame(log, reward_max=max(float(log["reward"].max()), 1.0))
+
+
+def kinds(log) -> dict[str, str]:
+    return {problem["kind"]: problem["reason"] for problem in read(log).check()["problems"]}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(kind):
+    broken, words, money, answered = BROKEN[kind]
+    right = visits(money=money)
+    assert not kinds(right).keys() & {*BROKEN, "late"}
+    log = broken(right)
+    assert words in kinds(log)[kind]
+    found = sa.evaluate("each-ad", read(log))
+    assert any(words in note for note in found.notes)
+    verdicts = {row["verdict"] for row in found.rows[1:]}
+    assert verdicts <= {"yes", "no", "cannot tell"} if answered else verdicts == {"none"}
+    assert answered or ("see above" in found.text() and any(words in sentence for sentence in found.about))
+
+
+def test_a_policy_that_was_made_from_the_clicks_has_no_answer_and_others_have():
+    log = from_clicks(visits())
+    assert "policy:mine would show the ad of" in kinds(log)["hindsight"]
+    rows = rows_of(sa.evaluate(["mine", "ad:a"], read(log), least_propensity=0.5))
+    assert rows["mine"]["verdict"] == "none" and "hindsight" in rows["mine"]["warnings"]
+    assert rows["ad:a"]["verdict"] in ("yes", "no", "cannot tell")
+    named = sa.evaluate({"mine": "ad:a"}, read(visits()))  # an ad that is called so is no column
+    assert rows_of(named)["mine"]["verdict"] != "none"
+
+
+def test_a_policy_of_the_only_ad_that_is_clicked_was_not_made_from_the_clicks():
+    log = without(visits(), ~of_b(visits()))
+    log["policy:mine"] = of_b(log) * 1.0
+    assert "hindsight" not in kinds(log)
+    assert "hindsight" not in kinds(log.assign(**{"policy:mine": np.where(of_b(log), 0.1, 0.9)}))
+
+
+@pytest.mark.parametrize("money", [False, True])
+def test_right_logs_are_not_accused(money):
+    """Nor those with a rare kind of visits, or an ad that is worth ten times another."""
+    for seed in range(20):
+        log = visits(seed, money, 1500)
+        log.loc[log.index % 50 == 0, "os"] = "rare"
+        log.loc[of_b(log), "reward"] *= 10 if money else 1
+        assert not kinds(log).keys() & {*BROKEN, "hindsight"}
+
+
+def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():
+    for part, rows, rewarded in [(10, 40, 7), (0, 9, 4), (33, 40, 8), (1, 1, 0)]:
+        exact = stats.hypergeom(rows, rewarded, part).pmf(0)
+        assert measurement._none_of(np.array([float(part)]), rows, rewarded) == pytest.approx(exact)
+
+
+def test_visits_of_one_user_count_once():
+    """All clicks are of a few users, none of whom is on ios: that is chance."""
+    log = visits(rows=2000)
+    log["visitor"] = log.index // 100
+    log["os"] = np.where(log["visitor"] % 2 == 0, "ios", "web")
+    log["reward"] = (log["visitor"].isin([1, 5]) * 1.0) * (log.index % 3 == 0)
+    found = sa.Log.from_frame(log, {"user": "visitor"}).check()["problems"]
+    assert "dead-segment" in kinds(log.drop(columns="visitor")) and "dead-segment" not in {one["kind"] for one in found}
+
+
+def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
+    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")})
+    block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
+    whole.add(log, groups, block)
+    for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
+        part = Rewards()
+        part.add(log.take(rows), groups, block[rows])
+        parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
+    assert (
+        parts.shown == whole.shown
+        and parts.top == whole.top
+        and parts.counts.keys() == whole.counts.keys() == {"a", "b"}
+    )
+    for ad, counts in whole.counts.items():
+        np.testing.assert_array_equal(parts.counts[ad], counts)
+        assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])
+        assert counts[0] == counts[-2:].sum() == counts[1:11].sum()
+    with pytest.raises(ValueError, match="do not fit"):
+        Rewards.unpacked(whole.packed() | {"top": {}})

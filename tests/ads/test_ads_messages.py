@@ -1,0 +1,96 @@
+"""Messages name options on the command line, and arguments in Python."""
+
+import ast
+import pickle
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import ARGUMENTS, DataError, ScantError, SettingError, as_arguments
+
+SOURCE = Path(sa.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--least-propensity is needed", "`least_propensity` is needed"),
+        ("--least-propensity unknown makes do", "least_propensity='unknown' makes do"),
+        ("Then --columns reward=click", "Then columns={'reward': 'click'}"),
+        ("--columns reward='a click'.", "columns={'reward': 'a click'}."),
+        ("--columns action=ad --columns reward=x", "columns={'action': 'ad', 'reward': 'x'}"),
+        ("such as --columns or --ignore", "such as `columns` or `ignore`"),
+        ("out with --ignore policy:a.b.", "out with ignore=['policy:a.b']."),
+        ("--shared drop leaves them out; --shared keep", "shared='drop' leaves them out; shared='keep'"),
+        ("--shared is no way", "`shared` is no way"),
+        ("--keep visit: another", "keep=['visit']: another"),
+        ("out of --keep, or write", "out of `keep`, or write"),
+        ("with --train, or --split", "with `train`, or `Log.split`"),
+        ("--user who takes visits together", "columns={'user': 'who'} takes visits together"),
+        ("at once: --level 0.9875", "at once: level=0.9875"),
+        ("snakemake --keep-going --cores 2", "snakemake --keep-going --cores 2"),
+        ("a--train, 3--ignore x", "a--train, 3--ignore x"),
+    ],
+)
+def test_options_are_arguments_in_python(text, expected):
+    assert as_arguments(text) == expected
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1))
+def test_whatever_a_column_is_called_quoted_as_for_a_shell_it_is_itself_in_python(name):
+    if shlex.quote(name) != name:
+        written = as_arguments(f"Leave it out with --ignore {shlex.quote(name)}. Then go on")
+        code = written.removeprefix("Leave it out with ignore=").removesuffix(". Then go on")
+        assert ast.literal_eval(code) == [name]
+
+
+@given(st.text())
+def test_any_text_can_be_looked_through(text):
+    assert "--" in text or as_arguments(text) == text
+    as_arguments(f"--ignore {text} --columns a={text}")
+
+
+def test_an_error_has_both_texts():
+    error = DataError("log.csv", "it is odd", advice="Leave it out with --ignore x")
+    assert str(error) == "log.csv: it is odd. Leave it out with ignore=['x']"
+    assert error.text == "log.csv: it is odd. Leave it out with --ignore x"
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.text, str(again)) == (error.text, str(error))
+    assert str(ScantError("no option")) == ScantError("no option").text == "no option"
+
+
+def test_the_command_line_names_options_and_python_arguments(tmp_path, capsys):
+    path = tmp_path / "log.csv"
+    made = pd.DataFrame({"action": ["a", "b"] * 60, "reward": [0, 1, 0] * 40, "propensity": [0.5, 0.25] * 60, "x": 1.5})
+    made["policy:mine"] = 0.5
+    made.to_csv(path, index=False)
+    assert main(["ads", "evaluate", str(path), "--policy", "mine"]) == 1
+    assert "so that --least-propensity is needed" in capsys.readouterr().err
+    with pytest.raises(SettingError, match="so that `least_propensity` is needed"):
+        sa.evaluate(["mine"], sa.Log.read(path))
+    made.rename(columns={"reward": "click"}).to_csv(path, index=False)
+    assert main(["ads", "check", str(path)]) == 1
+    assert "Then --columns reward=click" in capsys.readouterr().out
+    assert "Then columns={'reward': 'click'}" in str(sa.Log.read(path).check())
+    made.assign(**{"my words": [*["many"] * 3, *range(117)]}).to_csv(path, index=False)
+    assert main(["ads", "check", str(path)]) == 1
+    assert "--categorical 'my words'" in capsys.readouterr().out  # as a shell takes it
+    assert "categorical=['my words']" in str(sa.Log.read(path).check())
+
+
+def test_every_option_that_a_message_names_has_its_argument():
+    """In all modules that Python calls, too; `commands` speaks of options alone."""
+    named = set()
+    for path in SOURCE.glob("*.py"):
+        if path.name != "commands.py":
+            texts = [node.value for node in ast.walk(ast.parse(path.read_bytes()))
+                     if isinstance(node, ast.Constant) and isinstance(node.value, str)]  # fmt: skip
+            named |= {option for text in texts for option in re.findall(r"(?<![\\w-])--([a-z][a-z-]*)", text)}
+    assert named - {"output"} <= {*ARGUMENTS}, "add these to scant.errors.ARGUMENTS"  # --output is of a whole command

@@ -1,0 +1,84 @@
+"""Which ads policies show: the shares are the means of their probabilities, and rows that showed the ads."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_ads_api import frame
+
+import scant_ads as sa
+from scant_ads import advise, mixes, summing, tally
+
+
+def made(rows=3000, seed=1):
+    log = frame(rows, seed)
+    log["policy:mine"] = np.where(log["action"] == "a", 0.8, 0.1)
+    return log
+
+
+@pytest.fixture(scope="module")
+def found():
+    train, test = sa.Log.from_frame(frame(2000)), sa.Log.from_frame(made())
+    policies = {"one": sa.fit(train, "logistic", steps=2000, epsilon=0.3), "best": sa.fit(train, "forest", trees=3)}
+    return sa.evaluate([*policies.values(), "mine"], test), policies, test
+
+
+def test_a_learnt_policys_mix_is_the_mean_of_its_probabilities(found):
+    evaluation, policies, test = found
+    for name, policy in zip(("logistic", "forest"), policies.values(), strict=True):
+        expected = dict(zip(policy.classes_, policy.predict_proba(test).mean(axis=0), strict=True))
+        assert evaluation.mix[name] == pytest.approx({ad: share for ad, share in expected.items() if share})
+        assert sum(evaluation.mix[name].values()) == pytest.approx(1)
+
+
+def test_a_columns_mix_is_weighted_and_todays_is_that_of_rows(found):
+    evaluation, _, test = found
+    log = made()
+    weights = log["policy:mine"] / log["propensity"]
+    assert evaluation.mix["mine"] == pytest.approx((weights.groupby(log["action"]).sum() / len(log)).to_dict())
+    assert evaluation.mix["logging"] == pytest.approx(log["action"].value_counts(normalize=True).to_dict())
+    trained = sa.evaluate(["mine"], test, train=sa.Log.from_frame(frame(900, 7)))
+    today = frame(900, 7)["action"].value_counts(normalize=True)
+    assert trained.mix["logging"] == pytest.approx(today.to_dict())
+
+
+def test_the_mix_does_not_depend_on_how_rows_are_read(found, tmp_path):
+    evaluation, policies, _ = found
+    log = made().sample(frac=1.0, random_state=0)
+    (tmp_path / "log").mkdir()
+    for part in range(3):
+        log.iloc[part::3].to_parquet(tmp_path / "log" / f"{part}.parquet", index=False)
+    folder, asked = sa.Log.read(tmp_path / "log"), [*policies.values(), "mine"]
+    for part in range(3):
+        sa.write_part(folder, f"{part}.parquet", tmp_path / "sums" / f"{part}.parquet", asked)
+    batched = advise.compare(asked, sa.Log.read(tmp_path / "log"), rows=97)
+    parts = sa.evaluate(asked, folder, results=tmp_path / "sums")
+    assert batched.mix == parts.mix == evaluation.mix
+    evaluation.write(tmp_path / "found.json")
+    assert json.loads((tmp_path / "found.json").read_text())["mix"] == evaluation.mix
+
+
+def test_sums_that_do_not_fit_are_refused(found):
+    whole = summing.summary(found[2], {"one": found[1]["one"]}).all()
+    packed = json.loads(json.dumps(whole.packed()))
+    assert tally.Tally.unpacked(packed).mix == whole.mix
+    for wrong in ({"a": 1}, {"a": 3000.0}, {"a": 3001, "b": -1}, {}):
+        with pytest.raises(ValueError, match="do not fit"):
+            tally.Tally.unpacked(packed | {"mix": packed["mix"] | {"one": wrong}})
+
+
+def test_ten_ads_are_compared_and_the_others_counted():
+    mix, today = {f"ad {i}": i / 66 for i in range(12)}, {"old": 0.5, "ad 11": 0.5, "gone": 0.0}
+    listed, others = mixes.compared(mix, today)
+    assert len(listed) == 10 and others == 2
+    assert listed[0] == ("ad 11", 11 / 66, 0.5) and ("old", 0.0, 0.5) in listed
+    assert [policy for _, policy, _ in listed] == sorted((policy for _, policy, _ in listed), reverse=True)
+    assert mixes.compared({"a": 1.0}, {}) == ([("a", 1.0, 0.0)], 0)
+
+
+def test_policies_that_know_other_ads_have_them_in_their_mix():
+    old = frame(2000).replace({"action": {"c": "d"}})
+    policy = sa.fit(sa.Log.from_frame(old), "logistic", steps=2000, epsilon=0.2)
+    found = sa.evaluate([policy], sa.Log.from_frame(pd.DataFrame(frame(1500, 3))))
+    assert {*found.mix["logistic"]} == {"a", "b", "d"} and {*found.mix["logging"]} == {"a", "b", "c"}

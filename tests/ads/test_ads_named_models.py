@@ -1,0 +1,146 @@
+"""Models of scikit-learn's kind, named on the command line: the numbers of Python, their names, and what is refused."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import Ridge
+from test_ads_asked import frame
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import SettingError
+from scant_ads import models
+
+RIDGE, BOOSTING = "sklearn.linear_model:Ridge", "sklearn.ensemble:HistGradientBoostingClassifier"
+OWN = """
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.dummy import DummyRegressor
+
+class Mean(RegressorMixin, BaseEstimator):
+    def __init__(self, column=0, **more):
+        self.column, self.more = column, more
+    def fit(self, x, y):
+        return self
+    def predict(self, x):
+        return x[:, self.column]
+    def get_params(self, deep=True):
+        return {"column": self.column, **self.more}
+
+class Ridge(DummyRegressor):
+    pass
+
+class Broken:
+    def __init__(self, **settings):
+        raise OSError("no such device")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for seed, name in enumerate(("train", "test", "parts/0")):
+        (folder / name).parent.mkdir(exist_ok=True)
+        frame(1500, seed).to_parquet(folder / f"{name}.parquet", index=False)
+    (folder / "own_models_here.py").write_text(OWN)
+    columns = {f"policy:{name}": 0.5 for name in ("Ridge", RIDGE)}
+    frame(1500, 1).assign(**columns).to_parquet(folder / "columns.parquet", index=False)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    yield
+    sys.modules.pop("own_models_here", None)
+
+
+def evaluated(*policies, test="test.parquet", options=()):
+    """The rows of policies in the table, by name."""
+    asked = [word for policy in policies for word in ("--policy", policy)]
+    command = ["ads", "evaluate", test, "--train", "train.parquet", *asked, *options, "--output", "table.csv"]
+    assert main(command) == 0
+    table = pd.read_csv("table.csv", keep_default_na=False).set_index("policy")
+    return table.drop(["logging", "uniform"], errors="ignore")
+
+
+def test_a_named_model_gives_the_numbers_of_python():
+    table = evaluated(RIDGE + '={"alpha": 3}', BOOSTING + '={"max_iter": 5}', options=["--epsilon", "0.2"])
+    train, test = sa.Log.read("train.parquet"), sa.Log.read("test.parquet")
+    kinds = Ridge(alpha=3), HistGradientBoostingClassifier(max_iter=5)
+    found = sa.evaluate([sa.Policy(kind, epsilon=0.2) for kind in kinds], test, train=train)
+    for row in found.rows[-2:]:
+        ours = table.loc[row["policy"]]
+        assert all(ours[name] == row[name] for name in ("estimate", "lower", "high", "verdict"))
+    assert table["verdict"].iloc[0] == "yes"
+
+
+def test_models_have_the_names_of_their_classes_and_what_tells_them_apart():
+    settings = RIDGE + '={"alpha": 3}'
+    own = "own_models_here:Ridge"
+    assert models.names_of([RIDGE, BOOSTING]) == {RIDGE: "Ridge", BOOSTING: "HistGradientBoostingClassifier"}
+    assert models.names_of([RIDGE, settings]) == {RIDGE: "Ridge", settings: 'Ridge={"alpha": 3}'}
+    assert models.names_of([RIDGE, own]) == {RIDGE: RIDGE, own: own}
+    assert [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index] == [
+        RIDGE, 'Ridge={"alpha": 3}', own, "logistic",
+    ]  # fmt: skip
+
+
+def test_a_column_keeps_its_name():
+    assert [*evaluated("Ridge", BOOSTING, test="columns.parquet").index] == ["Ridge", "HistGradientBoostingClassifier"]
+    taken = evaluated("Ridge", RIDGE + '={"alpha": 3}', test="columns.parquet")
+    assert [*taken.index] == ["Ridge", RIDGE + '={"alpha": 3}']
+    assert taken["lambda"].tolist() == ["", ""]
+    column = evaluated(RIDGE, "uniform", test="columns.parquet")  # the column, whose policy is uniform
+    assert [*column.index] == [RIDGE] and column["estimate"].tolist() == [frame(1500, 1)["reward"].mean()]
+
+
+def test_a_class_of_the_working_folder_is_a_model():
+    table = evaluated('own_models_here:Mean={"column": 1, "anything": 2}')
+    assert [*table.index] == ["Mean"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("lightgbmm:LGBMClassifier", "there is no module 'lightgbmm' in this environment. Install the package"),
+        ("sklearn.linear_modl:Ridge", "cannot be imported (No module named 'sklearn.linear_modl')"),
+        ("sklearn.linear_model:Rige", "did you mean sklearn.linear_model:Ridge?"),
+        ("math:pi", "math:pi is no class. Name a classifier or a regressor as module:Class, such as"),
+        ("sklearn.preprocessing:StandardScaler", "neither a classifier with predict_proba nor a regressor"),
+        ("sklearn.svm:LinearSVC", "neither a classifier with predict_proba nor a regressor"),
+        ("fractions:Fraction", "no classifier or regressor as scikit-learn has them: it is without fit"),
+        (RIDGE + '={"alpa": 1}', f"unknown setting of {RIDGE} 'alpa': did you mean 'alpha'?"),
+        (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
+        (RIDGE + "=3", "its settings '3' are no object of JSON. Write them"),
+        (RIDGE + "=", "its settings '' are no object of JSON"),
+        (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
+        ("sklearn.pipeline:Pipeline", "cannot be made with no settings: "),
+        ("own_models_here:Broken={}", "own_models_here:Broken cannot be made with {}: no such device"),
+        (":Ridge", "unknown policy ':Ridge'"),
+    ],
+)
+def test_what_is_no_model_is_refused(capsys, asked, message):
+    command = ["ads", "evaluate", "test.parquet", "--train", "train.parquet", "--policy", asked, "--output", "none.csv"]
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert printed.err.startswith("scant: ") and message in printed.err and printed.err.count("\n") == 1
+    assert not Path("none.csv").exists()
+
+
+def test_what_needs_a_saved_policy_says_so_before_it_learns(capsys, monkeypatch):
+    monkeypatch.setattr(Ridge, "fit", lambda *_: pytest.fail("it learns"))
+    for command in (
+        ["fit", "train.parquet", "--policy", RIDGE, "--output", "none.arrow"],
+        ["fit", "none.parquet", "--policy", RIDGE, "--output", "none.arrow"],
+        ["part", "parts", "0.parquet", "--policy", RIDGE, "--output", "sums/0.parquet"],
+        ["evaluate", "parts", "--train", "train.parquet", "--policy", RIDGE, "--parts", "sums"],
+    ):
+        assert main(["ads", *command]) == 1
+        assert "a policy that scores by Ridge cannot be saved" in capsys.readouterr().err
+    with pytest.raises(SettingError, match="cannot be saved"):
+        sa.Policy(Ridge()).save("none.arrow")
+    assert not Path("none.arrow").exists() and not Path("sums").exists()

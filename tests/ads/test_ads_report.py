@@ -1,0 +1,118 @@
+"""The report of an evaluation: one file that says what the evaluation says."""
+
+import re
+
+import numpy as np
+import pytest
+from test_ads_api import frame
+
+import scant_ads as sa
+from scant import files
+from scant.cli import main
+from scant_ads import formats
+
+
+@pytest.fixture
+def paths(tmp_path):
+    found = [tmp_path / f"{name}.csv" for name in ("train", "test")]
+    for seed, path in enumerate(found):
+        frame(seed=seed).to_csv(path, index=False)
+    return found
+
+
+def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tmp_path, capsys):
+    train, test = map(str, paths)
+    out = tmp_path / "out.html"
+    asked = ["--policy", "logistic", "--policy", "forest", "--steps", "2000", "--trees", "5", "--report", str(out)]
+    assert main(["ads", "evaluate", test, "--train", train, *asked]) == 0
+    page, printed = out.read_text(), capsys.readouterr().out
+    assert not re.findall(r'(?:src|href)="(?!#)', page) and "<script" not in page and "default-src 'none'" in page
+    for line in printed.splitlines():
+        if line.startswith(("logistic", "forest", "uniform", "logging")):
+            for cell in line.split():
+                assert f">{cell}<" in page
+    decision = next(line for line in printed.splitlines() if line.startswith("Best of 2"))
+    assert decision.replace("'", "&#39;") in page
+    for path in paths:
+        assert files.sha256(path) in page and str(path) in page
+    assert page.count("<svg") == 1 and "<td>lambdas</td><td>0.01, 0.1, 1.0, 10.0</td>" in page
+    first = out.read_bytes()
+    assert main(["ads", "evaluate", test, "--train", train, *asked]) == 0
+    assert out.read_bytes() == first
+
+
+def test_texts_of_a_log_are_no_markup(tmp_path):
+    made = frame(600).replace({"a": "<script>alert(1)</script>"})
+    log = sa.Log.from_frame(made)
+    sa.evaluate({"<b>": sa.Policy("logistic", steps=500)}, *log.split()[1:], train=log.split()[0]).report(
+        tmp_path / "out.html", log, settings={"<i>": "<u>"}
+    )
+    page = (tmp_path / "out.html").read_text()
+    assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
+
+
+NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "\x1b[0m", "_", "x" * 500)
+
+
+def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
+    """As text, that is, and not as Matplotlib's mathematics: names of ads and of policies, and the unit."""
+    made = frame(600).replace({"action": dict(zip("abc", NAMES, strict=False))})
+    made = made.assign(**{f"policy:{name}": 1 / 3 for name in NAMES})
+    log = sa.Log.from_frame(made, reward_max=2, reward_unit="$x$")
+    sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log).report(tmp_path / "out.html", log)
+    page = (tmp_path / "out.html").read_text()
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    for text in ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "&lt;b&gt;", "漢字", r"two\nlines", r"\x1b[0m", "_"):
+        assert f">column:{text}</text>" in svg
+    assert f">column:{'x' * 30}...</text>" in svg and ">mean reward, $x$: estimate" in svg and ">ad:$$</text>" in svg
+    assert not [warning for warning in recwarn if warning.category is UserWarning]
+
+
+def test_a_log_of_which_nothing_can_be_said_has_a_report(tmp_path):
+    log = sa.Log.from_frame(frame(300).assign(reward=0))
+    sa.evaluate([], log).report(tmp_path / "out.html", log)
+    page = (tmp_path / "out.html").read_text()
+    assert "No policy can be judged" in page and "rewards look missing" in page
+    assert formats.read_frame(frame(3)).visits is not None
+
+
+def test_the_report_begins_with_the_answer(paths, tmp_path):
+    """Then what to worry about, and numbers after that."""
+    train, test = map(sa.Log.read, paths)
+    out = tmp_path / "out.html"
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
+    found.report(out, test)
+    page, choice, row = out.read_text(), found.choice, found.rows[-1]
+    title = f"{100 * choice['lift']:.0f} % more clicks by estimate, at least {100 * choice['lift_lower']:.0f} % more"
+    places = [page.index(part) for part in (f"is better than today&#39;s policy: {title}</h1>", '<dl class="key">',
+                                            "Before you use this", "All numbers", "<h2>Words")]  # fmt: skip
+    assert places == sorted(places)
+    assert f'<td data-label="lift, %">{100 * row["lift"]:+.1f}</td>' in page
+    sa.evaluate({"poor": "mine"}, sa.Log.from_frame(frame().assign(**{"policy:mine": 1 / 3}))).report(out)
+    assert "<h1>No policy is known to be better than today&#39;s</h1>" in out.read_text()
+
+
+def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
+    train, test = map(sa.Log.read, paths)
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
+    found.report(tmp_path / "out.html")
+    mix = (tmp_path / "out.html").read_text().partition('<table class="mix">')[2].partition("</table>")[0]
+    for ad in "abc":
+        assert f"<td>{ad}</td>" in mix and f"{100 * found.mix['logistic'][ad]:.1f} %" in mix
+        assert f"{100 * found.mix['logging'][ad]:.1f} %" in mix
+
+
+def test_of_many_ads_ten_are_told_and_the_others_counted(tmp_path):
+    random = np.random.default_rng(0)
+    made = frame(3000).assign(action=random.choice(15, 3000, p=np.r_[np.full(10, 0.09), np.full(5, 0.02)]))
+    report = sa.Log.from_frame(made.assign(propensity=1 / 15)).check()
+    least = sorted(report["actions"], key=lambda ad: ad["impressions"])[:5]
+    shown, clicks = (sum(ad[key] for ad in least) for key in ("impressions", "clicks"))
+    lines = str(report).splitlines()
+    assert lines[-1] == f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {100 * clicks / shown:.3f} %"
+    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)] and len(report["actions"]) == 15
+    eleven = made.assign(action=made["action"] % 11)  # a line for the one left would be no shorter
+    assert str(sa.Log.from_frame(eleven).check()).splitlines()[-1].startswith("10 ")
+    sa.evaluate([], sa.Log.from_frame(made)).report(tmp_path / "out.html", sa.Log.from_frame(made))
+    page = (tmp_path / "out.html").read_text()
+    assert f"<summary>{lines[-1]}</summary>" in page and page.count("<td>14</td>") == 1

@@ -1,0 +1,213 @@
+"""Ads that take turns leave no answer; rows that are merely sorted, and propensities that are rounded, do."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scant_ads as sa
+from scant.data import logs
+from scant_ads import arms, health, verdicts
+from scant_ads.showings import SCHEDULE
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "ads_propensities.py"
+SPEC = importlib.util.spec_from_file_location("benchmark_of_propensities", PATH)
+benchmark = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(benchmark)
+
+
+def problems(log: sa.Log) -> dict[str, dict]:
+    """By kind, but that some logs here have no features."""
+    return {found["kind"]: found for found in log.check()["problems"] if found["kind"] != "no-features"}
+
+
+def ab(rows=4000, rates=(0.05, 0.15), seed=0, **columns) -> pd.DataFrame:
+    """An A/B test; the arm is drawn unless it is given."""
+    random = np.random.default_rng(seed)
+    arm = columns.pop("arm", random.integers(0, 2, rows))
+    reward = (random.random(rows) < np.array(rates)[arm]) * 1
+    return pd.DataFrame({"action": arm, "reward": reward, "propensity": 0.5} | columns)
+
+
+def times(rows=4000) -> pd.DatetimeIndex:
+    return pd.date_range("2026-03-02", periods=rows, freq="30min")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in benchmark.SCHEDULES if "65 %" not in kind])
+def test_every_schedule_is_called_one(kind):
+    assert benchmark.kinds_of(*benchmark.scheduled(kind, 0, np.random.default_rng(0))) == {SCHEDULE}
+
+
+@pytest.mark.parametrize("kind", benchmark.RIGHT)
+def test_right_logs_are_not_accused(kind):
+    """Neither by `check`, nor by a note on the policy that shows all ads alike."""
+    for number in range(3):
+        made, roles = benchmark.right(benchmark.RIGHT[kind], number, np.random.default_rng(number))
+        log = sa.Log.from_frame(made.reset_index(drop=True), roles)
+        assert log.check().ok
+        found = sa.evaluate([], log, least_propensity="unknown" if np.ptp(made["propensity"]) else None)
+        assert "No verdict" not in found.text() and ": propensities are wrong\n" not in found.text()
+
+
+def test_ads_by_the_hour_have_neither_yes_nor_no():
+    """They click alike: the hours do not."""
+    hour = times().hour
+    made = ab(arm=np.asarray(hour >= 12).astype(int))
+    log = sa.Log.from_frame(made)
+    problem = problems(log)[SCHEDULE]
+    assert problem["severity"] == "error"
+    assert re.fullmatch(r"ads follow a schedule: after a row that shows ad '[01]', the next one shows it, too, in "
+                        r"1,9\d\d of [12],\d\d\d rows, and by its propensities in about [19],?\d\d\d? at most",
+                        problem["reason"])  # fmt: skip
+    assert "by columns={'timestamp': 'COLUMN'}" in str(log.check()) and "'user': 'COLUMN'" in str(log.check())
+    found = sa.evaluate(["each-ad"], log)
+    assert found.text().startswith("No verdict: ads follow a schedule")
+    assert found.text().count("none: ads follow a schedule, see above") == 2
+    assert found.choice is None and {row["refused"] for row in found.rows} == {SCHEDULE}
+    assert all(np.isnan(row[name]) for row in found.rows for name in ("estimate", "low", "high", "lift"))
+    timed = problems(sa.Log.from_frame(made.assign(timestamp=times())))[SCHEDULE]
+    assert "--time" not in timed["mend"]
+
+
+def test_a_schedule_of_the_training_log_is_noted():
+    hour = times().hour
+    train = sa.Log.from_frame(ab(arm=np.asarray(hour >= 12).astype(int), x=np.arange(4000)))
+    found = sa.evaluate(["ad:1"], sa.Log.from_frame(ab(seed=3, x=np.arange(4000) + 0.5)), train=train)
+    assert any("ads follow a schedule" in note and "learning may suffer" in note for note in found.notes)
+
+
+def test_ads_that_take_turns_row_by_row_have_the_same_visits():
+    """No error: an ad in turn is drawn less often again than by chance, and all ads have visits of all hours."""
+    assert SCHEDULE not in problems(sa.Log.from_frame(ab(arm=np.arange(4000) % 2)))
+
+
+@pytest.mark.parametrize(("by", "ascending"), [("action", True), ("action", False), ("reward", False)])
+def test_rows_that_are_merely_sorted_are_told_apart_and_judged(by, ascending, tmp_path):
+    made = ab().assign(timestamp=times()).sort_values(by, ascending=ascending)
+    log = sa.Log.from_frame(made.drop(columns="timestamp"))
+    what = {"action": "ad", "reward": "reward"}[by]
+    found = problems(log)
+    assert found.keys() == {"sorted"} and log.check().ok
+    assert found["sorted"]["reason"] == f"rows are sorted by {what}" and "--time" in found["sorted"]["mend"]
+    judged = sa.evaluate(["ad:1"], log)
+    assert judged.choice["better"] and judged.decision().endswith(". Careful: rows are sorted, see below")
+    assert all("drift" not in note for note in judged.notes) and any("are sorted by" in note for note in judged.notes)
+    judged.report(tmp_path / "out.html", log)
+    page = (tmp_path / "out.html").read_text()
+    assert '<div class="answer careful">' in page and "; but rows are sorted</h1>" in page
+    with_times = problems(sa.Log.from_frame(made))
+    assert SCHEDULE not in with_times and with_times["sorted"]["mend"] == "Their times are used where order matters"
+    judged = sa.evaluate(["ad:1"], sa.Log.from_frame(made))
+    assert judged.choice["better"] and "Careful" not in judged.decision()
+
+
+def test_one_ad_after_the_other_is_a_schedule_if_times_say_so():
+    made = ab().sort_values("action").assign(timestamp=times())
+    assert SCHEDULE in problems(sa.Log.from_frame(made))
+
+
+def test_few_rows_are_sorted_by_chance():
+    assert "sorted" not in problems(sa.Log.from_frame(ab(6, arm=np.array([0, 0, 0, 1, 1, 1]))))
+    assert "sorted" in problems(sa.Log.from_frame(ab(20, arm=np.repeat([0, 1], 10))))
+
+
+def test_rates_that_drift_make_the_headline_amber(tmp_path):
+    random = np.random.default_rng(0)
+    arm = random.integers(0, 2, 20_000)
+    reward = (random.random(20_000) < np.where(arm, 0.2, 0.1) * np.linspace(1.5, 0.5, 20_000)) * 1
+    falling = pd.DataFrame({"action": arm, "reward": reward, "propensity": 0.5})
+    steady = falling.sample(frac=1, random_state=1)
+    for made, tone in ((falling, "careful"), (steady, "yes")):
+        log = sa.Log.from_frame(made)
+        found = sa.evaluate(["ad:1"], log)
+        found.report(tmp_path / "out.html", log)
+        page = (tmp_path / "out.html").read_text()
+        assert found.choice["better"] and f'<div class="answer {tone}">' in page
+        assert ("; but rates drift</h1>" in page) == (tone == "careful")
+        assert (". Careful: rates drift, see below" in found.text()) == (tone == "careful")
+
+
+@pytest.mark.parametrize(("propensity", "ads"), [(0.333, 3), (0.143, 7), (np.float32(1 / 3), 3), (0.17, 6)])
+def test_a_rounded_propensity_is_judged_and_its_fraction_named(propensity, ads):
+    random = np.random.default_rng(1)
+    made = pd.DataFrame({"action": random.integers(0, ads, 20_000), "reward": (random.random(20_000) < 0.1) * 1})
+    log = sa.Log.from_frame(made.assign(propensity=propensity))
+    assert not problems(log)
+    assert f"{propensity:g} in all rows, which looks like 1/{ads}, rounded" in str(log.check())
+    found = sa.evaluate(["ad:1"], log)
+    assert f"uniform: all {ads} ads alike; its propensity looks like 1/{ads}, rounded" in found.text()
+    assert [row["policy"] for row in found.rows] == ["logging", "ad:1"] and not found.rows[1]["refused"]
+    assert "looks like" not in str(sa.Log.from_frame(made.assign(propensity=1 / ads)).check())
+
+
+def test_a_lift_within_the_rounding_is_no_verdict():
+    """Every row of a policy that shows ads as today has the weight 1/3 / 0.333, which alone is no lift."""
+    row = {"lift": 0.001, "lift_low": 0.0005, "lift_high": 0.0012, "rows": 1000}
+    assert verdicts.verdict_of(row, {}, True)["verdict"] == "yes"
+    assert verdicts.verdict_of(row, {}, True, 0.001)["verdict"] == "cannot tell"
+    assert verdicts.verdict_of(row, {}, True, 0.001)["needed_test"] > 1000
+    down = {"lift": -0.02, "lift_low": -0.03, "lift_high": -0.01, "rows": 1000}
+    assert verdicts.verdict_of(down, {}, True, 0.001)["verdict"] == "no"
+
+
+def test_as_many_rows_as_a_rounded_propensity_says():
+    """Of 100 million rows 1/3 show an ad whose propensity is 0.333."""
+    weight, count = np.array([0.0, 1 / 0.333]), np.array([66_666_667, 33_333_333])
+    assert not arms.as_many(weight, count) and arms.as_many(weight, count, 0.001)
+    assert not arms.as_many(weight, np.array([66_000_000, 34_000_000]), 0.001)
+
+
+def test_a_policy_rounded_as_the_log_is_sums_to_one():
+    random = np.random.default_rng(1)
+    made = pd.DataFrame({"action": random.integers(0, 3, 20_000), "reward": (random.random(20_000) < 0.1) * 1,
+                         "propensity": 0.333})  # fmt: skip
+    for share in (1 / 3, 0.333):
+        found = sa.evaluate(["mine"], sa.Log.from_frame(made.assign(**{"policy:mine": share})))
+        assert found.rows[1]["verdict"] == "cannot tell" and not any("mean weight" in note for note in found.notes)
+    assert sa.evaluate(["ad:1"], sa.Log.from_frame(made), least_propensity=1 / 3).rows[1]["lower"] > 0
+
+
+def test_full_distributions_may_be_rounded():
+    made = ab(30, arm=np.arange(30) % 3, rates=(0.1, 0.1, 0.1)).assign(propensity=1 / 3)
+    whole = {f"propensity:{ad}": 0.333 for ad in range(3)}
+    assert sa.Log.from_frame(made.assign(**whole)).check().ok
+    assert not sa.Log.from_frame(made.assign(**whole | {"propensity:2": 0.3})).check().ok
+
+
+def test_shares_that_are_rounded_need_no_least_propensity():
+    random = np.random.default_rng(1)
+    shares = np.array([1, 1, 4]) / 6
+    action = random.choice(3, 20_000, p=shares)
+    made = pd.DataFrame({"action": action, "reward": (random.random(20_000) < 0.1) * 1,
+                         "propensity": shares.round(3)[action]})  # fmt: skip
+    assert shares.round(3).sum() == pytest.approx(1.001)
+    assert sa.evaluate(["ad:1"], sa.Log.from_frame(made)).rows[-1]["verdict"] == "cannot tell"
+
+
+def test_ads_that_no_row_shows_are_counted_and_no_sum_is_blamed():
+    random = np.random.default_rng(0)
+    made = pd.DataFrame({"action": random.integers(0, 300, 1200), "reward": (random.random(1200) < 0.1) * 1,
+                         "propensity": 1 / 300})  # fmt: skip
+    log = sa.Log.from_frame(made)
+    seen = made["action"].nunique()
+    assert seen < 300 and log.check().ok and "propensity-sum" not in problems(log)
+    assert f"uniform: all 300 ads alike, of which {seen} were shown" in sa.evaluate([], log).text()
+
+
+def test_showing_all_ads_alike_is_not_judged_where_the_log_lacks_many():
+    made, _ = benchmark.right(benchmark.rare_ads, 2, np.random.default_rng(0))
+    found = sa.evaluate([], sa.Log.from_frame(made), least_propensity="unknown")
+    assert found.rows[1]["refused"] == "unseen-ads" and np.isnan(found.rows[1]["lower"])
+    assert any("the log lacks ads that there are, or propensities are too small" in note for note in found.notes)
+
+
+def test_the_tolerance_of_a_log_is_that_of_its_digits():
+    random = np.random.default_rng(0)
+    made = pd.DataFrame({"action": random.integers(0, 6, 600), "reward": (random.random(600) < 0.1) * 1})
+    for propensity, tolerance in ((1 / 6, logs.SLACK), (0.167, 0.002), (0.17, 0.02)):
+        log = sa.Log.from_frame(made.assign(propensity=propensity))
+        log.check()
+        assert health.tolerance(log.summarised.all()) == pytest.approx(tolerance, rel=1e-6)

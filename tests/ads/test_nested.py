@@ -1,0 +1,328 @@
+"""Columns of objects are taken apart: JSON in columns of text, structs of parquet, Arrow and data frames."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scant_ads as sa
+from scant.errors import DataError, SettingError
+from scant_ads import checking, checks, nested, summing
+
+ROWS = 400
+
+
+def contexts(rows=ROWS, seed=0):
+    """Contexts of visits: a number, a truth value, two texts, one of them deeper, a list; each lacks some keys."""
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(rows):
+        made = {
+            "age": int(random.integers(18, 80)),
+            "vip": bool(random.random() < 0.2),
+            "city": str(random.choice(["Ulm", "Köln"])),
+            "geo": {"lat": float(random.normal()), "zone": str(random.choice(["a", "b", "c"]))},
+            "tags": [1, 2],
+        }
+        found.append({key: value for key, value in made.items() if random.random() < 0.9} if _ else made)
+    return found
+
+
+def plain(made):
+    """The same contexts, a column for each key, by pandas."""
+    frame = pd.json_normalize(made).rename(columns=lambda name: f"context.{name}").drop(columns="context.tags")
+    return frame.assign(**{"context.vip": frame["context.vip"].astype("boolean").astype("Float64").astype(float)})
+
+
+def log(made, **more):
+    rows = len(made)
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"action": random.choice(["a", "b"], rows), "reward": random.integers(0, 2, rows)})
+    return frame.assign(propensity=0.5, context=[json.dumps(one) for one in made], x=random.normal(size=rows), **more)
+
+
+def arrays(log):
+    """Features of a log by name, texts as texts."""
+    visits = log.visits
+    found = {}
+    for at, name in enumerate(visits.names):
+        column = visits.features[:, at]
+        texts = visits.categories.get(name)
+        found[name] = column.tolist() if texts is None else [texts[int(code)] for code in column]
+    return found
+
+
+def test_json_struct_and_plain_columns_are_the_same_features(tmp_path):
+    made = contexts()
+    frame = log(made)
+    expected = arrays(sa.Log.from_frame(pd.concat([frame.drop(columns="context"), plain(made)], axis=1)))
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    frame.astype({"context": "category"}).to_parquet(tmp_path / "coded.parquet")
+    frame.assign(context=made).to_parquet(tmp_path / "struct.parquet")
+    logs = [sa.Log.read(tmp_path / f"{name}") for name in ("log.csv", "log.parquet", "coded.parquet", "struct.parquet")]
+    logs += [sa.Log.from_frame(frame), sa.Log.from_frame(frame.assign(context=made))]
+    logs += [sa.Log.from_frame(pa.table({**frame.drop(columns="context"), "context": pa.array(made)}))]
+    for one in logs:
+        assert {name: repr(values) for name, values in arrays(one).items()} == {
+            name: repr(values) for name, values in expected.items()
+        }
+        assert one.source.flattened == {"context": 5}
+        (problem,) = one.problems
+        assert problem.kind == "list" and "'context.tags' holds lists" in problem.reason
+    text = str(logs[0].check())
+    assert "values of columns of objects, taken apart: context (into 5)" in text and "context.tags" in text
+
+
+def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
+    made = contexts()
+    frame = log(made)
+    (tmp_path / "json").mkdir()
+    (tmp_path / "struct").mkdir()
+    frame.to_parquet(tmp_path / "json/0.parquet")
+    frame.assign(context=made).to_parquet(tmp_path / "struct/0.parquet")
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for name in ("log.csv", "json", "struct"):
+
+        def names(name=name, **options):
+            return sa.Log.read(tmp_path / name, **options).visits
+
+        assert names(ignore=["context"]).names == ("x",)
+        some = names(ignore=["context.geo", "context.age"], categorical=["context.vip"])
+        assert {*some.names} == {"x", "context.vip", "context.city"}
+        assert {*some.categories} == {"context.vip", "context.city"}
+        assert {"context.geo", "context.age"} <= {*sa.Log.read(tmp_path / name, ignore=["context.geo"]).column_names}
+    (texts,) = [sa.Log.from_frame(frame, categorical=["context"]).visits.categories]
+    assert [*texts] == ["context"]
+
+
+def test_mixed_values():
+    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values are 0 and 1."""
+    made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [{"a": "2.5", "b": 7.0, "c": None, "d": 3}]
+    found = arrays(sa.Log.from_frame(log(made)))
+    assert found["context.a"] == [1.0] * 9 + [2.5] and found["context.b"] == ["x"] * 9 + ["7"]
+    assert repr(found["context.c"]) == repr([1.0] * 9 + [np.nan]) and np.isnan(found["context.d"][:9]).all()
+
+
+def test_dictionaries_of_a_frame_may_have_values_of_different_types():
+    made = [{"a": np.int64(1), "b": "x"}] * 9 + [{"a": "2.5", "b": 7.0}]
+    frame = log([{}] * 10).assign(context=made)
+    texts = log([{"a": 1, "b": "x"}] * 9 + [made[9]])
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    frame.loc[3, "context"] = '{"a": 1, "b": "x"}'
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    with pytest.raises(DataError, match="data frame: not a data frame with columns of numbers"):
+        sa.Log.from_frame(frame.assign(x=[object()] * 10))
+
+
+BAD = '{"age": 3'
+
+
+def test_malformed_objects_are_named_with_their_place(tmp_path):
+    frame = log(contexts())
+    frame.loc[[7, 20], "context"] = [BAD, "[1]"]
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    frame.iloc[:5].to_parquet(tmp_path / "folder/0.parquet")
+    frame.iloc[5:].to_parquet(tmp_path / "folder/1.parquet")
+    for path, place in (("log.csv", "line 9"), ("folder", "1.parquet, row 3")):
+        with pytest.raises(
+            DataError, match=f"{place}: context '{{\"age\": 3' is no JSON object; most cells are"
+        ) as error:
+            assert sa.Log.read(tmp_path / path).visits
+        assert "categorical=['context']" in str(error.value)
+        assert any(
+            one["kind"] == "json" and one["count"] == 2 for one in sa.Log.read(tmp_path / path).check()["problems"]
+        )
+    twice = log([{"a": {"b": 1}}] * 20)
+    twice.loc[3, "context"] = '{"a": {"b": 1}, "a.b": 2}'
+    with pytest.raises(DataError, match="row 4: context"):
+        assert sa.Log.from_frame(twice).visits
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ('{"age": 3, "age": 4}', "has the key 'age' twice in one object"),
+        (f'{{"age": {"9" * 400}}}', "has a whole number of 400 digits"),
+    ],
+)
+def test_json_that_python_reads_and_nobody_means_is_refused_with_its_place(tmp_path, cell, reason):
+    frame = log(contexts())
+    for rows in ([7], range(ROWS)):
+        frame.loc[rows, "context"] = cell
+        frame.to_csv(tmp_path / "log.csv", index=False)
+        with pytest.raises(DataError, match=f"line {rows[0] + 2}: context '{{\"age\": .*' {reason}"):
+            assert sa.Log.read(tmp_path / "log.csv").visits
+
+
+def test_half_of_a_character_is_no_text():
+    made = log([{"a": "x"}] * 20)
+    made.loc[4, "context"] = '{"a": "\\ud800"}'
+    made.loc[5, "context"] = '{"a": "\\ud83d\\ude00"}'
+    with pytest.raises(DataError, match=r"row 5: context .* is no JSON object; most cells are\. "):
+        assert sa.Log.from_frame(made).visits
+
+
+def test_missing_cells_lack_all_keys():
+    frame = log(contexts())
+    frame.loc[[3, 4, 5, 6], "context"] = [None, "", "NA", "null"]
+    found = arrays(sa.Log.from_frame(frame))
+    assert np.isnan(found["context.age"][3:7]).all() and found["context.city"][3:7] == [""] * 4
+
+
+def test_objects_that_are_not_json_are_one_text_and_told():
+    made = contexts()
+    frame = log(made).assign(context=list(map(str, made)))
+    one = sa.Log.from_frame(frame)
+    assert "context" in one.visits.categories
+    (problem,) = [problem for problem in one.problems if problem.kind == "braces"]
+    assert "not JSON" in problem.reason and "json.dumps" in problem.mend
+    ids = log(made).assign(context=[f"{{0f8-{at % 9}}}" for at in range(ROWS)])
+    assert not sa.Log.from_frame(ids).problems
+
+
+def test_keys_that_are_values_are_refused():
+    made = [{f"user{at}": 1} for at in range(nested.MOST + 1)]
+    with pytest.raises(DataError, match=r"context has more than 1,000 keys, as if they were values"):
+        sa.Log.from_frame(log(made))
+    with pytest.raises(DataError, match="more than 1,000 keys"):
+        sa.Log.from_frame(log(made).assign(context=made))
+    assert sa.Log.from_frame(log(made), ignore=["context"]).visits.names == ("x",)
+
+
+def test_a_name_that_a_column_has_is_refused():
+    with pytest.raises(DataError, match=r"two columns are called 'context.age'"):
+        sa.Log.from_frame(log(contexts(), **{"context.age": 1.0}))
+
+
+def test_roles_id_and_user_may_be_in_an_object(tmp_path):
+    made = [{"user": at // 2, "age": at} for at in range(40)]
+    frame = log(made)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    frame.iloc[:10].to_parquet(tmp_path / "folder/0.parquet")
+    frame.iloc[10:].to_parquet(tmp_path / "folder/1.parquet")
+    whole = sa.Log.from_frame(frame.assign(context=made), columns={"user": "context.user"}).visits
+    for path in ("log.csv", "folder"):
+        one = sa.Log.read(tmp_path / path, columns={"user": "context.user"})
+        assert one.visits.names == ("x", "context.age") or one.visits.names == ("context.age", "x")
+        np.testing.assert_array_equal(one.visits.user, whole.user)
+        assert len(np.unique(whole.user)) == 20 and "user" in one.source.optional
+        with pytest.raises(SettingError, match=r"unknown column 'context.usr': did you mean 'context.user'"):
+            sa.Log.read(tmp_path / path, columns={"user": "context.usr"}).check()
+
+
+# --- rows after the first ones
+
+
+def test_a_key_that_comes_late_is_left_out_and_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "HEAD", 50)
+    made = [{"age": at % 7} for at in range(200)]
+    made[120] |= {"new": 1}
+    made[150] |= {"new": 2, "other": 3}
+    made[60] |= {"none": None}
+    frame = log(made)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    (problem,) = sa.Log.read(tmp_path / "log.csv").check()["problems"]
+    assert "'context.new' has no value in the first 50 rows" in problem["reason"]
+    assert (problem["severity"], problem["count"], problem["place"]) == ("warning", 2, "line 122")
+    made[170]["age"] = [1]
+    with pytest.raises(DataError, match=r"row 171: context.age is a list here"):
+        assert sa.Log.from_frame(log(made)).visits
+
+
+def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
+    monkeypatch.setattr(checks, "HEAD", 50)
+    made = [{"age": at % 7} for at in range(100)]
+    made[80]["age"], made[90]["age"] = "12", True
+    assert arrays(sa.Log.from_frame(log(made)))["context.age"][80:91:10] == [12, 1]
+    made[80]["age"] = "old"
+    with pytest.raises(DataError, match=r"row 81: context.age 'old' is not a number; most cells are"):
+        assert sa.Log.from_frame(log(made)).visits
+
+
+VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
+OBJECTS = st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(made=st.lists(OBJECTS, min_size=6, max_size=30), cut=st.integers(1, 5), batch=st.sampled_from([1, 4, 100]))
+def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, cut, batch):
+    folder = tmp_path_factory.mktemp("log")
+    frame = log(made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "HEAD", 5)
+        frame.to_csv(folder / "log.csv", index=False)
+        (folder / "parts").mkdir()
+        frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
+        frame.iloc[cut:].to_parquet(folder / "parts/1.parquet")
+        found = []
+        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
+            one = sa.Log.read(path)
+            facts = checking.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
+            facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
+            found.append(repr(facts))
+        assert found[0] == found[1] == found[2]
+
+
+def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "HEAD", 50)
+    frame = log(contexts(100))
+    frame.loc[:59, "context"] = None
+    frame.iloc[:30].to_parquet(tmp_path / "0.parquet")
+    frame.iloc[30:].to_parquet(tmp_path / "1.parquet")
+    for one in (sa.Log.read(tmp_path), sa.Log.from_frame(frame)):
+        (problem,) = [problem for problem in one.check()["problems"] if problem["kind"] == "late"]
+        assert (
+            "'context' holds objects, but nothing in the first 50 rows" in problem["reason"] and problem["count"] == 40
+        )
+
+
+# --- new visits
+
+
+def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
+    made, other = contexts(600), contexts(seed=5)
+    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(log(made))
+    expected = policy.predict_proba(log(other))
+    flat = pd.concat([log(other).drop(columns="context"), plain(other)], axis=1)
+    bare = log(other)[["x", "context"]]
+    bare.to_csv(tmp_path / "new.csv", index=False)
+    bare.to_parquet(tmp_path / "new.parquet")
+    bare.assign(context=other).to_parquet(tmp_path / "struct.parquet")
+    bare.assign(context=other).to_feather(tmp_path / "struct.arrow")
+    for visits in (bare, bare.assign(context=other), flat, sa.Log.from_frame(log(other))):
+        np.testing.assert_array_equal(policy.predict_proba(visits), expected)
+    from scant_ads import applying
+
+    for name in ("new.csv", "new.parquet", "struct.parquet", "struct.arrow"):
+        keep = ["context"] if name.startswith("new") else []
+        applying.apply(policy, tmp_path / name, tmp_path / "shown.parquet", seed=1, keep=keep)
+        shown = pd.read_parquet(tmp_path / "shown.parquet")
+        assert shown["action"].tolist() == policy.predict(bare).tolist()
+        assert not keep or shown["context"].tolist() == bare["context"].tolist()
+
+
+def test_new_visits_may_lack_keys_and_have_others():
+    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(log(contexts()))
+    one = pd.DataFrame({"x": [0.5], "context": ['{"age": 30, "more": 1}']})
+    same = pd.DataFrame({"x": [0.5], "context.age": [30], **{f"context.{key}": np.nan for key in ("vip", "geo.lat")}})
+    same = same.assign(**{"context.city": "", "context.geo.zone": ""})
+    expected = policy.choice(same).best
+    for context in (one["context"], [{"age": 30, "more": 1}], [{"age": 30, "tags": [1]}]):
+        assert policy.choice(one.assign(context=context)).best == expected
+    nothing = policy.choice(pd.DataFrame({"x": [0.5], "context": [None]})).best
+    assert nothing == policy.choice(pd.DataFrame({"x": [0.5], "context": ["{}"]})).best
+    with pytest.raises(DataError, match="row 1: context 'red' is no JSON object"):
+        policy.predict(one.assign(context="red"))
+    with pytest.raises(DataError, match=r"row 1: context.age 'red' is not a number"):
+        policy.predict(one.assign(context='{"age": "red"}'))
+    with pytest.raises(DataError, match=r"there is no column 'context.age', a feature of the policy, nor objects"):
+        policy.predict(one.assign(context=3))
+    with pytest.raises(DataError, match=r"there is no column 'context.age', a feature of the policy"):
+        policy.predict(one.drop(columns="context"))

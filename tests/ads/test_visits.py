@@ -1,0 +1,484 @@
+"""Logs that users bring: what is read, and what is said of what is wrong."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from comparing import same
+
+from scant.data import logs
+from scant.errors import DataError, SettingError
+from scant_ads import Log as UserLog
+from scant_ads import batches, formats
+
+# A user's own log
+
+OWN = """action,reward,propensity,age,member,timestamp,position
+offer 2,1,0.5,30,True,2019-11-24 00:03:13.442536+00:00,1
+NA,0,0.25,41.5,False,2019-11-24T02:03:13.5+02:00,2
+offer 2,0.5,1,-2,True,2019-11-24 00:03,3
+"""
+
+
+def own(tmp_path, text, name="log.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return formats.read_log(path)
+
+
+def test_a_csv_is_read_as_documented(tmp_path):
+    log = own(tmp_path, OWN + "\n\n")
+    assert (log.actions, log.names) == (("NA", "offer 2"), ("age", "member"))
+    assert log.action.tolist() == [1, 0, 1] and log.reward.tolist() == [1, 0, 0.5]
+    assert log.features.dtype == np.float32 and log.features.tolist() == [[30, 1], [41.5, 0], [-2, 1]]
+    assert log.propensity.tolist() == [0.5, 0.25, 1] and log.position.tolist() == [1, 2, 3]
+    expected = ["2019-11-24T00:03:13.442536", "2019-11-24T00:03:13.5", "2019-11-24T00:03"]
+    np.testing.assert_array_equal(log.timestamp, np.array(expected, "datetime64[us]"))
+
+
+def test_many_columns_take_no_longer_each(tmp_path):
+    """60,000 of them took 27 s when each name was looked for among all the others."""
+    columns, path = 60_000, tmp_path / "log.csv"
+    names = ",".join(f"x{number}" for number in range(columns))
+    path.write_text(f"action,reward,propensity,{names}\n" + f"a,0,0.5{',1' * columns}\nb,1,0.5{',2' * columns}\n")
+    began = time.process_time()
+    assert len(formats.read_log(path).names) == columns and time.process_time() - began < 10
+    path.write_text(path.read_text().replace("x59999", "x1", 1))
+    with pytest.raises(DataError, match="two columns are called 'x1'"):
+        formats.read_log(path)
+
+
+def test_parquet_gives_the_same_log_as_csv(tmp_path):
+    frame = pd.DataFrame({"action": [10, 9, 10], "reward": [0, 1, 0], "propensity": 0.5, "x": [1.5, 2, 3], "b": True})
+    frame["timestamp"] = pd.to_datetime(["2020-01-01T10:00:00+01:00"] * 3, utc=True)
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    log = formats.read_log(tmp_path / "log.csv")
+    assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
+    same(log, formats.read_log(tmp_path / "log.parquet"))
+
+
+def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
+    frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
+    frame.to_parquet(tmp_path / "log.parquet")
+    assert formats.read_log(tmp_path / "log.parquet").actions == ("1", "2")
+
+
+def test_parquet_is_known_by_its_first_bytes(tmp_path):
+    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": 1.0})
+    frame.to_parquet(tmp_path / "log.parquet")
+    log = formats.read_log(tmp_path / "log.parquet")
+    same(formats.read_log((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
+    frame.to_csv(tmp_path / "text.parquet", index=False)
+    same(formats.read_log(tmp_path / "text.parquet"), log)
+
+
+def test_probabilities_of_ones_own_policies_are_no_features(tmp_path):
+    log = own(tmp_path, "action,reward,propensity,x,policy:new\na,0,1,2,0.5\na,1,1,3,\n")
+    assert log.names == ("x",) and log.features.tolist() == [[2], [3]]
+
+
+FULL = """action,reward,propensity,x,propensity:b,propensity:a,propensity:c
+a,1,0.2,1,0.3,0.2,0.5
+b,0,0.33333,1,0.33333,0.33333,0.33333
+"""
+
+
+def test_full_propensities_bring_actions_that_were_not_shown(tmp_path):
+    log = own(tmp_path, FULL)
+    assert log.actions == ("a", "b", "c") and log.names == ("x",)
+
+
+def test_duplicate_rows_are_kept_and_counted(tmp_path):
+    log = own(tmp_path, "action,reward,propensity,x\n1,0,1,2\n1,0,1,3\n1,0,1,2\n")
+    assert len(log) == 3 and logs.facts(log)["duplicates"] == 1
+
+
+HEAD = "action,reward,propensity,x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the file is empty"),
+        (HEAD, "no rows"),
+        (HEAD + "\n\n", "no rows"),
+        ("action,reward,x\na,0,1\n", "no column 'propensity'; columns: 'action', 'reward', 'x'"),
+        ("action,reward,propensity\na,0,1\n", "no features"),
+        (HEAD + "a,0,1,2\na,2,1,2\n", r"line 3: reward 2.0 is not in \[0, 1\]"),
+        (HEAD + "a,0,1,2\na,1,0,2\n", r"line 3: propensity 0.0 is not in \(0, 1\]"),
+        (HEAD + "a,0,1,2\na,1,1,\n", "line 3: x is missing"),
+        (HEAD + "a,0,1,2\n,1,1,2\n", "line 3: action is missing"),
+        (HEAD + "a,0,1,2\na,,1,2\n", "line 3: reward is missing"),
+        (HEAD + "a,0,1,2\na,0,1\n", "line 3 has 3 fields, the header 4"),
+        (HEAD + "a,0,1,2\na,0,1,NA\n", "line 3: x is missing"),
+        (HEAD + "a,0,1,2\na,0,1,red\n", "line 3: x 'red' is not a number. One-hot"),
+        (HEAD + "a,0,1,2\na,0,1,inf\n", "line 3: feature 'x' is not finite"),
+        (HEAD + "a,0,1,2\na,0,1,1e39\n", "line 3: feature 'x' is not finite"),
+        (HEAD + "a,0,1,2\na,0,1,2,3\n", "line 3 has 5 fields, the header 4"),
+        (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "line 2 has 5 fields, the header 4"),
+        (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
+        (",action,reward,propensity,x\n0,a,0,1,2\n0,a,1,1,2\n", "line 1: column 1 has no name, and does not number"),
+        ("action,,reward,propensity,x\na,0,0,1,2\n", "line 1: column 2 has no name. Drop an index column"),
+        ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
+        ("action,reward,propensity,x,position\na,0,1,2,1.5\n", "line 2: position 1.5 is not a whole number"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,noon\n", "line 2: timestamp 'noon' is not a time"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,\n", "line 2: timestamp is missing"),
+        ("action,reward,propensity,x,timestamp\na,0,1,2,2019\n", "the timestamps are plain numbers"),
+        (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
+        (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's own column, 0.2"),
+        (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
+        (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
+    ],
+)
+def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
+    with pytest.raises(DataError, match=reason):
+        own(tmp_path, text)
+
+
+def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        formats.read_log(tmp_path / "log.csv")
+    (tmp_path / "log.csv").write_bytes(b"action,reward,propensity,x\n\xff\xfe,0,1,2\n")
+    with pytest.raises(DataError, match="UTF-8"):
+        formats.read_log(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize(
+    ("column", "names", "reason"),
+    [
+        ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
+        ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], "column 'x' has type list<element: double>; a log has"),
+        ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
+    ],
+)
+def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
+    columns = [["a", "b"], [0, 1], [0.5, 0.5], [1, 2], column]
+    pq.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), ["action", *names]), tmp_path / "log.parquet")
+    with pytest.raises(DataError, match=reason):
+        formats.read_log(tmp_path / "log.parquet")
+
+
+def test_parquet_with_a_missing_value_names_the_row(tmp_path):
+    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": [1.0, None]})
+    frame.to_parquet(tmp_path / "log.parquet")
+    with pytest.raises(DataError, match="row 2: x is missing"):
+        formats.read_log(tmp_path / "log.parquet")
+
+
+# --- what everyday logs look like
+
+
+FRAME = pd.DataFrame({
+    "action": list("abac"), "reward": [0, 1, 0, 1], "propensity": [0.5, 0.25, 0.5, 0.25], "x": [1.5, -2, 0.25, 3],
+})  # fmt: skip
+
+
+def packed(kind):
+    def write(path):
+        with pa.CompressedOutputStream(str(path), kind) as file:
+            file.write(FRAME.to_csv(index=False).encode())
+
+    return write
+
+
+FORMS = {
+    "semicolons": (lambda path: FRAME.to_csv(path, sep=";", index=False), "CSV, fields separated by ';'"),
+    "decimal commas": (
+        lambda path: FRAME.to_csv(path, sep=";", decimal=",", index=False),
+        "CSV, fields separated by ';', with decimal commas",
+    ),
+    "tabs": (lambda path: FRAME.to_csv(path, sep="\t", index=False), "CSV, fields separated by '\\t'"),
+    "bars": (lambda path: FRAME.to_csv(path, sep="|", index=False), "CSV, fields separated by '|'"),
+    "gzip": (packed("gzip"), "CSV, packed with gzip"),
+    "zstd": (packed("zstd"), "CSV, packed with zstd"),
+    "mark": (lambda path: FRAME.to_csv(path, index=False, encoding="utf-8-sig"), "CSV"),
+    "windows": (lambda path: FRAME.to_csv(path, index=False, lineterminator="\r\n"), "CSV"),
+    "parquet": (lambda path: FRAME.to_parquet(path), "parquet"),
+    "feather": (lambda path: FRAME.to_feather(path), "Arrow"),
+    "categories": (lambda path: FRAME.astype({"action": "category"}).to_parquet(path), "parquet"),
+}
+
+
+@pytest.mark.parametrize(("write", "form"), FORMS.values(), ids=FORMS)
+def test_every_form_holds_the_same_log(write, form, tmp_path):
+    write(tmp_path / "log")  # the name says nothing
+    reading = formats.read(tmp_path / "log")
+    assert (reading.form, reading.problems) == (form, ())
+    FRAME.to_csv(tmp_path / "plain.csv", index=False)
+    same(reading.visits, formats.read(tmp_path / "plain.csv").visits)
+
+
+def test_a_log_whose_columns_are_dictionaries_is_the_same_log():
+    """Of texts, whatever Arrow has them in, numbers, truth values and times; in roles and in features; in batches."""
+    columns = {
+        "ad": pa.array([7, 8, 7, 9], pa.int8()), "reward": pa.array([0, 1, 0, 1]), "propensity": [0.5, 0.25, 0.5, 0.25],
+        "timestamp": ["2020-01-02", "2020-01-01", "2020-01-02", "2020-01-03"], "who": [1, 2, 2, 1],
+        "position": [1, 1, 2, 2], "age": [30, None, 41, 30], "height": pa.array([1.7, 1.8, None, 1.7], pa.float32()),
+        "member": [True, False, None, True], "city": ["Ulm", None, "Bonn", "Ulm"],
+        "town": pa.array(["Ulm", None, "Bonn", "Ulm"], pa.string_view()),
+        "since": pa.array([0, 1, None, 2], pa.date32()), "context": ['{"a": 1}', '{"a": 2}', None, '{"a": 1}'],
+    }  # fmt: skip
+    plain, roles = pa.table(columns), {"action": "ad", "user": "who"}
+
+    def coded(table):
+        texts = table.column("town").cast(pa.string()).combine_chunks().dictionary_encode()
+        views = pa.DictionaryArray.from_arrays(texts.indices, texts.dictionary.cast(pa.string_view()))
+        return pa.table({name: views if name == "town" else table.column(name).dictionary_encode() for name in columns})
+
+    expected = UserLog.from_frame(plain, roles)
+    for table in (coded(plain), pa.concat_tables([coded(plain.slice(0, 1)), coded(plain.slice(1))])):
+        log = UserLog.from_frame(table, roles)
+        same(log.visits, expected.visits)
+        np.testing.assert_array_equal(log.visits.user, expected.visits.user)
+        assert log.visits.categories == expected.visits.categories and log.visits.exact is expected.visits.exact is None
+        names, kinds = expected.visits.names, expected.visits.categories
+        new = [batches.contexts(of, names, kinds) for of in (plain, table)]
+        np.testing.assert_array_equal(new[0].features, new[1].features)
+    assert expected.visits.names == ("age", "height", "member", "city", "town", "since", "context.a")
+    lists = pa.DictionaryArray.from_arrays([0, 1, 0, 1], pa.array([[1], [2]]))
+    (problem,) = UserLog.from_frame(plain.append_column("z", lists), roles).check()["problems"][:1]
+    assert "column 'z' has type list" in problem["reason"]
+
+
+def read(tmp_path, frame, **options):
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    return formats.read(tmp_path / "log.csv", **options)
+
+
+def test_texts_are_codes_and_missing_numbers_nan(tmp_path):
+    frame = FRAME.assign(city=["Ulm", None, "Bonn", "Ulm"], age=[31, None, "NA", 40.5], blank=None)
+    reading = read(tmp_path, frame)
+    log = reading.visits
+    assert log.names == ("x", "city", "age") and log.categories.keys() == {"city"}
+    assert [log.categories["city"][int(code)] for code in log.features[:, 1]] == ["Ulm", "", "Bonn", "Ulm"]
+    np.testing.assert_array_equal(log.features[:, 2], np.array([31, np.nan, np.nan, 40.5], np.float32))
+    assert log.missing == {"age": 2}
+    assert [problem.kind for problem in reading.problems] == ["empty"]
+    with pytest.raises(DataError, match="line 3: age is missing"):
+        formats.read_log(tmp_path / "log.csv")
+
+
+def test_times_as_features_are_days(tmp_path):
+    log = read(tmp_path, FRAME.assign(since=["1970-01-01", "1970-01-02 12:00", None, "2000-01-01"])).visits
+    np.testing.assert_array_equal(log.features[:, 1], np.array([0, 1.5, np.nan, 10957], np.float32))
+
+
+def test_numbers_may_be_taken_as_texts(tmp_path):
+    log = read(tmp_path, FRAME.assign(zip=[89073, 53111, 89073, 89075]), categorical=["zip"]).visits
+    assert log.categories == {"zip": ("89073", "53111", "89075")} and log.features[:, 1].tolist() == [0, 1, 0, 2]
+
+
+NAMED = FRAME.rename(columns={"action": "ad_id", "reward": "click", "propensity": "pscore"})
+ROLES = {"action": "ad_id", "reward": "click", "propensity": "pscore"}
+
+
+def test_columns_are_given_their_roles(tmp_path):
+    same(read(tmp_path, NAMED, columns=ROLES).visits, read(tmp_path, FRAME).visits)
+    NAMED.to_parquet(tmp_path / "log.parquet")
+    same(formats.read(tmp_path / "log.parquet", ROLES).visits, read(tmp_path, FRAME).visits)
+
+
+def test_columns_are_left_out(tmp_path):
+    assert read(tmp_path, FRAME.assign(visit=range(4)), ignore=["visit", "nothing"]).visits.names == ("x",)
+
+
+def test_columns_with_other_names_are_guessed(tmp_path):
+    problems = read(tmp_path, NAMED).problems
+    assert [problem.mend for problem in problems] == [
+        "Is it 'ad_id'? Then --columns action=ad_id",
+        "Is it 'click'? Then --columns reward=click",
+        "Is it 'pscore'? Then --columns propensity=pscore. All together: --columns action=ad_id --columns "
+        "reward=click --columns propensity=pscore",
+    ]
+    near = read(tmp_path, FRAME.rename(columns={"reward": "rewards"})).problems
+    assert near[0].mend == "Is it 'rewards'? Then --columns reward=rewards"
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"rewrad": "click"}, "unknown role of a column 'rewrad': did you mean 'reward'"),
+        ({"reward": "clik"}, "unknown column 'clik': did you mean 'click'"),
+        ({"reward": "click", "propensity": "click"}, "column 'click' cannot be reward and propensity"),
+    ],
+)
+def test_roles_that_cannot_be(columns, reason, tmp_path):
+    with pytest.raises(SettingError, match=reason):
+        read(tmp_path, NAMED, columns=columns)
+    with pytest.raises(SettingError, match="there is also a column 'reward'"):
+        read(tmp_path, NAMED.assign(reward=0), columns=ROLES)
+    with pytest.raises(SettingError, match="column 'reward' cannot be reward and id: "):
+        read(tmp_path, FRAME, columns={"id": "reward"})
+    assert read(tmp_path, NAMED.assign(reward=[3, 4, 5, 6]), columns=ROLES | {"id": "reward"}).visits.id is not None
+    assert read(tmp_path, NAMED.assign(reward=0), columns=ROLES, ignore=["reward"]).visits.names == ("x",)
+
+
+def test_a_column_that_is_named_is_never_another(tmp_path):
+    """A typo does not fall back on the column that has the role's own name, in whatever file."""
+    (tmp_path / "parts").mkdir()
+    frame = FRAME.assign(purchase=[0, 0, 0, 1])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for name in ("log.parquet", "parts/0.parquet"):
+        frame.to_parquet(tmp_path / name)
+    logs.write(formats.read_log(tmp_path / "log.csv"), tmp_path / "study.parquet")
+    for reader, name in ((formats.read, "log.csv"), (formats.read, "log.parquet"), (UserLog.read, "parts")):
+        with pytest.raises(SettingError, match=r"(log|parts/0)\.\w+: unknown column 'purchas': did you mean"):
+            reader(tmp_path / name, {"reward": "purchas"})
+    for role, column, reason in (
+        ("reward", "rewrd", "did you mean 'reward'"),
+        ("reward", "propensity", "cannot be propensity and reward"),
+        ("position", "reward", "cannot be reward and position"),
+        ("position", "features", "have their roles: leave `columns` out"),
+    ):
+        with pytest.raises(SettingError, match=reason):
+            formats.read(tmp_path / "study.parquet", {role: column})
+    assert len(formats.read(tmp_path / "study.parquet", {"reward": "reward"}).visits) == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ([1574553793, 1574553794], "s"),
+        ([1574553793000, 1574553794000], "ms"),
+        ([1574553793 * 10**9, 1574553794 * 10**9], "ns"),
+    ],
+)
+def test_times_may_be_numbers(values, unit, tmp_path):
+    log = read(tmp_path, FRAME.assign(timestamp=values * 2)).visits
+    assert log.timestamp[:2].tolist() == np.array(["2019-11-24T00:03:13", "2019-11-24T00:03:14"], "M8[us]").tolist()
+    FRAME.assign(timestamp=values * 2).to_parquet(tmp_path / "log.parquet")
+    same(formats.read(tmp_path / "log.parquet").visits, log)
+
+
+# --- what is wrong with logs
+
+
+MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "reason", "mend", "count"),
+    [
+        ({"propensity": 25}, "percent", "propensity 25 is not in (0, 1]; they are from 25 to 25, which looks like perc",
+         "Read them with --propensities percent", 200),
+        ({"propensity": 1.25}, "percent", "from 1.25 to 1.25, which looks like percent", "--propensities percent", 200),
+        ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "percent", 199),
+        ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
+         "It looks rounded: write 1 where", 1),
+        ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
+        ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),
+        ({"propensity": "25 %"}, "percent", "propensities are written with a percent sign", "s percent", 0),
+        ({"propensity": np.log(0.25)}, "percent", "from -1.38629 to -1.38629, which looks like natural logarithms",
+         "--propensities log", 200),
+        ({"propensity": 1e-300}, "propensity-range", "propensity 1e-300 is below 1e-12, too small", "It is", 200),
+        ({"propensity": 0}, "propensity-range", "propensity 0.0 is not in (0, 1]", "It is the probability", 200),
+        ({"reward": 5}, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
+        ({"reward": -1}, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
+        ({"reward": "yes"}, "reward-text", "reward 'yes' is not a number", "Write 1 for a click, and 0 for none", 200),
+        ({"visit": range(200)}, "id", "feature 'visit' has another value in every row: it looks like an id",
+         "--ignore visit", 0),
+        ({"visit": [f"v{i}" for i in range(200)]}, "id", "feature 'visit' has another value in every row: it looks",
+         "--ignore visit, or say that it is one with --id visit", 0),
+        ({"request": [f"v{i // 2}" for i in range(200)]}, "user", "feature 'request' has 100 different values in 200 ",
+         "--user request", 0),
+        ({"visitorId": [*range(100)] * 2}, "user", "it looks like users, or requests that repeat", "--user vis", 0),
+        ({"x": [*range(199), "many"]}, "mixed", "x 'many' is not a number; most cells are", "--categorical x", 1),
+        ({"policy:p": 1.5}, "policy:p-range", "policy:p 1.5 is not in [0, 1]", "It is the policy's probability", 200),
+        ({"timestamp": "24.11.2019"}, "timestamp", "timestamp '24.11.2019' is not a time", "2019-11-24", 200),
+    ],
+)  # fmt: skip
+def test_a_problem_is_named_counted_and_has_a_mend(changes, kind, reason, mend, count, tmp_path):
+    (problem,) = read(tmp_path, MANY.assign(**changes)).problems
+    assert (problem.kind, problem.count) == (kind, count)
+    assert reason in problem.reason and mend in problem.mend
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32(), pa.string(), pa.int64()])
+def test_a_time_that_is_missing_is_named(tmp_path, kind):
+    times = pa.array([1574553793 * 10**9] * 3 + [None], pa.int64())
+    if kind != pa.int64():
+        times = times.cast(pa.timestamp("ns")).cast(pa.timestamp("us"), safe=False).cast(kind, safe=False)
+    table = pa.Table.from_pandas(FRAME, preserve_index=False).append_column("timestamp", times)
+    pq.write_table(table, tmp_path / "log.parquet")
+    reading = formats.read(tmp_path / "log.parquet")
+    assert [(problem.reason, reading.place(problem)) for problem in reading.problems] == [
+        ("timestamp is missing", "row 4")
+    ]
+    assert formats.read_frame(table.slice(0, 3)).visits is not None
+
+
+def test_all_problems_are_found_at_once(tmp_path):
+    frame = MANY.astype(object)
+    frame.loc[[5, 7], "reward"], frame.loc[9, "propensity"] = 2, 0
+    frame.loc[11, "action"], frame.loc[3, "x"] = None, np.inf
+    reading = read(tmp_path, frame.assign(visit=range(200)))
+    assert [(problem.kind, reading.place(problem), problem.count) for problem in reading.problems] == [
+        ("reward-range", "line 7", 2), ("propensity-range", "line 11", 1), ("action-missing", "line 13", 1),
+        ("infinite", "line 5", 1), ("id", "", 0),
+    ]  # fmt: skip
+    expected = r"log.csv, line 7: reward 2.0 is not in \[0, 1\] \(1 more rows\).*lists 3 more problems"
+    with pytest.raises(DataError, match=expected):
+        reading.required()
+
+
+def test_lines_are_counted_across_blank_ones(tmp_path):
+    (tmp_path / "log.csv").write_text(HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n")
+    reading = formats.read(tmp_path / "log.csv")
+    assert [reading.place(problem) for problem in reading.problems if problem.kind == "reward-range"] == ["line 6"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"PK\x03\x04", "the file is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV"),
+        (b"BZh9", "packed with bzip2. Unpack it, or pack it with gzip or zstd"),
+        ("action,reward\n".encode("utf-16"), "text in UTF-16. Save it as UTF-8"),
+        (b"FEA1", "a Feather file of version 1"),
+        (b"ARROW1\0\0nothing", "not a readable Arrow file"),
+        (b"\x1f\x8bnothing", "damaged, or cut short"),
+        ("action,reward,propensity,stra\xdfe\na,0,1,2\n".encode("latin-1"), "not text in UTF-8"),
+    ],
+)
+def test_files_of_another_kind_are_named(content, reason, tmp_path):
+    (tmp_path / "log.csv").write_bytes(content)
+    with pytest.raises(DataError, match=reason):
+        formats.read(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("kind", [None, "gzip", "zstd"])
+@pytest.mark.parametrize("cut", [1, 2, 6])
+def test_a_last_line_that_does_not_end_may_have_been_cut(kind, cut, tmp_path):
+    """0.25 cut to 0.2 is a propensity, too."""
+    text = b"action,reward,x,propensity\n" + b"a,0,1.5,0.25\nb,1,2.5,0.25\n" * 2
+    for content in (text, text[:-cut]):
+        with pa.CompressedOutputStream(str(tmp_path / "log"), kind) if kind else open(tmp_path / "log", "wb") as file:
+            file.write(content)
+        problems = formats.read(tmp_path / "log").problems
+        tables = batches.read(tmp_path / "log", ("x",), ())
+        if content == text:
+            assert not problems and sum(table.num_rows for table in tables) == 4
+            continue
+        assert problems[-1].kind == "cut" and problems[-1].severity == "error"
+        assert "its last line has no end" in problems[-1].reason and "If it is whole, end the line" in problems[-1].mend
+        with pytest.raises(DataError, match=r"its last line has no end.*If it is whole" if cut < 6 else "not readable"):
+            list(tables)
+        assert (formats.read(tmp_path / "log", whole=True).visits is None) == (cut == 6)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("scant.files.FREE", 1 << 16)
+    monkeypatch.setattr("scant.files.RATIO", 2)
+    with pa.CompressedOutputStream(str(tmp_path / "log"), kind) as file:
+        file.write((HEAD + "a,0,1,2\n" * 50_000).encode())
+    with pytest.raises(DataError, match="a small file that holds too much"):
+        formats.read(tmp_path / "log")
+
+
+def test_a_web_page_is_named_as_one(tmp_path):
+    with pytest.raises(DataError, match="it is a web page, as a server sends it in place of the file"):
+        own(tmp_path, "<html><p>action,reward,propensity</html>\n")

@@ -1,0 +1,471 @@
+"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise; index columns."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scant_ads as sa
+from scant import cli
+from scant.errors import DataError, SettingError
+from scant_ads import batches, formats, wabbit
+
+ADS = ("Cappucino", "Cold brew", "Latte")
+LARGE = "9" * 400  # a whole number that no double can hold
+
+
+def frame(rows=60, seed=0):
+    """Visits, a column for each thing that a log says of them."""
+    random = np.random.default_rng(seed)
+    made = pd.DataFrame({"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)})
+    made["propensity"] = random.choice([0.25, 0.5], rows)
+    made["weather"] = random.choice(["Sunny", "Rainy"], rows)
+    made["age"] = random.integers(18, 70, rows)
+    return made.assign(vip=made["age"] > 60)
+
+
+def event(visit, number, ads=None, **more):
+    """An event of dsjson as documented; `more` replaces what it holds, and None leaves it out."""
+    place = ADS.index(visit.action)
+    ads = ads or [{"_tag": ad, "i": {"constant": 1, "id": ad}, "j": [{"type": "hot"}]} for ad in ADS]
+    order = [place, *(other for other in range(3) if other != place)]
+    made = {
+        "_label_cost": -visit.reward, "_label_probability": visit.propensity,
+        "_label_Action": place + 1, "_labelIndex": place,
+        "o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}],
+        "Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z", "Version": "1", "EventId": f"e{number}",
+        "a": [one + 1 for one in order],
+        "c": {"_synthetic": False, "FromUrl": [{"weather": visit.weather}],
+              "User": {"age": visit.age, "vip": visit.vip, "_x": 1}, "_multi": ads},
+        "p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2], "VWState": {"m": "N/A"},
+    }  # fmt: skip
+    return {key: value for key, value in (made | more).items() if value is not None}
+
+
+def events(visits, **more):
+    return [event(visit, number, **more) for number, visit in enumerate(visits.itertuples())]
+
+
+def written(path, things):
+    path.write_text("".join(json.dumps(thing) + "\n" for thing in things))
+    return path
+
+
+def text(visits, ads=None):
+    numbers = [ADS.index(ad) + 1 for ad in visits["action"]]
+    rows = zip(numbers, visits.itertuples(), strict=True)
+    return "".join(
+        f"{number}:{-visit.reward}:{visit.propensity} |User age:{visit.age}{' vip' * visit.vip} "
+        f"|W weather:{visit.weather}\n"
+        for number, visit in rows
+    )  # fmt: skip
+
+
+def rows(log):
+    """What a log says of each visit: ad, reward, propensity."""
+    visits = log.visits
+    return [
+        (visits.actions[ad], reward, propensity)
+        for ad, reward, propensity in zip(visits.action, visits.reward, visits.propensity, strict=True)
+    ]
+
+
+def features(log):
+    visits = log.visits
+    found = {}
+    for at, name in enumerate(visits.names):
+        texts, column = visits.categories.get(name), visits.features[:, at]
+        found[name] = [texts[int(code)] for code in column] if texts else column.tolist()
+    return found
+
+
+def problems(log):
+    return {problem["kind"]: problem for problem in log.check()["problems"]}
+
+
+# --- dsjson
+
+
+def test_dsjson_is_read_as_documented(tmp_path):
+    visits = frame()
+    path = written(tmp_path / "log.json", events(visits))
+    log = sa.Log.read(path)
+    assert log.form == "Vowpal Wabbit's dsjson, reward = -cost"
+    assert rows(log) == [*visits[["action", "reward", "propensity"]].itertuples(index=False, name=None)]
+    assert features(log) == {
+        "c.FromUrl.weather": visits["weather"].tolist(),
+        "c.User.age": visits["age"].tolist(),
+        "c.User.vip": visits["vip"].tolist(),
+    }
+    assert log.visits.timestamp[1] == np.datetime64("2021-02-04T16:31:01.246")
+    assert len(np.unique(log.visits.id, axis=0)) == len(visits) and not problems(log)
+    assert log.source.flattened == {"c": 3}
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert rows(sa.Log.read(packed)) == rows(log) and "packed with gzip" in sa.Log.read(packed).form
+    part = sa.Log.read(path, columns={"user": "c.User.age"}, ignore=["c.FromUrl", "EventId", "timestamp"])
+    assert part.visits.names == ("c.User.vip",) and part.visits.id is None and part.visits.timestamp is None
+    assert part.visits.user is not None
+    assert sa.Log.read(path, columns={"id": "c.User.age"}).visits.names == ("c.FromUrl.weather", "c.User.vip")
+
+
+def test_dsjson_that_says_less_is_the_same(tmp_path):
+    """What was chosen is said in several places, of which each will do."""
+    visits = frame()
+    whole = rows(sa.Log.read(written(tmp_path / "0.json", events(visits))))
+    for less in ({"_labelIndex": None}, {"_labelIndex": None, "_label_Action": None}, {"_label_probability": None}):
+        log = sa.Log.read(written(tmp_path / "1.json", events(visits, **less)))
+        assert rows(log) == whole
+    log = sa.Log.read(written(tmp_path / "2.json", events(visits, EventId=None, Timestamp=None, p=None, a=None)))
+    assert rows(log) == whole and log.visits.id is None and log.visits.timestamp is None
+
+
+@pytest.mark.parametrize(
+    ("ads", "names"),
+    [
+        ([{"id": "x", "f": 1}, {"id": "y", "f": 2}, {"id": 7, "f": 3}], ("x", "y", "7")),
+        ([{"name": "x"}, {"name": "y"}, {"name": "z"}], ("x", "y", "z")),
+        ([{"i": {"id": "x"}}, {"i": {"id": "y"}}, {"i": {"id": "z"}}], ("x", "y", "z")),
+        ([{"_tag": "x", "id": "1"}, {"id": "2"}, {"_tag": "z", "id": "3"}], ("1", "2", "3")),
+        ([{"TAction": {"topic": topic}} for topic in "abc"], ("0", "1", "2")),
+    ],
+)
+def test_ads_are_known_by_an_id_or_else_by_their_place(tmp_path, ads, names):
+    visits = frame()
+    log = sa.Log.read(written(tmp_path / "log.json", events(visits, ads=ads)))
+    assert [row[0] for row in rows(log)] == [names[ADS.index(ad)] for ad in visits["action"]]
+    assert not problems(log)
+
+
+def test_visits_with_other_ads_are_told(tmp_path):
+    made = events(frame())
+    made[3]["c"]["_multi"].append({"_tag": "Tea"})
+    found = problems(sa.Log.read(written(tmp_path / "log.json", made)))
+    assert "1 visits could show other ads than the first" in found["offered"]["reason"]
+    made = events(frame(), ads=[{"TAction": {"topic": topic}} for topic in "abc"])
+    made[3]["c"]["_multi"] = [{"TAction": {"topic": topic}} for topic in "bca"]
+    found = problems(sa.Log.read(written(tmp_path / "log.json", made)))
+    assert "known by their places alone" in found["offered"]["reason"] and "_tag" in found["offered"]["mend"]
+
+
+def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
+    visits = frame()
+    made = events(visits)
+    whole = rows(sa.Log.read(written(tmp_path / "0.json", made)))
+    made.insert(5, made[5] | {"_skipLearn": True})
+    made.insert(
+        9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99", "Observations": []}
+    )
+    log = sa.Log.read(written(tmp_path / "1.json", made))
+    assert rows(log) == whole
+    assert sorted(problem["reason"] for problem in log.check()["problems"]) == [
+        "1 lines are left out: rewards of visits that are not there",
+        "1 lines are left out: visits that are not to be learnt from (_skipLearn)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"_label_cost": None}, "line 4 has no cost"),
+        ({"_label_cost": "much"}, "line 4 has the cost 'much', which is not a number"),
+        ({"_label_probability": True}, "line 4 has the probability True"),
+        ({"_labelIndex": 5}, "line 4 has the ad 5, where there are 3"),
+        ({"_labelIndex": -1}, "line 4 has the ad -1"),
+        ({"c": None}, "line 4 has no context c"),
+        ({"c": {"_slots": []}}, "line 4 has several decisions for one visit"),
+        ({"_outcomes": []}, "line 4 has several decisions for one visit"),
+        ({"_label_probability": None, "p": []}, "line 4 is not as the form has it"),
+        ({"pdrop": "none"}, "line 4 has the pdrop 'none', which is not a number"),
+        ({"pdrop": 1}, "line 4 has the pdrop 1, which is not in [0, 1)"),
+        ({"pdrop": 0.9}, "visits were dropped with different probabilities (pdrop): 0.0, 0.9"),
+        ({"_label_probability": 1.5}, "line 4: propensity 1.5 is not in (0, 1]"),
+        ({"Timestamp": None}, "line 4: timestamp is missing"),
+    ],
+)
+def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
+    made = events(frame())
+    made[3] = event(next(frame().itertuples()), 3, **more)
+    log = sa.Log.read(written(tmp_path / "log.json", made))
+    (problem,) = [problem for problem in log.check()["problems"] if problem["severity"] == "error"]
+    assert reason in f"{problem['place']}: {problem['reason']}"
+
+
+@pytest.mark.parametrize(
+    ("there", "instead", "reason"),
+    [
+        ('"_label_cost": ', '"_label_cost": -1.0, "_label_cost": ', "has the key '_label_cost' twice in one object"),
+        ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
+        ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"_label_probability": ', f'"_label_probability": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
+        ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
+    ],
+)
+def test_json_that_python_reads_and_nobody_means_is_refused_with_the_line(tmp_path, there, instead, reason):
+    path = written(tmp_path / "log.json", events(frame()))
+    lines = path.read_text().splitlines()
+    assert there in lines[3]
+    lines[3] = lines[3].replace(there, instead, 1)
+    path.write_text("\n".join(lines) + "\n")
+    (problem,) = [problem for problem in sa.Log.read(path).check()["problems"] if problem["severity"] == "error"]
+    assert f"line 4 {reason}" in problem["reason"]
+
+
+def test_nothing_was_dropped_where_pdrop_is_null(tmp_path):
+    made = events(frame())
+    made[3]["pdrop"] = None
+    assert not sa.Log.read(written(tmp_path / "log.json", made)).check()["problems"]
+
+
+def test_lines_that_are_cut(tmp_path):
+    path = written(tmp_path / "log.json", events(frame()))
+    whole = path.read_text()
+    path.write_text(whole.replace('"Version": "1"', '"Version"', 1))
+    (problem,) = problems(sa.Log.read(path)).values()
+    assert "line 1 is not JSON" in problem["reason"] and problem["count"] == 1
+    path.write_text(whole[:-200])
+    found = problems(sa.Log.read(path))
+    assert "may have been cut" in found["cut"]["reason"] and "line 60 is not JSON" in found["lines"]["reason"]
+
+
+def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = pd.DataFrame(
+        {"action": ["a", "b"], "reward": [0, 1], "propensity": 0.5, "context": [{"age": 1}, {"age": 2}]}
+    )
+    for lines in (True, False):
+        made.to_json("log.json", orient="records", lines=lines)
+        with pytest.raises(DataError, match="not Vowpal Wabbit's dsjson") as error:
+            sa.Log.read("log.json")
+        eval(f"pd.{error.value.advice.partition('pandas: ')[2]}", {"pd": pd})
+        assert sa.Log.read("log.parquet").visits.names == ("context.age",)
+
+
+# --- text
+
+
+def test_text_is_read_as_documented(tmp_path):
+    visits = frame()
+    path = tmp_path / "log.vw"
+    path.write_text(text(visits))
+    log = sa.Log.read(path)
+    assert log.form == "Vowpal Wabbit's text, reward = -cost"
+    expected = visits.assign(action=[str(ADS.index(ad) + 1) for ad in visits["action"]])
+    assert rows(log) == [*expected[["action", "reward", "propensity"]].itertuples(index=False, name=None)]
+    assert features(log) == {
+        "User.age": visits["age"].tolist(), "User.vip": visits["vip"].tolist(), "W.weather": visits["weather"].tolist(),
+    }  # fmt: skip
+
+
+def test_the_parts_of_a_line(tmp_path):
+    path = tmp_path / "log.vw"
+    path.write_text(
+        "1:-1:0.5 2 3:0.2 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
+        "\n"
+        "2:0:0.25 |n y\r\n"
+        "3:-0.5:0.5 the| action a:2 |m x=1\n"
+        "| a\n"
+    )  # fmt: skip
+    log = sa.Log.read(path)
+    assert rows(log) == [("1", 1, 0.5), ("2", 0, 0.25), ("3", 0.5, 0.5)]
+    assert features(log) == {
+        "a": [1, 0, 2], "c": [0.5, 0, 0], "n.x": [8, 0, 0], "n.y": [-20, 1, 0], ".action": [0, 0, 1],
+        "m.x=1": [0, 0, 1],
+    }  # fmt: skip
+    assert "lines without action:cost:probability" in problems(log)["passed"]["reason"]
+    assert sa.Log.read(path, ignore=["n.x", "n.y"]).visits.names == ("a", "c", ".action", "m.x=1")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("1:0:0.5 2:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
+        ("one:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
+        ("1:zero:0.5 | a", "line 2 has the cost 'zero', which is not a number"),
+        ("1:0:half | a", "line 2 has the probability 'half', which is not a number"),
+        ("1:0:0.5 | a:red a:blue", "line 2 has two 'a'"),
+        ("1:0:0 | a", "line 2: propensity 0.0 is not in (0, 1]"),
+    ],
+)
+def test_text_that_is_wrong_is_refused_with_the_line(tmp_path, line, reason):
+    path = tmp_path / "log.vw"
+    path.write_text(f"1:0:0.5 | a\n{line}\n1:-1:0.5 | b\n")
+    (problem,) = [problem for problem in sa.Log.read(path).check()["problems"] if problem["severity"] == "error"]
+    assert reason in f"{problem['place']}: {problem['reason']}"
+
+
+def test_too_many_features_are_refused(tmp_path):
+    path = tmp_path / "log.vw"
+    path.write_text("".join(f"1:0:0.5 | word{number}\n" for number in range(1001)))
+    with pytest.raises(DataError, match="it has more than 1,000 features"):
+        sa.Log.read(path)
+
+
+def groups(visits, tags=True):
+    """The text with a line for each ad, of the same visits."""
+    found = []
+    for visit in visits.itertuples():
+        found.append(f"shared |User age:{visit.age}{' vip' * visit.vip} |W weather:{visit.weather}\n")
+        for ad in ADS:
+            label = f"0:{-visit.reward}:{visit.propensity} " * (ad == visit.action)
+            found.append(f"{label}{ad.replace(' ', '_') if tags else ''}|A {ad.replace(' ', '_')}\n")
+        found.append("\n")
+    return "".join(found)
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_text_with_a_line_for_each_ad(tmp_path, tags):
+    visits = frame()
+    (tmp_path / "log.vw").write_text(text(visits))
+    (tmp_path / "groups.vw").write_text(groups(visits, tags))
+    log = sa.Log.read(tmp_path / "groups.vw")
+    names = [ad.replace(" ", "_") if tags else str(place) for place, ad in enumerate(ADS)]
+    assert [row[0] for row in rows(log)] == [names[ADS.index(ad)] for ad in visits["action"]]
+    assert [row[1:] for row in rows(log)] == [row[1:] for row in rows(sa.Log.read(tmp_path / "log.vw"))]
+    assert features(log) == features(sa.Log.read(tmp_path / "log.vw"))
+    assert "offered" not in problems(log)
+    (tmp_path / "groups.vw").write_text("shared | a\n0:0:0.5 | x\n0:-1:0.5 | y\n\n" + groups(visits, tags))
+    found = problems(sa.Log.read(tmp_path / "groups.vw"))
+    assert "line 1 begins a visit with more than one" in found["lines"]["reason"]
+
+
+def test_text_of_several_decisions_is_refused(tmp_path):
+    (tmp_path / "log.vw").write_text("ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n")
+    with pytest.raises(DataError, match="several decisions a visit"):
+        sa.Log.read(tmp_path / "log.vw")
+
+
+def test_csv_is_no_text_of_vowpal_wabbit():
+    for head in (
+        b"shared|action|reward\n",
+        b"action,reward\n1:0:0.5,3\n",
+        b"a|b\n1|2\n",
+        b'"{x}",action\n',
+        b"{x},y\n",
+    ):
+        assert wabbit.kind("log.csv", head) is None
+
+
+# --- costs
+
+
+def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_path, capsys):
+    visits = frame()
+    path = tmp_path / "log.vw"
+    path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
+    assert cli.main(["ads", "check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert "is not in [-1, 0]" in printed and "--rewards losses takes 1 - cost as the reward" in printed
+    log = sa.Log.read(path, rewards="losses")
+    assert (
+        log.form == "Vowpal Wabbit's text, reward = 1 - cost"
+        and log.visits.reward.tolist() == visits["reward"].tolist()
+    )
+    assert cli.main(["ads", "check", str(path), "--rewards", "losses"]) == 0
+
+
+def test_costs_in_a_column(tmp_path):
+    visits = frame().assign(weather=1)
+    for way, costs in (("costs", -visits["reward"]), ("losses", 1 - visits["reward"])):
+        made = visits.assign(reward=costs)
+        assert sa.Log.from_frame(made, rewards=way).visits.reward.tolist() == visits["reward"].tolist()
+    with pytest.raises(DataError, match="read them with rewards='costs'"):
+        assert sa.Log.from_frame(visits.assign(reward=-visits["reward"])).visits
+    with pytest.raises(DataError, match=r"cost -0.5 is not in \[0, 1\]|cost -1.0 is not in \[0, 1\]"):
+        assert sa.Log.from_frame(visits.assign(reward=-visits["reward"]), rewards="losses").visits
+    log = sa.Log.from_frame(visits.assign(reward=-4 * visits["reward"]), rewards="costs", reward_max=4)
+    assert log.visits.reward.tolist() == visits["reward"].tolist()
+    with pytest.raises(SettingError, match="unknown way to write rewards 'cost': did you mean 'costs'"):
+        sa.Log.from_frame(visits, rewards="cost")
+
+
+# --- propensities
+
+
+WAYS = {"percent": lambda p: 100 * p, "log": np.log, "signs": lambda p: (100 * p).map("{:g} %".format)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_propensities_in_percent_and_logarithms(tmp_path, capsys, way):
+    visits = frame().assign(action=lambda made: made["action"].map({ad: str(at) for at, ad in enumerate(ADS)}))
+    for at in range(3):
+        visits[f"propensity:{at}"] = np.where(
+            visits["action"] == str(at), visits["propensity"], (1 - visits["propensity"]) / 2
+        )
+    full = [name for name in visits if name.startswith("propensity")]
+    made = visits.assign(**{name: WAYS[way](visits[name]) for name in (full if way != "signs" else ["propensity"])})
+    made = made if way != "signs" else made.drop(columns=full[1:])
+    option = "percent" if way == "signs" else way
+    made.to_csv(tmp_path / "log.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    made.iloc[:20].to_parquet(tmp_path / "folder/0.parquet")
+    made.iloc[20:].to_parquet(tmp_path / "folder/1.parquet")
+    logs = [sa.Log.read(tmp_path / name, propensities=option) for name in ("log.csv", "folder")]
+    for log in (*logs, sa.Log.from_frame(made, propensities=option)):
+        np.testing.assert_allclose(log.visits.propensity, visits["propensity"], rtol=1e-15)
+    for name in ("log.csv", "folder"):
+        assert cli.main(["ads", "check", str(tmp_path / name)]) == 1
+        assert f"Read them with --propensities {option}" in capsys.readouterr().out
+        assert cli.main(["ads", "check", str(tmp_path / name), "--propensities", option]) == 0
+        capsys.readouterr()
+    with pytest.raises(SettingError, match="unknown way to write propensities 'logs': did you mean 'log'"):
+        sa.Log.from_frame(made, propensities="logs")
+
+
+def test_what_is_none_is_refused():
+    visits = frame()
+    for option, bad in (("log", 0.1), ("log", -np.inf), ("percent", 101.0), ("percent", 0.0)):
+        with pytest.raises(DataError, match=r"is not in \(0, 1\]"):
+            assert sa.Log.from_frame(visits.assign(propensity=bad), propensities=option).visits
+
+
+# --- index columns
+
+
+def test_an_index_without_a_name_is_left_out_and_told(tmp_path, capsys):
+    """As pandas writes it, and as Open Bandit's files have it."""
+    visits = frame().rename(columns={"action": "item_id", "reward": "click", "propensity": "propensity_score"})
+    for index in (visits.index, visits.index[::-1], visits.index * 7 + 3):
+        visits.set_axis(index).to_csv(tmp_path / "log.csv")
+        roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
+        log = sa.Log.read(tmp_path / "log.csv", roles)
+        assert log.visits.names == ("weather", "age", "vip")
+        assert "it is an index, and left out" in problems(log)["index"]["reason"]
+    assert cli.main(["ads", "check", str(tmp_path / "log.csv")]) == 1
+    assert (
+        "--columns action=item_id --columns reward=click --columns propensity=propensity_score"
+        in capsys.readouterr().out
+    )
+    visits.set_axis([1] * 60).to_csv(tmp_path / "log.csv")
+    with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
+        sa.Log.read(tmp_path / "log.csv", roles)
+    visits.set_axis([f"r{at}" for at in range(60)]).to_csv(tmp_path / "log.csv")
+    with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
+        sa.Log.read(tmp_path / "log.csv", roles)
+
+
+def test_new_visits_may_have_an_index_and_are_not_read_as_logs(tmp_path):
+    visits = frame()
+    visits.to_csv(tmp_path / "new.csv")
+    (table,) = batches.read(tmp_path / "new.csv", ("age",), ())
+    assert table.column_names == ["age"] and table.column("age").to_pylist() == visits["age"].tolist()
+    with pytest.raises(DataError, match=r"it is Vowpal Wabbit's dsjson, of which logs can be read.*column c of JSON"):
+        list(batches.read(written(tmp_path / "new.json", events(visits)), ("c.User.age",), ()))
+
+
+def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
+    visits = frame(300).assign(reward=lambda made: made["reward"] > 0.5)
+    made = events(visits.astype({"reward": int}))
+    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(sa.Log.read(written(tmp_path / "log.json", made)))
+    contexts = [{"FromUrl": one["c"]["FromUrl"][0], "User": one["c"]["User"]} for one in made]
+    new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
+    expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
+    np.testing.assert_array_equal(policy.predict_proba(new), expected)
+
+
+def test_a_study_takes_none_of_these(tmp_path):
+    with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
+        formats.read_log(written(tmp_path / "log.json", events(frame())))
