@@ -390,12 +390,12 @@ def test_images_are_offered_beside_their_figure(make, folder):
 def test_captions_say_what_is_shown(tmp_path):
     rows = [
         "panel,label,rate,tuning,round,n",
-        "A,SLAM,0.1,held-out,10,8",
+        "A,SLAM,\"0.1, exploring 0.3\",held-out,10,8",
         '"B, b",SLAM,0.2,held-out,2000,10',
         "A,Random,none,held-out,1,8",
     ]
     (tmp_path / "figure.csv").write_text("\n".join([*rows, ""]))
-    said = "Data: A; B, b. Rounds: up to 2,000. Learning rates: SLAM 0.1, 0.2. n = 8 to 10."
+    said = "Data: A; B, b. Rounds: up to 2,000. Learning rates: SLAM 0.1, exploring 0.3, 0.2. n = 8 to 10."
     assert about.shown_in(tmp_path / "figure.csv") == said
     assert about.shown_in(tmp_path / "none.csv") == ""
     (tmp_path / "claims.csv").write_text('claim,rounds,n\na,None,3\nb,200,3\nc,"[20, 100]",3\n')

@@ -113,8 +113,9 @@ def shown_in(path) -> str:
 
 
 def _rate(text: str) -> str:
-    number, space, edge = text.partition(" ")  # of its grid
-    return f"{float(number):.3g}{space}{edge}" if number[0].isdigit() else text
+    """A rate as it is printed, with what follows it: the probability chosen with it, or that it is the last of its grid."""
+    number = re.match(r"[\d.]+(?:e[-+]?\d+)?", text)
+    return f"{float(number[0]):.3g}{text[number.end() :]}" if number else text
 
 
 def _spread(values) -> str:
