@@ -71,7 +71,7 @@ def compare(
     check_declared(declared)
     if train is not None and train.unit != test.unit:
         raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
-                           "the same --reward-max and --reward-unit")  # fmt: skip
+                           "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip
     if doubly_robust and "user" in test.source.optional:
         raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)

@@ -82,7 +82,7 @@ class Basis:
         of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
         for name, (rows, whole) in of_logs.items():
             self._note(name, () if whole.showings.in_no_order else rows.late())
-        lacking = [name for name, (rows, _) in of_logs.items() if not rows.mean("")]
+        lacking = [name for name, (rows, _) in of_logs.items() if health.no_reward(rows, self.unit)]
         self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
 
     def tally_of(self, summary: Summary) -> Tally:
@@ -167,7 +167,7 @@ class Basis:
         if others := of_others(tally, training.tally) if comparable else ():
             self.doubts.add(OTHER_VISITS)
             self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
-            here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
+            here, there = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
             self.notes.append(
                 f"{test}: showing all ads alike earns {here} here, but {there} by {train}: visits, or times, differ, "
                 f"and today's {mean} is that of the training log. Policies may look better, or worse, only because of "

@@ -1,15 +1,15 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
 import re
-from dataclasses import dataclass
 from shlex import quote
 
 import numpy as np
 
 from scant import files
 from scant.data import logs
-from scant.errors import SettingError, nearest, short, unknown
+from scant.errors import nearest, short
 from scant_ads import hashing
+from scant_ads.amounts import NO_UNITS, amounts
 from scant_ads.visits import KEY, Problem, Reading, Visits, is_feature
 
 ALIASES = {  # what others call these columns
@@ -33,47 +33,6 @@ PEOPLE = frozenset((  # words for whose visits may depend on each other
 ))  # fmt: skip
 IDS = frozenset(("", "guid", "hash", "id", "ids", "key", "no", "nr", "number", "uuid"))  # words that stand beside these
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
-PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
-
-
-@dataclass(frozen=True)
-class Units:
-    """What a log's propensities and rewards are written as.
-
-    propensities : "percent", or "log" for natural logarithms; None for probabilities
-    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
-    reward_max : the largest reward possible, by which rewards are divided
-    reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
-
-    Raises
-    ------
-    SettingError : another value
-    """
-
-    propensities: str | None = None
-    rewards: str | None = None
-    reward_max: float = 1.0
-    reward_unit: str = ""
-
-    def __post_init__(self):
-        if not 0 < self.reward_max < np.inf:
-            raise SettingError(f"--reward-max is {self.reward_max:g}; the largest reward is a number above 0")
-        if self.rewards == "losses" and self.reward_max != 1:
-            raise SettingError("--rewards losses are from 0 to 1: leave --reward-max out")
-        for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
-            value = getattr(self, what)
-            if value is not None and value not in known:
-                raise unknown(f"way to write {what}", value, known)
-
-    def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them."""
-        if self.propensities == "log":
-            with np.errstate(over="ignore"):
-                return np.exp(values)
-        return values / 100 if self.propensities == "percent" else values
-
-
-NO_UNITS = Units()
 
 
 class Columns:
@@ -178,34 +137,31 @@ class Columns:
             self.add(f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
 
     def reward(self) -> np.ndarray | None:
+        """The rewards as shares of the largest; see `Units.shares`."""
+        import pyarrow as pa
+
         if "reward" not in self.table:
             return None
-        if self.units.rewards:
-            return self.costs()
-        values, most = self.numbers("reward", "Write 1 for a click, and 0 for none"), self.units.reward_max
-        bad = (values < 0) | (values > most)
-        mend = ("Say the largest reward possible, which may be above the largest seen, by --reward-max, and what it is "
-                "counted in by --reward-unit")  # fmt: skip
-        if bad.any() and values[np.argmax(bad)] < 0:
-            mend = "Write 1 for a click, and 0 for none; if they are costs, read them with --rewards costs"
-        self.within("reward", values, bad, f"is not in [0, {most:g}]", mend)
-        return values / most
-
-    def costs(self) -> np.ndarray:
-        """Rewards from what is to be small."""
-        values = self.numbers("reward", "Write -1 for a click, and 0 for none")
-        losses = self.units.rewards == "losses"
-        most = self.units.reward_max
-        rewards = ((1 if losses else 0) - values + 0.0) / most  # without a negative zero
-        bad = (rewards < 0) | (rewards > 1)
+        currency = ""
+        if _is_text((column := plain(self.table["reward"])).type):
+            codes, texts = distinct(column)
+            written = [text for text in texts.to_pylist() if text not in MISSING]
+            if found := amounts(written):
+                numbers, currency = dict(zip(written, found[0], strict=True)), found[1]
+                values = [numbers.get(text, np.nan) for text in (*texts.to_pylist(), "")]
+                self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
+        click = "-1" if self.units.rewards else "1"
+        mend = (
+            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as €1,234.50, whose marks of "
+        )
+        values = self.numbers("reward", f"{mend}thousands and decimals are clear")
+        shares = self.units.shares(values)
+        bad = (shares < 0) | (shares > 1)
         if bad.any():
-            first = values[np.argmax(bad)]
-            mend = "Say the largest reward possible, the least cost times -1, by --reward-max"
-            if not losses and 0 < first <= 1:
-                mend = "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
-            reason = f"cost {first} is not in {'[0, 1]' if losses else f'[-{most:g}, 0]'}"
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            reason, mend = self.units.refusal(float(values[np.argmax(bad)]), low, high, currency)
             self.add("reward-range", "error", reason, mend, bad)
-        return rewards
+        return shares
 
     def propensity(self) -> np.ndarray | None:
         import pyarrow as pa

@@ -80,9 +80,9 @@ class Evaluation:
         lines += [
             "",
             f"Better than today's policy ({self.rows[0]['policy']})? Each answer with {share} confidence",
-            f"Lift: by how many percent the {self.unit.mean} is above today's, with its interval",
+            f"Lift: by {self.unit.how_much} the {self.unit.mean} is above today's, with its interval",
         ]
-        cells = [(f"  {row['policy']}", text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]))
+        cells = [(f"  {row['policy']}", *self._lift(row))
                  for row in judged]  # fmt: skip
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
@@ -102,6 +102,10 @@ class Evaluation:
         return as_arguments(self.text())
 
     __repr__ = __str__
+
+    def _lift(self, row: Mapping) -> tuple[str, str]:
+        """The lift of a row, and its interval, as texts."""
+        return text.signed(row["lift"], self.unit), text.interval(row["lift_low"], row["lift_high"], self.unit)
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `text.headings`."""
@@ -140,14 +144,14 @@ class Evaluation:
         if choice["of"] > 1:
             best = f"Best of {choice['of']} by its lower bound: {best}. It"
         if choice["better"]:
-            answer = (f"{best} is better than today's policy: its {mean} is {100 * lift:.1f} % higher, and with "
-                      f"{share} confidence at least {100 * worst:.1f} %")  # fmt: skip
+            answer = (f"{best} is better than today's policy: its {mean} is {text.much(lift, self.unit)} higher, and "
+                      f"with {share} confidence at least {text.much(worst, self.unit)}")  # fmt: skip
         elif lift != lift:
             answer = f"{best} cannot be compared with today's policy, of which nothing is known"
         else:
-            about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
+            about = f"{text.much(lift, self.unit)} {'higher' if lift >= 0 else 'lower'}"
             answer = (f"{best} is not known to be better than today's policy: by estimate its {mean} is {about}, and "
-                      f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
+                      f"with {share} confidence at most {text.much(worst, self.unit)} lower")  # fmt: skip
         answer = f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
         answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
         rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
@@ -211,10 +215,10 @@ class Evaluation:
         from html import escape
 
         numbers = [[self.unit.number(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
-        cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
+        cells = [(row["policy"], *values, *self._lift(row),
                   f"{row['verdict']}{because(row)}" if row["verdict"] else "today's")
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
-        ends = ("at least", "from", "to", "lift, %", "its interval")
+        ends = ("at least", "from", "to", self.unit.lift_heading, "its interval")
         head = ("policy", self.unit.heading, *ends, "better than today's?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
@@ -235,7 +239,7 @@ class Evaluation:
                 "seed": self.seed,
                 "about": self.about,
                 "notes": self.notes,
-                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name},
+                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name, "reward_min": self.unit.least},
                 "policies": [_plain(row) for row in self.rows],
                 "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),

@@ -11,7 +11,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import DataError
 from scant_ads import checks, formats, nested
-from scant_ads.checks import NO_UNITS, Units
+from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.visits import KEY, KEYS, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch

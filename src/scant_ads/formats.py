@@ -18,7 +18,7 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
 from scant_ads import checks, nested, wabbit
-from scant_ads.checks import NO_UNITS, Units
+from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
 
 DELIMITERS = ",;\t|"

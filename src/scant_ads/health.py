@@ -38,9 +38,13 @@ class Drift:
     def found(self) -> bool:
         return self.p < DRIFTS
 
-    def __str__(self) -> str:
-        low, high = 100 * self.rates.min(), 100 * self.rates.max()
-        return f"from {low:.3g} to {high:.3g} % between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
+    def words(self, unit: Unit) -> str:
+        """Between what the rate drifts, in its unit."""
+        ends = self.rates.min(), self.rates.max()
+        low, high = (f"{100 * end:.3g}" for end in ends) if unit.percent else map(unit.number, map(unit.value, ends))
+        name = "%" if unit.percent else unit.name
+        between = f"from {low} to {high} {name}".rstrip()
+        return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
 
 
 UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the order of rows
@@ -85,7 +89,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     """
     tally = summary.all()
     reward = tally.cells[""].arrays()[1]
-    if not reward.any():
+    if no_reward(tally, unit):
         yield Problem("no-clicks", "warning", f"all {tally.rows:,} rewards are 0: rewards look missing",
                       f"Look at how {unit.events} are joined to visits. There is no verdict without any")  # fmt: skip
     elif tally.rows > 1 and (reward == 1).all():
@@ -101,9 +105,14 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         reason = f"features with one value only: {logs.listing(constant)}"
         yield Problem("constant", "warning", reason, "They tell nothing")
     dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
-    if dull and reward.any():
+    if dull and unit.relative and reward.any():
         yield Problem("ads-without-clicks", "warning", f"ads without {unit.events}: {logs.listing(dull)}",
                       "A policy learnt from this log never shows them")  # fmt: skip
+
+
+def no_reward(tally, unit: Unit) -> bool:
+    """Whether all rewards of a log are 0."""
+    return bool((tally.cells[""].arrays()[1] == unit.nothing).all())
 
 
 def _drifts(tally, unit: Unit) -> Iterator[Problem]:
@@ -116,7 +125,7 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
     if corrected.found:
         rate = "click rate" if unit.clicks else "mean reward"
         whose = f"{rate} of ad {name}" if name else rate
-        reason = f"the {whose} drifts: {corrected}"
+        reason = f"the {whose} drifts: {corrected.words(unit)}"
         reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
         yield Problem("drift", "warning", reason, "Rates are then averages over the log's period. Look for a change of "
                       "the logging, or of the users")  # fmt: skip

@@ -41,7 +41,7 @@ class Judged:
 
     key : what the tally calls it
     largest : the largest weight possible
-    bounds, lift : of its CTR, and of this over today's
+    bounds, lift : of its CTR, and of 1 plus its lift
     sample : of a policy whose CTR is told by the rows of its ad alone: clicks and rows, or the quotient by user
     """
 
@@ -112,7 +112,7 @@ class Judge:
             sample = of_users or ((int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None)
         lift = self._lift(key, cells, largest, bounds)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
-        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level)
+        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level, self.unit.relative)
         row |= verdict_of(row, today, self.same_log, self.off)
 
     def judge_ad(self, name: str, policy: Always) -> None:
@@ -159,7 +159,11 @@ class Judge:
         return lifts.Bounds(lower, lambda level: 1 - missed(level))
 
     def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
-        """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""
+        """The bounds of 1 plus a policy's lift, from its weights, rewards and counts, or from the two bounds."""
+        if not self.unit.relative:
+            paired = self.same_log and self.least is not None
+            mean = self._difference((Logging.kind, key), (1.0, largest), (None, None)) if paired else None
+            return lifts.gain(mean) if mean else lifts.gain_of(bounds, self.today)
         if not self.same_log or self.least is None:
             return lifts.quotient(bounds, self.today)
         if self.users:
@@ -226,7 +230,8 @@ class Judge:
             row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
         if drift.found and not found.refused:
             self.notes.append(
-                f"{name}: its rate drifts, {drift}: the {self.unit.mean} is the average over the log's period"
+                f"{name}: its rate drifts, {drift.words(self.unit)}: "
+                f"the {self.unit.mean} is the average over the log's period"
             )
         self.rows.append(row)
         return bounds
@@ -310,7 +315,8 @@ class Judge:
             return {"lift": np.nan, "lift_lower": np.nan}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
         if not self.same_log or self.least is None:  # its bound and today's hold together already
-            lower = choice["lower"] / choice["today"] - 1
+            lower, today = choice["lower"], choice["today"]
+            lower = lower / today - 1 if self.unit.relative else lower - today
         else:
             lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1 - self.off
         return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
@@ -348,7 +354,7 @@ class Judge:
         counts = tally.users.counts()
         of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
         of_files = f", in {log.form}" if log.in_folder else ""
-        total = self.unit.total(tally.mean("") * tally.rows)
+        total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1659,
+    "": 1660,  # --reward-min, as an argument
     "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
     "compare": 1283,  # references know what their figures show; code of readers beside scant
     "data": 1763,
@@ -23,13 +23,13 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "online": 3900,  # ceilings by the worst ranking and the worst weights; exact checks of theorems that are new
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
-    "scant_ads": 5925,  # of its own: what was "advice", and what only it used of "data"
+    "scant_ads": 6058,  # rewards as they are written, and those below 0
     "study": 1266,  # claims in groups and parts; code of readers beside scant
     "theory": 967,
     "verdict": 2032,  # parts of claims, their own data, what would have refuted them
 }
-LINES = {"rules": 557, "claims": 2573, "tests": 43000}  # tests: of these, and of quotations
-WORDS = {"documents": 52090}  # groups, parts and own data of claims
+LINES = {"rules": 557, "claims": 2573, "tests": 43125}  # tests: of rewards as they are written
+WORDS = {"documents": 52153}  # rewards below 0
 
 
 def code_lines(text: str) -> int:
