@@ -109,9 +109,12 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name among `known` that a misspelt one is most like; None if it is like none of them."""
-    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.5)), None)
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The name among `known` that a misspelt one is most like; None if it is like none of them.
+
+    cutoff : how like, from 0 to 1
+    """
+    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=cutoff)), None)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:

@@ -65,7 +65,9 @@ class Basis:
         self.same_log = summing.logged_by_today(test, training)
         self.least, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
-        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", *DOUBTS)])
+        self._note(
+            test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
+        )
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         found = list(health.propensities(summary, columns, self.least))
@@ -74,6 +76,7 @@ class Basis:
         self._note(test.name, [problem for problem in found if problem is not self.wrong])
         self._note(test.name, health.sorted_rows(summary.showings))
         self._note(test.name, health.equal_rows(summary))
+        self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
         if training is not None:
             self._of_one_log(tally, summary)
             self._of_both_logs(tally, summary, shared)

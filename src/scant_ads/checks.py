@@ -13,13 +13,33 @@ from scant_ads.amounts import NO_UNITS, amounts
 from scant_ads.visits import KEY, Problem, Reading, Visits, is_feature
 
 ALIASES = {  # what others call these columns
-    "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
+    "action": (
+        "ad",
+        "ad_id",
+        "item",
+        "item_id",
+        "arm",
+        "arm_id",
+        "banner",
+        "creative",
+        "offer",
+        "shown",
+        "variant",
+        "variation",
+        "variation_id",
+        "group",
+        "video_id",
+        "article_id",
+        "product_id",
+        "content_id",
+    ),
     "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
     "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
 MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+LIKE = 0.75  # how like a role a name has to be to be proposed for it
 MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
@@ -28,10 +48,14 @@ HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
 PEOPLE = frozenset((  # words for whose visits may depend on each other
-    "account", "client", "cookie", "customer", "device", "impression", "member", "person", "query", "request",
-    "session", "subscriber", "uid", "user", "users", "visitor",
+    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
+    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
+    "user", "username", "users", "visitor",
 ))  # fmt: skip
-IDS = frozenset(("", "guid", "hash", "id", "ids", "key", "no", "nr", "number", "uuid"))  # words that stand beside these
+IDS = frozenset((  # words that stand beside these
+    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
+))  # fmt: skip
+TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
 
 
@@ -84,7 +108,7 @@ class Columns:
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
-            near = near or nearest(role, names)
+            near = near or nearest(role, names, LIKE)
             found += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
@@ -367,7 +391,9 @@ class Columns:
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
-            if types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
+            if _looks_like_times(name, values[:HEAD]):
+                self.times_like(name)
+            elif types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
                 self.id_like(name)
             else:
                 first = values[:HEAD]
@@ -419,6 +445,13 @@ class Columns:
         mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
         reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
         self.add("id", "warning", reason, mend, column=name)
+
+    def times_like(self, name: str) -> None:
+        word = quote(name)
+        mend = f"Leave it out with --ignore {word}"
+        mend = mend if "timestamp" in self.names else f"--time {word} says that it is the time. {mend} if it is not"
+        reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
+        self.add("time", "warning", reason, mend, column=name)
 
     def users_like(self, name: str, several: int, rows: int) -> None:
         """Note a feature with so many different values in some rows, most of which occur several times."""
@@ -563,10 +596,23 @@ def as_text(value) -> str:
     return str(int(value) if whole else value)
 
 
+def _words(name: str) -> set[str]:
+    """The words in the name of a column, in small letters."""
+    return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+
+
 def _is_called_a_user(name: str) -> bool:
     """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
-    words = {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+    words = _words(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def _looks_like_times(name: str, values: np.ndarray) -> bool:
+    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
+    values = values[~np.isnan(values)]
+    return bool(_words(name) & TIMES and len(values)) and any(
+        values.min() >= least and values.max() < 10 * least for least in EPOCHS
+    )
 
 
 def numbers_rows(column) -> bool:

@@ -16,7 +16,7 @@ from scant_ads.visits import KEY, KEYS, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
-OF_LOG = ("empty", "id", "left-out", "user", "list", "braces", "index")
+OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
 
 
 class Folder:

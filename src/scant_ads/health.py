@@ -4,6 +4,8 @@ Defects of single cells are found in reading (`scant_ads.checks`).
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -98,6 +100,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     yield from propensities(summary, summary.policies)
     yield from equal_rows(summary)
     yield from sorted_rows(summary.showings)
+    yield from alike_ids(logs.ordered({*tally.ads}))
     if not summary.showings.in_no_order:
         yield from tally.late()
         yield from _drifts(tally, unit)
@@ -212,6 +215,19 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
     terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))
     low, high = intervals.interval(intervals.betting, terms, evaluation.ALARM)
     return float(terms.moments()[1]), float(low) - slack, float(high) + slack
+
+
+def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
+    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and zeros."""
+    same: dict[str, list[str]] = {}
+    for ad in ads:
+        plain = " ".join(unicodedata.normalize("NFKC", ad).split())
+        same.setdefault(re.sub(r"^(-?\d+)\.0+$", r"\1", plain), []).append(ad)
+    groups = [f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1]
+    if groups:
+        yield Problem("ids", "warning", f"ids of ads look alike: {'; '.join(groups[:3])}"
+                      + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
+                      "They are taken for different ads: write each ad in one way if they are the same")  # fmt: skip
 
 
 def sorted_rows(found: showings.Showings) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, as_arguments, unknown
 from scant.randomness import generator
-from scant_ads import checking, checks, formats, leaks, learning, summing
+from scant_ads import checking, checks, formats, leaks, learning, shapes, summing
 from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.folder import OF_LOG, ROWS, Folder
 from scant_ads.progress import silent
@@ -145,7 +145,7 @@ class Log:
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
-        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._leaks
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._of_features
 
     def __len__(self) -> int:
         return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -223,12 +223,13 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(self._head, {problem.column for problem in self._leaks})
+        return Groups.of(self._head, {problem.column for problem in self._of_features if problem.kind == leaks.LEAK})
 
     @cached_property
-    def _leaks(self) -> list[Problem]:
-        """Features that come after the click, by its first rows."""
-        return list(leaks.problems(self._head, self.unit.nothing))
+    def _of_features(self) -> list[Problem]:
+        """Features that come after the click, or are something else than features, by its first rows."""
+        known = {problem.column for problem in self.source.problems}
+        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, known)]
 
     @cached_property
     def _head(self) -> list[Visits]:
