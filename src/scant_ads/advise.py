@@ -49,7 +49,8 @@ def compare(
     -------
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
-        (one-sided), low and high (two-sided); lift, CTR / today's - 1, with lift_low and lift_high (two-sided, see
+        (one-sided), low and high (two-sided), approx_low and approx_high (two-sided, by the delta method around
+        snips: it decides nothing); lift, CTR / today's - 1, with lift_low and lift_high (two-sided, see
         `lifts`; NaN without a verdict); with `doubly_robust` dr, dr_lower (one-sided), dr_low and dr_high; the fields
         of `evaluation.Diagnostics`; untrained (ids of ads, separated by blanks); new_ads (the share of the rows of
         `test` whose ad is not in `train`, which a learnt policy never shows); drift (the p-value of the test that the

@@ -30,8 +30,8 @@ from scant_ads.verdicts import noticed, row_of, usable, verdict_of
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
-    "estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "lift", "lift_low", "lift_high",
-    "needed_test", "needed_train",
+    "estimate", "snips", "lower", "low", "high", "approx_low", "approx_high", "dr", "dr_lower", "dr_low", "dr_high",
+    "lift", "lift_low", "lift_high", "needed_test", "needed_train",
 ))  # fmt: skip
 
 
@@ -86,10 +86,12 @@ class Judge:
         """Evaluate a policy.
 
         key : what the tally calls it
-        possible : its probabilities that are possible, if they are few; None for any up to 1
+        possible : its probabilities that are possible, if they are few; None for any up to 1, of which those in the log
+            tell if they are 0 or 1
         sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
         """
         cells = self.tally.of(key)
+        possible = possible or self._certain(cells[0])
         if sample is not None:
             largest = float(cells[0].max())
             of_users = self.users and self.users.of_shown(key, largest)
@@ -114,6 +116,11 @@ class Judge:
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level, self.unit.relative)
         row |= verdict_of(row, today, self.same_log, self.off)
+
+    def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
+        """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
+        certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least)).all()
+        return (1.0,) if certain else None
 
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
@@ -208,7 +215,7 @@ class Judge:
         if not found.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if of_users:
-                row |= {"bound": BY_USER} | self._ends(of_users)
+                row |= {"bound": BY_USER} | self._ends(of_users) | self._approximate(key)
             elif self.least is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
@@ -241,6 +248,12 @@ class Judge:
         one_sided = (1 + self.level) / 2
         return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
                 "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
+
+    def _approximate(self, key: str) -> dict[str, float]:
+        """The columns approx_low and approx_high of a row by user, robust to what visits of a user have in common."""
+        users = self.users if self.users and (key or self.same_log) else self._by_user(self.of_today)
+        low, high = users.robust(key, self.level)
+        return {"approx_low": max(low, 0.0), "approx_high": min(high, 1.0)}
 
     def _without_range(self, terms, missed, count) -> lifts.Bounds:
         """The bounds of a policy whose largest weight is not known.
@@ -310,16 +323,21 @@ class Judge:
         return self.tally.difference(keys, largest, random)
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
-        """The chosen policy's lift, a lower bound that holds however it was chosen, and whether that is above 0."""
+        """The chosen policy's lift, with bounds that hold however it was chosen, and whether these leave 0 out."""
         if self.rows[0]["refused"]:
-            return {"lift": np.nan, "lift_lower": np.nan}
-        row = next(row for row in self.rows if row["policy"] == choice["policy"])
+            return {"lift": np.nan, "lift_lower": np.nan, "lift_upper": np.nan, "worse": False}
+        row, lift = (
+            next(row for row in self.rows if row["policy"] == choice["policy"]),
+            self.judged[choice["policy"]].lift,
+        )
+        joint = 1 - (1 - self.level) / choice["of"]
+        upper = lift.upper(joint) - 1 + self.off
         if not self.same_log or self.least is None:  # its bound and today's hold together already
             lower, today = choice["lower"], choice["today"]
             lower = lower / today - 1 if self.unit.relative else lower - today
         else:
-            lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1 - self.off
-        return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
+            lower = lift.lower(joint) - 1 - self.off
+        return {"lift": row["lift"], "lift_lower": lower, "lift_upper": upper, "better": lower > 0, "worse": upper < 0}
 
     def withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""

@@ -53,7 +53,8 @@ def _answer(evaluation) -> dict:
     if choice is None:
         return {"title": "These logs give no verdict", "tone": "no"}
     if not choice["better"]:
-        return {"title": "No policy is known to be better than today's", "tone": ""}
+        worse = f"Keep today's policy: {choice['policy']} is worse"
+        return {"title": worse if choice["worse"] else "No policy is known to be better than today's", "tone": ""}
     unit = evaluation.unit
     if unit.relative:
         lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
@@ -86,7 +87,7 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
         (f"Today's {mean}", *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
         ("Lift", f"{text.signed(row['lift'], unit)} {unit.lift_unit}", ends and f"{ends} {unit.lift_unit}"),
         ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
-         f"of {row['effective']:,.0f} visits (effective)"),
+         f"in {row['effective']:,.0f} visits"),
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit) -> tuple[str, ...]:
     """The columns of the table of policies."""
-    return ("policy", unit.mean, "SNIPS", "at least", "from", "to", unit.events, "rows", "weight", "possible")
+    return ("policy", unit.mean, "from", "to", "approx. from", "to", "SNIPS", unit.events, "rows", "weight", "possible")
 
 
 def signed(value: float, unit: Unit = CLICKS) -> str:

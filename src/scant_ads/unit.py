@@ -3,8 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MEANS = ("estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "today")
-PAIR, LIFTS = ("difference", "low", "high"), ("lift", "lift_low", "lift_high", "lift_lower")  # differences of means
+MEANS = (
+    "estimate",
+    "snips",
+    "lower",
+    "low",
+    "high",
+    "approx_low",
+    "approx_high",
+    "dr",
+    "dr_lower",
+    "dr_low",
+    "dr_high",
+    "today",
+)
+PAIR, LIFTS = (
+    ("difference", "low", "high"),
+    ("lift", "lift_low", "lift_high", "lift_lower", "lift_upper"),
+)  # differences of means
 
 
 @dataclass(frozen=True)
