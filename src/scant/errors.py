@@ -22,7 +22,8 @@ ARGUMENTS = {
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
     "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),
     "propensities": ("percent|log", "propensities", "propensities={!r}"),
-    "reward-max": ("", "reward_max", ""),
+    "reward-max": (r"-?\d[\d.]*", "reward_max", "reward_max={}"),
+    "reward-min": (r"-?\d[\d.]*", "reward_min", "reward_min={}"),
     "reward-unit": ("", "reward_unit", ""),
     "rewards": ("costs|losses", "rewards", "rewards={!r}"),
     "shared": ("refuse|drop|keep", "shared", "shared={!r}"),
@@ -111,9 +112,12 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name among `known` that a misspelt one is most like; None if it is like none of them."""
-    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=0.5)), None)
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The name among `known` that a misspelt one is most like; None if it is like none of them.
+
+    cutoff : how like, from 0 to 1
+    """
+    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=cutoff)), None)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:

@@ -67,7 +67,9 @@ class Basis:
         self.same_log = summing.logged_by_today(test, training)
         self.least, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
-        self._note(test.name, [problem for problem in test.problems if problem.kind in ("left-out", *DOUBTS)])
+        self._note(
+            test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
+        )
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         found = list(health.propensities(summary, columns, self.least))
@@ -76,6 +78,7 @@ class Basis:
         self._note(test.name, [problem for problem in found if problem is not self.wrong])
         self._note(test.name, health.sorted_rows(summary.showings))
         self._note(test.name, health.equal_rows(summary))
+        self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
         self.hindsight = self._measured(test.name, summary, tally)
         if training is not None:
             self._of_one_log(tally, summary)
@@ -85,7 +88,7 @@ class Basis:
         of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
         for name, (rows, whole) in of_logs.items():
             self._note(name, () if whole.showings.in_no_order else rows.late())
-        lacking = [name for name, (rows, _) in of_logs.items() if not rows.mean("")]
+        lacking = [name for name, (rows, _) in of_logs.items() if health.no_reward(rows, self.unit)]
         self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
 
     def tally_of(self, summary: Summary) -> Tally:
@@ -114,7 +117,7 @@ class Basis:
 
     def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
         """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made from its rewards."""
-        found = list(measurement.problems(summary, tally))
+        found = list(measurement.problems(summary, tally, self.unit))
         self._note(name, found)
         doubted = [problem for problem in found if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
         self.careful += [f"Careful: {problem.reason}" for problem in doubted]
@@ -180,7 +183,7 @@ class Basis:
         if others := of_others(tally, training.tally) if comparable else ():
             self.doubts.add(OTHER_VISITS)
             self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
-            here, there = (self.unit.rate(*(end * self.unit.largest for end in ends)) for ends in others)
+            here, there = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
             self.notes.append(
                 f"{test}: showing all ads alike earns {here} here, but {there} by {train}: visits, or times, differ, "
                 f"and today's {mean} is that of the training log. Policies may look better, or worse, only because of "

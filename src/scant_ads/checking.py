@@ -36,7 +36,8 @@ def facts(log, summary) -> dict:
         listed += [("", problem, problem.count) for problem in doubts]
         duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
         for ad in logs.ordered({*tally.ads}):
-            shown, clicks = int(tally.ads[ad][0].sum()), tally.clicks(ad) * unit.largest
+            shown = int(tally.ads[ad][0].sum())
+            clicks = unit.sum(tally.clicks(ad), shown)
             rate = clicks / shown if shown else None
             actions.append({"action": ad, "impressions": shown, "clicks": clicks, "rate": rate})
         propensity, features = tally.cells[""].first, summary.features

@@ -1,27 +1,45 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Real
 from shlex import quote
 
 import numpy as np
 
 from scant import files
 from scant.data import logs
-from scant.errors import SettingError, nearest, short, unknown
+from scant.errors import SettingError, nearest, short
 from scant_ads import hashing
+from scant_ads.amounts import NO_UNITS, SPLIT, amounts
 from scant_ads.visits import KEY, Problem, Reading, Visits, is_feature
 
 ALIASES = {  # what others call these columns
-    "action": ("ad", "ad_id", "item", "item_id", "arm", "arm_id", "banner", "creative", "offer", "shown"),
+    "action": (
+        "ad",
+        "ad_id",
+        "item",
+        "item_id",
+        "arm",
+        "arm_id",
+        "banner",
+        "creative",
+        "offer",
+        "shown",
+        "variant",
+        "variation",
+        "variation_id",
+        "group",
+        "video_id",
+        "article_id",
+        "product_id",
+        "content_id",
+    ),
     "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
     "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
 MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+LIKE = 0.75  # how like a role a name has to be to be proposed for it
 MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
@@ -30,67 +48,15 @@ HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
 PEOPLE = frozenset((  # words for whose visits may depend on each other
-    "account", "client", "cookie", "customer", "device", "impression", "member", "person", "query", "request",
-    "session", "subscriber", "uid", "user", "users", "visitor",
+    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
+    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
+    "user", "username", "users", "visitor",
 ))  # fmt: skip
-IDS = frozenset(("", "guid", "hash", "id", "ids", "key", "no", "nr", "number", "uuid"))  # words that stand beside these
+IDS = frozenset((  # words that stand beside these
+    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
+))  # fmt: skip
+TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
-SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
-PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
-
-
-@dataclass(frozen=True)
-class Units:
-    """What a log's propensities and rewards are written as.
-
-    propensities : "percent", or "log" for natural logarithms; None for probabilities
-    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
-    reward_max : the largest reward possible, by which rewards are divided
-    reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
-    propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
-        or one for all ads; None for a log that has them
-
-    Raises
-    ------
-    SettingError : another value
-    """
-
-    propensities: str | None = None
-    rewards: str | None = None
-    reward_max: float = 1.0
-    reward_unit: str = ""
-    propensity: float | Mapping[str, float] | None = None
-
-    def __post_init__(self):
-        shares = [*self.split.values()] or ([] if self.propensity is None else [self.propensity])
-        if not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
-            raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
-        if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
-            raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
-                               "ad of the log was to have among its rows")  # fmt: skip
-        if not 0 < self.reward_max < np.inf:
-            raise SettingError(f"--reward-max is {self.reward_max:g}; the largest reward is a number above 0")
-        if self.rewards == "losses" and self.reward_max != 1:
-            raise SettingError("--rewards losses are from 0 to 1: leave --reward-max out")
-        for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
-            value = getattr(self, what)
-            if value is not None and value not in known:
-                raise unknown(f"way to write {what}", value, known)
-
-    @property
-    def split(self) -> dict[str, float]:
-        """The share of each ad, if the log's split is stated by ad."""
-        return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
-
-    def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them."""
-        if self.propensities == "log":
-            with np.errstate(over="ignore"):
-                return np.exp(values)
-        return values / 100 if self.propensities == "percent" else values
-
-
-NO_UNITS = Units()
 STATED = (  # of a log without propensities
     "Where chance shows each ad in a fixed share of visits, state the split: --propensity 0.5, or "
     "control=0.5,treatment=0.5"
@@ -147,7 +113,7 @@ class Columns:
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
-            near = near or nearest(role, names)
+            near = near or nearest(role, names, LIKE)
             found += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
@@ -202,34 +168,31 @@ class Columns:
             self.add(f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
 
     def reward(self) -> np.ndarray | None:
+        """The rewards as shares of the largest; see `Units.shares`."""
+        import pyarrow as pa
+
         if "reward" not in self.table:
             return None
-        if self.units.rewards:
-            return self.costs()
-        values, most = self.numbers("reward", "Write 1 for a click, and 0 for none"), self.units.reward_max
-        bad = (values < 0) | (values > most)
-        mend = ("Say the largest reward possible, which may be above the largest seen, by --reward-max, and what it is "
-                "counted in by --reward-unit")  # fmt: skip
-        if bad.any() and values[np.argmax(bad)] < 0:
-            mend = "Write 1 for a click, and 0 for none; if they are costs, read them with --rewards costs"
-        self.within("reward", values, bad, f"is not in [0, {most:g}]", mend)
-        return values / most
-
-    def costs(self) -> np.ndarray:
-        """Rewards from what is to be small."""
-        values = self.numbers("reward", "Write -1 for a click, and 0 for none")
-        losses = self.units.rewards == "losses"
-        most = self.units.reward_max
-        rewards = ((1 if losses else 0) - values + 0.0) / most  # without a negative zero
-        bad = (rewards < 0) | (rewards > 1)
+        currency = ""
+        if _is_text((column := plain(self.table["reward"])).type):
+            codes, texts = distinct(column)
+            written = [text for text in texts.to_pylist() if text not in MISSING]
+            if found := amounts(written):
+                numbers, currency = dict(zip(written, found[0], strict=True)), found[1]
+                values = [numbers.get(text, np.nan) for text in (*texts.to_pylist(), "")]
+                self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
+        click = "-1" if self.units.rewards else "1"
+        mend = (
+            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as €1,234.50, whose marks of "
+        )
+        values = self.numbers("reward", f"{mend}thousands and decimals are clear")
+        shares = self.units.shares(values)
+        bad = (shares < 0) | (shares > 1)
         if bad.any():
-            first = values[np.argmax(bad)]
-            mend = "Say the largest reward possible, the least cost times -1, by --reward-max"
-            if not losses and 0 < first <= 1:
-                mend = "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
-            reason = f"cost {first} is not in {'[0, 1]' if losses else f'[-{most:g}, 0]'}"
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            reason, mend = self.units.refusal(float(values[np.argmax(bad)]), low, high, currency)
             self.add("reward-range", "error", reason, mend, bad)
-        return rewards
+        return shares
 
     def propensity(self) -> np.ndarray | None:
         import pyarrow as pa
@@ -456,7 +419,9 @@ class Columns:
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
-            if types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
+            if _looks_like_times(name, values[:HEAD]):
+                self.times_like(name)
+            elif types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
                 self.id_like(name)
             else:
                 first = values[:HEAD]
@@ -508,6 +473,13 @@ class Columns:
         mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
         reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
         self.add("id", "warning", reason, mend, column=name)
+
+    def times_like(self, name: str) -> None:
+        word = quote(name)
+        mend = f"Leave it out with --ignore {word}"
+        mend = mend if "timestamp" in self.names else f"--time {word} says that it is the time. {mend} if it is not"
+        reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
+        self.add("time", "warning", reason, mend, column=name)
 
     def users_like(self, name: str, several: int, rows: int) -> None:
         """Note a feature with so many different values in some rows, most of which occur several times."""
@@ -652,10 +624,23 @@ def as_text(value) -> str:
     return str(int(value) if whole else value)
 
 
+def _words(name: str) -> set[str]:
+    """The words in the name of a column, in small letters."""
+    return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+
+
 def _is_called_a_user(name: str) -> bool:
     """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
-    words = {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+    words = _words(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def _looks_like_times(name: str, values: np.ndarray) -> bool:
+    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
+    values = values[~np.isnan(values)]
+    return bool(_words(name) & TIMES and len(values)) and any(
+        values.min() >= least and values.max() < 10 * least for least in EPOCHS
+    )
 
 
 def numbers_rows(column) -> bool:

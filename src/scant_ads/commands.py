@@ -85,6 +85,8 @@ def add(parser: argparse.ArgumentParser) -> None:
                                    ("time", "timestamp", "the column with the time"))),
         option("--reward-max", type=float, default=1.0,
                help="the largest reward possible, such as 500, if it is not 1"),
+        option("--reward-min", type=float, default=0.0,
+               help="the least reward possible, such as -20, if it is not 0: lifts are then differences"),
         option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
@@ -413,7 +415,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        names = ("propensities", "rewards", "reward_max", "reward_unit", "propensity")
+        names = ("propensities", "rewards", "reward_max", "reward_unit", "reward_min", "propensity")
         units = {name: getattr(arguments, name) for name in names}
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]

@@ -15,6 +15,8 @@ from scant_ads.policy import Policy
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
+SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")  # means of a row in its table
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -27,8 +29,8 @@ class Evaluation:
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `decisions.pairs`
-    choice : which policy to choose; see `decisions.chosen`. Also its lift, lift_lower, a bound that holds however it
-        was chosen, and better, whether that is above 0. None if no policy can be judged
+    choice : which policy to choose; see `decisions.chosen`. Also its lift; lift_lower and lift_upper, bounds that hold
+        however it was chosen; better and worse, whether these are above 0, and below. None if no policy can be judged
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`
@@ -83,9 +85,10 @@ class Evaluation:
         lines = [
             *self.about,
             "",
-            f"{_rates(self.unit)}; `at least` and the interval with {share} confidence",
-            f"{self.unit.events.capitalize()} and rows: effective, that is, as many as of equal weight would tell as "
-            "much",
+            f"{_rates(self.unit)}; each interval with {share} confidence",
+            f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with ads that the policy "
+            "shows, and fewer where weights differ",
+            "Approximate ends are the delta method's, around SNIPS, as other tools have them: no answer rests on them",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
             units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
@@ -96,15 +99,15 @@ class Evaluation:
         lines += [
             "",
             f"Better than {self.against}{more}? Each answer with {share} confidence",
-            f"Lift: by how many percent the {self.unit.mean} is above {self.whose}, with its interval",
+            f"Lift: by {self.unit.how_much} the {self.unit.mean} is above {self.whose}, with its interval",
         ]
-        cells = [(f"  {row['policy']}", text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]))
+        cells = [(f"  {row['policy']}", *self._lift(row))
                  for row in judged]  # fmt: skip
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
         if sum(row["verdict"] != "none" for row in judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
-            lines += [f"To rely on all {len(judged)} at once, or to choose the best by them: --level {joint / 100:.4g}"]
+            lines += [f"To rely on all {len(judged)} answers at once: --level {joint / 100:.4g}"]
         if self.guards:
             lines += ["", "Guard rails: the lift of another reward, which must not be below minus the share; each "
                       f"answer with {share} confidence"]  # fmt: skip
@@ -119,10 +122,14 @@ class Evaluation:
 
     __repr__ = __str__
 
+    def _lift(self, row: Mapping) -> tuple[str, str]:
+        """The lift of a row, and its interval, as texts."""
+        return text.signed(row["lift"], self.unit), text.interval(row["lift_low"], row["lift_high"], self.unit)
+
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `text.headings`."""
         return [
-            (row["policy"], *(self.unit.number(row[key]) for key in ("estimate", "snips", "lower", "low", "high")),
+            (row["policy"], *(self.unit.number(row[key]) for key in SHOWN),
              f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
              f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
             for row in self.rows
@@ -156,24 +163,27 @@ class Evaluation:
         report.write(self, path, health, settings, inputs)
 
     def decision(self) -> str:
-        """Which policy to choose, in two sentences; empty where there is no choice."""
+        """Which policy to choose, in a sentence or two; empty where there is no choice."""
         choice = self.choice
         if choice is None:
             return ""
         share, lift, worst = f"{100 * self.level:.3g} %", choice["lift"], choice["lift_lower"]
         best, mean = choice["policy"], self.unit.mean
         if choice["of"] > 1:
-            best = f"Best of {choice['of']} by its lower bound: {best}. It"
-        if choice["better"]:
-            answer = (f"{best} is better than {self.against}: its {mean} is {100 * lift:.1f} % higher, and with "
-                      f"{share} confidence at least {100 * worst:.1f} %")  # fmt: skip
+            best = f"Best of {choice['of']} by its lower bound: {best}. {'Even it' if choice['worse'] else 'It'}"
+        if choice["worse"]:
+            answer = (f"{best} is worse than {self.against}: its {mean} is {text.much(lift, self.unit)} lower, and "
+                      f"with {share} confidence at least {text.much(choice['lift_upper'], self.unit)}")  # fmt: skip
+        elif choice["better"]:
+            answer = (f"{best} is better than {self.against}: its {mean} is {text.much(lift, self.unit)} higher, and "
+                      f"with {share} confidence at least {text.much(worst, self.unit)}")  # fmt: skip
         elif lift != lift:
-            answer = f"{best} cannot be compared with {self.against}, of which nothing is known"
+            answer = (f"{best} cannot be compared with {self.against}, of which nothing is known. With {share} "
+                      f"confidence its {mean} is at least {self.unit.rate(choice['lower'])}")  # fmt: skip
         else:
-            about = f"{100 * abs(lift):.1f} % {'higher' if lift >= 0 else 'lower'}"
+            about = f"{text.much(lift, self.unit)} {'higher' if lift >= 0 else 'lower'}"
             answer = (f"{best} is not known to be better than {self.against}: by estimate its {mean} is {about}, and "
-                      f"with {share} confidence at most {100 * -worst:.1f} % lower")  # fmt: skip
-        answer = f"{answer}. With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+                      f"with {share} confidence at most {text.much(worst, self.unit)} lower")  # fmt: skip
         answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
         rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
                  if row["policy"] == choice["policy"]]  # fmt: skip
@@ -235,11 +245,11 @@ class Evaluation:
     def _repr_html_(self) -> str:
         from html import escape
 
-        numbers = [[self.unit.number(row[key]) for key in ("estimate", "lower", "low", "high")] for row in self.rows]
-        cells = [(row["policy"], *values, text.signed(row["lift"]), text.interval(row["lift_low"], row["lift_high"]),
+        numbers = [[self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows]
+        cells = [(row["policy"], *values, *self._lift(row),
                   f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row))
                  for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
-        ends = ("at least", "from", "to", "lift, %", "its interval")
+        ends = ("from", "to", self.unit.lift_heading, "its interval")
         head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
@@ -261,7 +271,7 @@ class Evaluation:
                 "baseline": self.baseline,
                 "about": self.about,
                 "notes": self.notes,
-                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name},
+                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name, "reward_min": self.unit.least},
                 "policies": [_plain(row) for row in self.rows],
                 "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),

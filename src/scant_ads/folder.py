@@ -11,12 +11,12 @@ from scant import files
 from scant.data import logs
 from scant.errors import DataError
 from scant_ads import checks, formats, nested
-from scant_ads.checks import NO_UNITS, Units
+from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.visits import KEY, KEYS, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
-OF_LOG = ("empty", "id", "left-out", "user", "list", "braces", "index")
+OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
 
 
 class Folder:

@@ -18,7 +18,7 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
 from scant_ads import checks, nested, wabbit
-from scant_ads.checks import NO_UNITS, Units
+from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
 
 DELIMITERS = ",;\t|"
@@ -321,6 +321,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     from pyarrow import csv
 
     header, delimiter, comma = sniffed(path, head)
+    check_header(path, header, renaming.columns.values())
     renaming.line = 1
     names = renaming.names(header)
     index = not header[0] and len(header) > 1  # it may be one
@@ -375,6 +376,22 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
     form += ["with decimal commas"] if comma else []
     return table, ", ".join(form), lines, problems
+
+
+def check_header(path, header: list[str], named) -> None:
+    """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or mostly numbers.
+
+    named : columns that the user names, which may be called by numbers
+    """
+    known = {*ROLES, *(alias for aliases in checks.ALIASES.values() for alias in aliases), *named}
+    numbers = [cell for cell in header if checks.as_number(cell) is not None]
+    reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
+    if len(header) == 1 and re.search(r"\s|\d", header[0]):
+        reason = f"its first line is no header of several columns: {short(header[0])}"
+    mostly = len(header) == 1 or 2 * len(numbers) >= len(header)
+    if reason and mostly and known.isdisjoint([*header, *(name.lower() for name in header)]):
+        advice = "A log is CSV, whose first line names action, reward, propensity and the features: write it above"
+        raise DataError(path, reason, 1, advice)
 
 
 def said(error: Exception) -> str:

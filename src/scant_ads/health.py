@@ -4,6 +4,8 @@ Defects of single cells are found in reading (`scant_ads.checks`).
 """
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -38,9 +40,13 @@ class Drift:
     def found(self) -> bool:
         return self.p < DRIFTS
 
-    def __str__(self) -> str:
-        low, high = 100 * self.rates.min(), 100 * self.rates.max()
-        return f"from {low:.3g} to {high:.3g} % between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
+    def words(self, unit: Unit) -> str:
+        """Between what the rate drifts, in its unit."""
+        ends = self.rates.min(), self.rates.max()
+        low, high = (f"{100 * end:.3g}" for end in ends) if unit.percent else map(unit.number, map(unit.value, ends))
+        name = "%" if unit.percent else unit.name
+        between = f"from {low} to {high} {name}".rstrip()
+        return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
 
 
 UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the order of rows
@@ -85,16 +91,17 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     """
     tally = summary.all()
     reward = tally.cells[""].arrays()[1]
-    if not reward.any():
+    if no_reward(tally, unit):
         yield Problem("no-clicks", "warning", f"all {tally.rows:,} rewards are 0: rewards look missing",
                       f"Look at how {unit.events} are joined to visits. There is no verdict without any")  # fmt: skip
     elif tally.rows > 1 and (reward == 1).all():
         reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
     yield from propensities(summary, summary.policies)
-    yield from measurement.problems(summary, tally)
+    yield from measurement.problems(summary, tally, unit)
     yield from equal_rows(summary)
     yield from sorted_rows(summary.showings)
+    yield from alike_ids(logs.ordered({*tally.ads}))
     if not summary.showings.in_no_order:
         yield from tally.late()
         yield from _drifts(tally, unit)
@@ -102,9 +109,14 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         reason = f"features with one value only: {logs.listing(constant)}"
         yield Problem("constant", "warning", reason, "They tell nothing")
     dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
-    if dull and reward.any():
+    if dull and unit.relative and reward.any():
         yield Problem("ads-without-clicks", "warning", f"ads without {unit.events}: {logs.listing(dull)}",
                       "A policy learnt from this log never shows them")  # fmt: skip
+
+
+def no_reward(tally, unit: Unit) -> bool:
+    """Whether all rewards of a log are 0."""
+    return bool((tally.cells[""].arrays()[1] == unit.nothing).all())
 
 
 def _drifts(tally, unit: Unit) -> Iterator[Problem]:
@@ -117,7 +129,7 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
     if corrected.found:
         rate = "click rate" if unit.clicks else "mean reward"
         whose = f"{rate} of ad {name}" if name else rate
-        reason = f"the {whose} drifts: {corrected}"
+        reason = f"the {whose} drifts: {corrected.words(unit)}"
         reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
         yield Problem("drift", "warning", reason, "Rates are then averages over the log's period. Look for a change of "
                       "the logging, or of the users")  # fmt: skip
@@ -204,6 +216,19 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
     terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))
     low, high = intervals.interval(intervals.betting, terms, evaluation.ALARM)
     return float(terms.moments()[1]), float(low) - slack, float(high) + slack
+
+
+def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
+    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and zeros."""
+    same: dict[str, list[str]] = {}
+    for ad in ads:
+        plain = " ".join(unicodedata.normalize("NFKC", ad).split())
+        same.setdefault(re.sub(r"^(-?\d+)\.0+$", r"\1", plain), []).append(ad)
+    groups = [f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1]
+    if groups:
+        yield Problem("ids", "warning", f"ids of ads look alike: {'; '.join(groups[:3])}"
+                      + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
+                      "They are taken for different ads: write each ad in one way if they are the same")  # fmt: skip
 
 
 def sorted_rows(found: showings.Showings) -> Iterator[Problem]:

@@ -31,8 +31,8 @@ from scant_ads.verdicts import noticed, row_of, usable, verdict_of
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
-    "estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "lift", "lift_low", "lift_high",
-    "needed_test", "needed_train",
+    "estimate", "snips", "lower", "low", "high", "approx_low", "approx_high", "dr", "dr_lower", "dr_low", "dr_high",
+    "lift", "lift_low", "lift_high", "needed_test", "needed_train",
 ))  # fmt: skip
 
 
@@ -42,7 +42,7 @@ class Judged:
 
     key : what the tally calls it
     largest : the largest weight possible
-    bounds, lift : of its CTR, and of this over today's, or the baseline's; no lift of the baseline itself
+    bounds, lift : of its CTR, and of 1 plus its lift over today's, or the baseline's; no lift of the baseline itself
     sample : of a policy whose CTR is told by the rows of its ad alone: clicks and rows, or the quotient by user
     """
 
@@ -99,10 +99,12 @@ class Judge:
         """Evaluate a policy.
 
         key : what the tally calls it
-        possible : its probabilities that are possible, if they are few; None for any up to 1
+        possible : its probabilities that are possible, if they are few; None for any up to 1, of which those in the log
+            tell if they are 0 or 1
         sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
         """
         cells = self.tally.of(key)
+        possible = possible or self._certain(cells[0])
         if sample is not None:
             largest = float(cells[0].max())
             of_users = self.users and self.users.of_shown(key, largest)
@@ -128,10 +130,18 @@ class Judge:
         if row is today:
             self.judged[name] = Judged(key, largest, bounds, None, sample)
             return
-        lift = self._lift(key, cells, largest, bounds) if self.over_today else self._lift_over(bounds, sample)
+        if not self.unit.relative:
+            lift = self._gain(key, largest, bounds, sample)
+        else:
+            lift = self._lift(key, cells, largest, bounds) if self.over_today else self._lift_over(bounds, sample)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
-        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level)
+        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level, self.unit.relative)
         row |= verdict_of(row, today, self.same_log or not self.over_today, self.off)
+
+    def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
+        """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
+        certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least)).all()
+        return (1.0,) if certain else None
 
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
@@ -193,6 +203,14 @@ class Judge:
             return lifts.quotient(bounds, base.bounds)
         return arms.Ratio(*zip(sample, base.sample, strict=True))
 
+    def _gain(self, key: str, largest: float, bounds: lifts.Bounds | Quotient, sample: tuple | Quotient | None):
+        """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's; see `Judged`."""
+        base = Judged(Logging.kind, 1.0, self.today, None) if self.over_today else self.judged[self.baseline]
+        paired = self.least is not None and (self.same_log or not self.over_today)
+        pair = (base.key, key), (base.largest, largest), (base.sample, sample)
+        mean = self._difference(*pair) if paired else None
+        return lifts.gain(mean) if mean else lifts.gain_of(bounds, base.bounds)
+
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
     ) -> lifts.Bounds | Quotient:
@@ -229,7 +247,7 @@ class Judge:
         if not found.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if of_users:
-                row |= {"bound": BY_USER} | self._ends(of_users)
+                row |= {"bound": BY_USER} | self._ends(of_users) | self._approximate(key)
             elif self.least is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
@@ -251,7 +269,8 @@ class Judge:
             row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
         if drift.found and not found.refused:
             self.notes.append(
-                f"{name}: its rate drifts, {drift}: the {self.unit.mean} is the average over the log's period"
+                f"{name}: its rate drifts, {drift.words(self.unit)}: "
+                f"the {self.unit.mean} is the average over the log's period"
             )
         self.rows.append(row)
         return bounds
@@ -261,6 +280,12 @@ class Judge:
         one_sided = (1 + self.level) / 2
         return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
                 "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
+
+    def _approximate(self, key: str) -> dict[str, float]:
+        """The columns approx_low and approx_high of a row by user, robust to what visits of a user have in common."""
+        users = self.users if self.users and (key or self.same_log) else self._by_user(self.of_today)
+        low, high = users.robust(key, self.level)
+        return {"approx_low": max(low, 0.0), "approx_high": min(high, 1.0)}
 
     def _without_range(self, terms, missed, count) -> lifts.Bounds:
         """The bounds of a policy whose largest weight is not known.
@@ -331,15 +356,18 @@ class Judge:
         return self.tally.difference(keys, largest, random)
 
     def _lift_of_choice(self, choice: Mapping) -> dict:
-        """The chosen policy's lift, a lower bound that holds however it was chosen, and whether that is above 0."""
+        """The chosen policy's lift, with bounds that hold however it was chosen, and whether these leave 0 out."""
         if self.against["refused"]:
-            return {"lift": np.nan, "lift_lower": np.nan}
+            return {"lift": np.nan, "lift_lower": np.nan, "lift_upper": np.nan, "worse": False}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
+        lift, joint = self.judged[choice["policy"]].lift, 1 - (1 - self.level) / choice["of"]
+        upper = lift.upper(joint) - 1 + self.off
         if self.over_today and (not self.same_log or self.least is None):  # its bound and today's hold together already
-            lower = choice["lower"] / choice["today"] - 1
+            lower, today = choice["lower"], choice["today"]
+            lower = lower / today - 1 if self.unit.relative else lower - today
         else:
-            lower = self.judged[row["policy"]].lift.lower(1 - (1 - self.level) / choice["of"]) - 1 - self.off
-        return {"lift": row["lift"], "lift_lower": lower, "better": lower > 0}
+            lower = lift.lower(joint) - 1 - self.off
+        return {"lift": row["lift"], "lift_lower": lower, "lift_upper": upper, "better": lower > 0, "worse": upper < 0}
 
     def withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
@@ -374,7 +402,7 @@ class Judge:
         counts = tally.users.counts()
         of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
         of_files = f", in {log.form}" if log.in_folder else ""
-        total = self.unit.total(tally.mean("") * tally.rows)
+        total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
 
 

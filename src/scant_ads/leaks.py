@@ -27,13 +27,14 @@ ROUNDED = 2e-3  # the largest relative error of a rounded tally
 SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
 
 
-def problems(head: Iterable[Visits]) -> Iterator[Problem]:
+def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
     """Features that tell the reward so well that they look like something that is known only after it.
 
     head : the first rows of a log
+    nothing : the share of the largest reward that a visit without one has
     """
     head = list(head)
-    rewarded = np.concatenate([part.reward > 0 for part in head]) if head else np.empty(0, bool)
+    rewarded = np.concatenate([part.reward != nothing for part in head]) if head else np.empty(0, bool)
     rows, events = len(rewarded), int(np.count_nonzero(rewarded))
     if min(events, rows - events) < EVENTS:
         return

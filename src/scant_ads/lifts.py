@@ -97,14 +97,33 @@ def quotient(over: Bounds, under: Bounds) -> Bounds:
     return Bounds(lower, upper)
 
 
-def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float) -> dict:
+def gain(mean) -> Bounds:
+    """The bounds of 1 plus a difference of means.
+
+    mean : how much higher the other one of the two is, a `decisions.Mean` or a `Quotient`
+    """
+    return Bounds(lambda level: 1 - mean.interval(2 * level - 1)[1], lambda level: 1 - mean.interval(2 * level - 1)[0])
+
+
+def gain_of(over: Bounds, under: Bounds) -> Bounds:
+    """The bounds of 1 plus the difference of two rates, each of which has half of the error."""
+
+    def upper(level: float) -> float:
+        return 1 + over.upper((1 + level) / 2) - under.lower((1 + level) / 2)
+
+    return Bounds(lambda level: 1 + over.lower((1 + level) / 2) - under.upper((1 + level) / 2), upper)
+
+
+def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float, relative: bool = True) -> dict:
     """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided interval.
 
     estimate, today : the CTR of the policy, and today's
-    bounds : of their quotient
+    bounds : of 1 plus the lift
+    relative : whether it is relative to today's rate, else it is their difference
     """
     one_sided = (1 + level) / 2
-    return {"lift": estimate / today - 1 if today else np.nan, "lift_low": bounds.lower(one_sided) - 1,
+    value = estimate - today if not relative else estimate / today - 1 if today else np.nan
+    return {"lift": value, "lift_low": bounds.lower(one_sided) - 1,
             "lift_high": bounds.upper(one_sided) - 1}  # fmt: skip
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, as_arguments, unknown
 from scant.randomness import generator
-from scant_ads import checking, checks, formats, leaks, learning, summing
+from scant_ads import checking, checks, formats, leaks, learning, shapes, summing
+from scant_ads.amounts import NO_UNITS, Units
 from scant_ads.folder import OF_LOG, ROWS, Folder
 from scant_ads.progress import silent
 from scant_ads.showings import Groups
@@ -37,7 +38,7 @@ class Log:
 
     def __init__(
         self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
-        units: checks.Units = checks.NO_UNITS,
+        units: Units = NO_UNITS,
     ):  # fmt: skip
         self.source, self.name = source, name or str(source.path)
         self.half_of, self.chosen, self.units = half_of, chosen, units
@@ -47,7 +48,7 @@ class Log:
     def read(
         cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
         rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        propensity: float | Mapping[str, float] | None = None,
+        reward_min: float = 0.0, propensity: float | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
@@ -62,6 +63,7 @@ class Log:
         rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
             rewards, but for costs in Vowpal Wabbit's forms
         reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
+        reward_min : the least reward possible
         propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
             or one share for all ads
 
@@ -71,22 +73,22 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        units = checks.Units(propensities, rewards, reward_max, reward_unit, propensity)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
         return cls(read(path, columns, ignore, categorical, units), units=units)
 
     @classmethod
     def from_frame(
         cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
         propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        propensity: float | Mapping[str, float] | None = None,
+        reward_min: float = 0.0, propensity: float | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        units = checks.Units(propensities, rewards, reward_max, reward_unit, propensity)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
         return cls(formats.read_frame(frame, columns, ignore, categorical, units), units=units)
 
     @property
     def unit(self) -> Unit:
-        return Unit(self.units.reward_max, self.units.reward_unit)
+        return Unit(self.units.reward_max, self.units.reward_unit, least=self.units.reward_min)
 
     @property
     def folder(self) -> Folder:
@@ -145,7 +147,7 @@ class Log:
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
-        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._leaks
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._of_features
 
     def __len__(self) -> int:
         return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -223,12 +225,13 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(self._head, {problem.column for problem in self._leaks})
+        return Groups.of(self._head, {problem.column for problem in self._of_features if problem.kind == leaks.LEAK})
 
     @cached_property
-    def _leaks(self) -> list[Problem]:
-        """Features that come after the click, by its first rows."""
-        return list(leaks.problems(self._head))
+    def _of_features(self) -> list[Problem]:
+        """Features that come after the click, or are something else than features, by its first rows."""
+        known = {problem.column for problem in self.source.problems}
+        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, known)]
 
     @cached_property
     def _head(self) -> list[Visits]:

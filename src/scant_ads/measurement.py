@@ -14,6 +14,7 @@ import numpy as np
 from scant.data import logs
 from scant_ads.order import BLOCKS
 from scant_ads.showings import Groups
+from scant_ads.unit import Unit
 from scant_ads.visits import Problem, Visits
 
 DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"  # kinds of problems that leave no answer
@@ -82,14 +83,15 @@ class Rewards:
         return cls(counts, top, shown)
 
 
-def problems(summary, tally) -> Iterator[Problem]:
-    """All that the rows of a log show; `summary` and `tally` are of all of them."""
+def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
+    """All that the rows of a log show; `summary` and `tally` are of all of them. No reward is the least one."""
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return
     yield from _dead(summary, tally.of_rewards()[1])
     if not summary.showings.in_no_order and not any(tally.late()):
         yield from _late(tally)
-    yield from _scales(summary.rewards, tally)
+    if unit.relative:
+        yield from _scales(summary.rewards, tally)
     yield from _cut_off(summary.rewards)
     yield from _from_clicks(summary.rewards, tally)
 

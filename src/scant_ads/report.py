@@ -54,9 +54,15 @@ def _answer(evaluation) -> dict:
         return {"title": "These logs give no verdict", "tone": "no"}
     if not choice["better"]:
         against = evaluation.against.removesuffix(" policy")
-        return {"title": f"No policy is known to be better than {against}", "tone": ""}
-    lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
-    more = f"{lift} {evaluation.unit.events} by estimate, at least {least}"
+        worse = f"Keep {evaluation.against}: {choice['policy']} is worse"
+        return {"title": worse if choice["worse"] else f"No policy is known to be better than {against}", "tone": ""}
+    unit = evaluation.unit
+    if unit.relative:
+        lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
+        more = f"{lift} {unit.events} by estimate, at least {least}"
+    else:
+        lift, least = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
+        more = f"{lift} a visit by estimate, at least {least}"
     rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
     ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
@@ -76,13 +82,14 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     def rate(row: Mapping) -> tuple[str, str]:
         return evaluation.unit.rate(row["estimate"]), evaluation.unit.rate(row["low"], row["high"])
 
-    lift = f"{text.interval(row['lift_low'], row['lift_high'])} %" if row["lift"] == row["lift"] else ""
+    unit = evaluation.unit
+    ends = text.interval(row["lift_low"], row["lift_high"], unit)
     return [
         (f"Today's {mean}" if today is evaluation.rows[0] else f"{mean[0].upper()}{mean[1:]} of {today['policy']}",
          *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
-        ("Lift", f"{text.signed(row['lift'])} %", lift),
+        ("Lift", f"{text.signed(row['lift'], unit)} {unit.lift_unit}", ends and f"{ends} {unit.lift_unit}"),
         ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
-         f"of {row['effective']:,.0f} visits (effective)"),
+         f"in {row['effective']:,.0f} visits"),
     ]  # fmt: skip
 
 
@@ -93,8 +100,8 @@ def _row(evaluation, name: str) -> Mapping:
 def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
     """The comparison of a policy with today's, as texts."""
     return {
-        "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"]),
-        "interval": text.interval(row["lift_low"], row["lift_high"]), "verdict": row["verdict"],
+        "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"], unit),
+        "interval": text.interval(row["lift_low"], row["lift_high"], unit), "verdict": row["verdict"],
         "reason": because(row).removeprefix(": ").removeprefix(", "),
         "best": choice is not None and choice["policy"] == row["policy"],
     }  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from scant.errors import printable
 from scant_ads.health import DRIFTS
-from scant_ads.unit import Unit
+from scant_ads.unit import CLICKS, Unit
 from scant_ads.verdicts import DOUBTS
 
 HOPELESS = 1000  # times the rows; if more are needed, no number is given
@@ -13,17 +13,24 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit) -> tuple[str, ...]:
     """The columns of the table of policies."""
-    return ("policy", unit.mean, "SNIPS", "at least", "from", "to", unit.events, "rows", "weight", "possible")
+    return ("policy", unit.mean, "from", "to", "approx. from", "to", "SNIPS", unit.events, "rows", "weight", "possible")
 
 
-def signed(value: float) -> str:
-    """A lift in percent, with its sign; a dash for NaN, "any" without an end."""
+def signed(value: float, unit: Unit = CLICKS) -> str:
+    """A lift in percent, or in a unit where it is a difference, with its sign; a dash for NaN, "any" without an end."""
+    if not unit.relative and value == value:
+        return ("-" if value < 0 else "+") + unit.number(abs(value))
     return "-" if value != value else "any" if value == math.inf else f"{100 * value:+.1f}"
 
 
-def interval(low: float, high: float) -> str:
-    """The interval of a lift in percent; empty for NaN."""
-    return "" if low != low else f"{signed(low)} to {signed(high)}"
+def interval(low: float, high: float, unit: Unit = CLICKS) -> str:
+    """The interval of a lift, see `signed`; empty for NaN."""
+    return "" if low != low else f"{signed(low, unit)} to {signed(high, unit)}"
+
+
+def much(value: float, unit: Unit) -> str:
+    """The size of a lift in a sentence, such as "4.5 %"."""
+    return f"{signed(abs(value), unit).removeprefix('+')} {unit.lift_unit}".rstrip()
 
 
 def rounded(count: float) -> str:

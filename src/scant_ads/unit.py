@@ -3,8 +3,24 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MEANS = ("estimate", "snips", "lower", "low", "high", "dr", "dr_lower", "dr_low", "dr_high", "difference", "today")
-SUMS = ("clicks", "matched_clicks")
+MEANS = (
+    "estimate",
+    "snips",
+    "lower",
+    "low",
+    "high",
+    "approx_low",
+    "approx_high",
+    "dr",
+    "dr_lower",
+    "dr_low",
+    "dr_high",
+    "today",
+)
+PAIR, LIFTS = (
+    ("difference", "low", "high"),
+    ("lift", "lift_low", "lift_high", "lift_lower", "lift_upper"),
+)  # differences of means
 
 
 @dataclass(frozen=True)
@@ -13,17 +29,19 @@ class Unit:
 
     largest : the reward that is 1 in computations
     name : the unit, such as EUR; "" for clicks, or for shares of the largest reward
-    binary : whether every reward is 0 or the largest
+    binary : whether every reward is the least or the largest
+    least : the reward that is 0 in computations
     """
 
     largest: float = 1.0
     name: str = ""
     binary: bool = True
+    least: float = 0.0
 
     @property
     def percent(self) -> bool:
         """Whether means are shown in percent."""
-        return self.largest == 1 and not self.name
+        return (self.least, self.largest) == (0, 1) and not self.name
 
     @property
     def clicks(self) -> bool:
@@ -55,26 +73,74 @@ class Unit:
         """The heading of means in a sentence."""
         return self.heading.replace(", ", " in ")
 
+    @property
+    def width(self) -> float:
+        """From the least reward to the largest."""
+        return self.largest - self.least
+
+    @property
+    def nothing(self) -> float:
+        """What a reward of 0 is in computations; outside [0, 1] if there can be none."""
+        return (0.0 - self.least) / self.width
+
+    @property
+    def relative(self) -> bool:
+        """Whether lifts are in percent of today's mean; else they are differences, as means may be 0 or below."""
+        return self.least == 0
+
+    def value(self, share: float) -> float:
+        """A mean in this unit."""
+        return self.least + share * self.width
+
     def converted(self, row: Mapping) -> dict:
         """A row whose means and sums are in this unit, and no longer shares of the largest reward."""
-        return dict(row) | {name: row[name] * self.largest for name in (*MEANS, *SUMS) if name in row}
+        if "difference" in row:
+            return dict(row) | {name: row[name] * self.width for name in PAIR}
+        found = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
+        if not self.relative:
+            found |= {name: row[name] * self.width for name in LIFTS if name in row}
+        if "clicks" in row:
+            matched = row["rows"] * (1 - row["unmatched"])
+            found |= {"clicks": self.sum(row["clicks"], row["rows"]),
+                      "matched_clicks": self.sum(row["matched_clicks"], matched)}  # fmt: skip
+        return found
+
+    def sum(self, shares: float, rows: float) -> float:
+        """The sum of the rewards of rows in this unit; `shares` is that of shares of the largest."""
+        return shares * self.width + rows * self.least
 
     def number(self, mean: float) -> str:
         """A mean in this unit as text, with a fixed number of decimals; a dash for NaN."""
         if mean != mean:
             return "-"
-        decimals = 3 if self.largest <= 1000 else 1 if self.largest <= 100_000 else 0
+        most = max(self.largest, -self.least)
+        decimals = 3 if most <= 1000 else 1 if most <= 100_000 else 0
         return f"{100 * mean if self.percent else mean:,.{decimals}f}"
 
     def rate(self, *means: float) -> str:
         """A mean, or an interval, with the unit."""
         return " to ".join(map(self.number, means)) + (" %" if self.percent else f" {self.name}" if self.name else "")
 
-    def total(self, rewards: float) -> str:
-        """A sum of rewards as text; `rewards` is a sum of shares of the largest."""
+    @property
+    def how_much(self) -> str:
+        """What a lift says, in words."""
+        return "how many percent" if self.relative else "how much"
+
+    @property
+    def lift_unit(self) -> str:
+        """What lifts are counted in."""
+        return "%" if self.relative else self.name
+
+    @property
+    def lift_heading(self) -> str:
+        """What a column of lifts is called."""
+        return f"lift, {self.lift_unit}" if self.lift_unit else "lift"
+
+    def total(self, rewards: float, rows: float) -> str:
+        """The sum of the rewards of rows as text; `rewards` is a sum of shares of the largest."""
         if self.clicks:
             return f"{rewards:,.0f} clicks"
-        total = rewards * self.largest
+        total = self.sum(rewards, rows)
         written = f"{total:,.6g}" if total < 1e6 else f"{total:,.0f}"
         return f"{written} {self.name} in all" if self.name else f"rewards of {written} in all"
 

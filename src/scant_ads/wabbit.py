@@ -9,6 +9,8 @@ ads `_multi`, is the context, whose values become features `c.NAME`; as for Vowp
 underscore are none, and lists of objects count as one object. An ad is known by what all ads shown have of `_tag`,
 `id`, `i.id` or `name`, in this order; else by its index. `EventId` is the id of the visit, if all have one.
 
+JSON, without ds, has the context itself, in which the ad shown has its `_label`, action:cost:probability.
+
 Text has lines `action:cost:probability | features`. Features of a namespace are called `NAMESPACE.FEATURE`. One
 without a value is 1, one that is absent 0. Where a visit has a line for each ad, after a line `shared | features` with
 the visit's own, ads are known by their tags, or else by their places from 0.
@@ -28,7 +30,8 @@ from scant_ads import checks
 from scant_ads.nested import Keys, of_lists, parsed
 from scant_ads.visits import Problem, is_feature
 
-DSJSON, TEXT, SHARED = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
+DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
+TEXT, SHARED = "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
 ID = "EventId"
 MARKS = {"_label_cost", "_labelIndex", "_label_probability", "RewardValue", "_outcomes"}  # keys that tell dsjson
 LABEL = re.compile(r"\d+:[^\s:|]+:[^\s:|]+")
@@ -73,6 +76,11 @@ def kind(path, head: bytes) -> str | None:
         thing = None
     if any(f'"{mark}"' in line for mark in MARKS) or (isinstance(thing, dict) and {"c", "a"} <= thing.keys()):
         return DSJSON
+    if isinstance(thing, dict) and "_label_ca" in thing:
+        advice = "Only ads from a list can be judged: cut the actions into ranges, each with its probability"
+        raise DataError(path, "it is Vowpal Wabbit's JSON of continuous actions (_label_ca)", 1, advice)
+    if isinstance(thing, dict) and "_multi" in thing:
+        return JSON
     if thing is None and not re.match(r'[{[]\s*[{"]', line):
         return None
     lines = ", lines=True" if isinstance(thing, dict) else ""
@@ -93,11 +101,12 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Found
     ------
     DataError : a line that is too long, or more features than `nested.MOST`
     """
-    keys = Keys("c", "c.", ignore) if kind == DSJSON else Keys("", "", ignore, 0.0)
+    of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}
+    keys = Keys(*of_form.get(kind, ("", "", ignore, 0.0)))
     rows = _Rows(keys)
     lines = _lines(path, stream)
     visits = _groups(lines) if kind == SHARED else (line for line in lines if line[1])
-    add = {DSJSON: rows.add_event, TEXT: rows.add_text, SHARED: rows.add_group}[kind]
+    add = {DSJSON: rows.add_event, JSON: rows.add_json, TEXT: rows.add_text, SHARED: rows.add_group}[kind]
     for number, content in visits:
         try:
             add(number, content)
@@ -143,10 +152,7 @@ class _Rows:
 
     def add_event(self, line: int, content: str) -> None:
         """Add a line of dsjson."""
-        try:
-            event = parsed(content)
-        except (json.JSONDecodeError, UnicodeError, RecursionError):
-            raise ValueError("is not JSON") from None
+        event = _parsed(content)
         if "RewardValue" in event and "c" not in event:
             raise _Passed("rewards of visits that are not there")
         if event.get("_skipLearn"):
@@ -161,6 +167,10 @@ class _Rows:
             place = (event["_label_Action"] if "_label_Action" in event else event["a"][0]) - 1
         probability = event.get("_label_probability")
         probability = event["p"][0] if probability is None else probability
+        self.add_decision(line, context, place, event.get("_label_cost"), probability, event)
+
+    def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
+        """Add the choice of an ad of a context, by its place; `event` has its time, its id, and which were dropped."""
         ads = context.get("_multi") or []
         if type(place) is not int or place < 0 or (ads and place >= len(ads)):
             raise ValueError(f"has the ad {short(place)}, where there are {len(ads)}")
@@ -172,10 +182,24 @@ class _Rows:
         dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
         if not 0 <= dropped < 1:
             raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
-        self.add(line, shown, event.get("_label_cost"), probability, features, event.get("Timestamp"), event.get(ID))
+        self.add(line, shown, cost, probability, features, event.get("Timestamp"), event.get(ID))
         self.dropped.add(dropped)
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
+
+    def add_json(self, line: int, content: str) -> None:
+        """Add a line of Vowpal Wabbit's JSON, in which the ad shown has its label."""
+        context = _parsed(content)
+        labels = [(place, ad["_label"]) for place, ad in enumerate(context.get("_multi") or []) if "_label" in ad]
+        if not labels:
+            raise _Passed("lines without action:cost:probability")
+        if len(labels) > 1:
+            raise ValueError("has several known costs; only that of the action shown can be read")
+        ((place, label),) = labels
+        if not isinstance(label, str) or not LABEL.fullmatch(label):
+            raise ValueError(f"has the label {short(label)}, which is not action:cost:probability")
+        _, cost, probability = label.split(":")
+        self.add_decision(line, context, place, cost, probability, {})
 
     def add_text(self, line: int, content: str) -> None:
         """Add a line of text."""
@@ -279,6 +303,14 @@ def _groups(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]
         yield first, group
 
 
+def _parsed(content: str) -> dict:
+    """The object in a line."""
+    try:
+        return parsed(content)
+    except (json.JSONDecodeError, UnicodeError, RecursionError):
+        raise ValueError("is not JSON") from None
+
+
 def _number(value, what: str) -> float:
     number = checks.as_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
@@ -317,6 +349,8 @@ def _labelled(line: str) -> tuple[str | None, str | None]:
     if words and not LABEL.fullmatch(words[-1]) and (words[-1].startswith("'") or not head[-1].isspace()):
         tag = words.pop().removeprefix("'")
     labels = [word for word in words if LABEL.fullmatch(word)]
+    if len(labels) == 1 and (others := [word for word in words if re.fullmatch(r"\d+:[^\s:]+", word)]):
+        raise ValueError(f"has several known costs, also {short(others[0])}; only that of the action shown can be read")
     if len(labels) > 1 or any(not re.fullmatch(r"\d+(:\S*)?", word) for word in words):
         raise ValueError("does not begin with one action:cost:probability")
     return (labels[0] if labels else None), tag

@@ -96,7 +96,7 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
         (["--guard", "bought=0.1", "--columns", "reward=bought"], "--guard bought: it is the log's reward"),
         (
             ["--guard", "age=0.1"],
-            "line 2: --guard age: reward 3.0 is not in [0, 1] (79 more rows). A guard rail is from",
+            "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more rows). A guard rail is from",
         ),
         (["--guard", "ill=0.1"], "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
         (["--parts", "parts", "--guard", "bought=0.1"], "leave --parts out"),

@@ -51,7 +51,9 @@ def test_all_that_is_told_is_in_the_unit(tmp_path, capsys):
     assert f"{made['reward'].sum():,.6g} EUR in all" in printed and " EUR" in page
     for text in (printed, page.partition("<h2>Words</h2>")[0].partition("</style>")[2]):
         assert "click" not in text.lower() and "CTR" not in text
-    assert json.loads((tmp_path / "out.json").read_text())["unit"] == {"reward_max": 500.0, "reward_unit": "EUR"}
+    assert json.loads((tmp_path / "out.json").read_text())["unit"] == {
+        "reward_max": 500.0, "reward_unit": "EUR", "reward_min": 0.0
+    }  # fmt: skip
 
 
 def test_a_reward_above_the_largest_is_refused_with_the_options_that_say_it(tmp_path, capsys):
@@ -73,10 +75,10 @@ def test_logs_in_other_units_are_not_compared():
 
 
 def test_clicks_are_told_in_percent_and_other_rewards_are_no_clicks():
-    assert CLICKS.rate(0.0123, 0.02) == "1.230 to 2.000 %" and CLICKS.total(175.0) == "175 clicks"
+    assert CLICKS.rate(0.0123, 0.02) == "1.230 to 2.000 %" and CLICKS.total(175.0, 200) == "175 clicks"
     euro, shares = Unit(500.0, "EUR", False), Unit(binary=False)
     assert (euro.heading, euro.words, euro.rate(3.2)) == ("mean reward, EUR", "mean reward in EUR", "3.200 EUR")
-    assert euro.total(175.25) == "87,625 EUR in all" and Unit(20.0).rate(3.2) == "3.200"
+    assert euro.total(175.25, 200) == "87,625 EUR in all" and Unit(20.0).rate(3.2) == "3.200"
     assert (shares.heading, shares.rate(0.5)) == ("mean reward, %", "50.000 %")
-    assert shares.total(175.25) == "rewards of 175.25 in all"
+    assert shares.total(175.25, 200) == "rewards of 175.25 in all"
     assert euro.number(np.nan) == "-" and Unit(1e6, "EUR").number(1234567.8) == "1,234,568"

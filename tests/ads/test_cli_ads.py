@@ -58,7 +58,7 @@ def test_policies_are_compared(folder, tmp_path, capsys):
     assert frame["policy"].tolist() == ["logging", "uniform", "logistic", "auc-ranker"]
     for row in frame.itertuples():
         assert f"{row.policy} " in printed.out
-        assert f"{100 * row.lower:.3f}" in printed.out
+        assert f"{100 * row.low:.3f}" in printed.out
     assert frame["lower"].le(frame["estimate"]).all()
     assert main([*arguments, "--output", str(tmp_path / "again.csv")]) == 0
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()

@@ -378,7 +378,7 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
         ({"propensity": 0}, "propensity-range", "propensity 0.0 is not in (0, 1]", "It is the probability", 200),
         ({"reward": 5}, "reward-range", "reward 5.0 is not in [0, 1]", "--reward-max", 200),
         ({"reward": -1}, "reward-range", "reward -1.0 is not in [0, 1]", "--rewards costs", 200),
-        ({"reward": "yes"}, "reward-text", "reward 'yes' is not a number", "Write 1 for a click, and 0 for none", 200),
+        ({"reward": "bought"}, "reward-text", "reward 'bought' is not a number", "Write 1 for a click, and 0", 200),
         ({"visit": range(200)}, "id", "feature 'visit' has another value in every row: it looks like an id",
          "--ignore visit", 0),
         ({"visit": [f"v{i}" for i in range(200)]}, "id", "feature 'visit' has another value in every row: it looks",
@@ -420,7 +420,7 @@ def test_all_problems_are_found_at_once(tmp_path):
         ("reward-range", "line 7", 2), ("propensity-range", "line 11", 1), ("action-missing", "line 13", 1),
         ("infinite", "line 5", 1), ("id", "", 0),
     ]  # fmt: skip
-    expected = r"log.csv, line 7: reward 2.0 is not in \[0, 1\] \(1 more rows\).*lists 3 more problems"
+    expected = r"log.csv, line 7: reward 2.0 is not in \[0, 1\]; .* from 0 to 2 \(1 more rows\).*lists 3 more problems"
     with pytest.raises(DataError, match=expected):
         reading.required()
 

@@ -263,7 +263,7 @@ def test_text_is_read_as_documented(tmp_path):
 def test_the_parts_of_a_line(tmp_path):
     path = tmp_path / "log.vw"
     path.write_text(
-        "1:-1:0.5 2 3:0.2 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
+        "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
         "\n"
         "2:0:0.25 |n y\r\n"
         "3:-0.5:0.5 the| action a:2 |m x=1\n"

@@ -1,0 +1,150 @@
+"""Rewards as a log writes them: numbers, yes and no, amounts of money; and the options that read those out of range."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from scant.errors import SettingError, unknown
+
+SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
+PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
+WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
+SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR"}
+CURRENCY = rf"[{''.join(SIGNS)}]|[A-Z]{{3}}"
+AMOUNT = re.compile(rf"([+-]?)\s*({CURRENCY})?\s*([+-]?)(\d[\d.,'\u2019\s]*?)\s*({CURRENCY})?")
+GROUPED = r"\d{{1,3}}(?:{0}\d{{3}})+(?:{1}\d+)?|\d+(?:{1}\d+)?"  # with marks between thousands, and of decimals
+POINT, COMMA = (re.compile(GROUPED.format(*marks)) for marks in ((r"[,'\u2019\s]", r"\."), (r"[.'\u2019\s]", ",")))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a log's propensities and rewards are written as.
+
+    propensities : "percent", or "log" for natural logarithms; None for probabilities
+    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
+    reward_max, reward_min : the largest and the least reward possible, which become 1 and 0
+    reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
+    propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
+        or one for all ads; None for a log that has them
+
+    Raises
+    ------
+    SettingError : another value
+    """
+
+    propensities: str | None = None
+    rewards: str | None = None
+    reward_max: float = 1.0
+    reward_unit: str = ""
+    reward_min: float = 0.0
+    propensity: float | Mapping[str, float] | None = None
+
+    def __post_init__(self):
+        shares = [*self.split.values()] or ([] if self.propensity is None else [self.propensity])
+        if not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
+            raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
+        if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
+            raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
+                               "ad of the log was to have among its rows")  # fmt: skip
+        if not np.isfinite(self.reward_min):
+            raise SettingError(f"--reward-min is {self.reward_min:g}; the least reward is a number")
+        if not self.reward_min < self.reward_max < np.inf:
+            raise SettingError(
+                f"--reward-max is {self.reward_max:g}; the largest reward is a number above {self.reward_min:g}"
+            )
+        if self.rewards == "losses" and (self.reward_min, self.reward_max) != (0, 1):
+            raise SettingError("--rewards losses are from 0 to 1: leave --reward-min and --reward-max out")
+        for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
+            value = getattr(self, what)
+            if value is not None and value not in known:
+                raise unknown(f"way to write {what}", value, known)
+
+    @property
+    def split(self) -> dict[str, float]:
+        """The share of each ad, if the log's split is stated by ad."""
+        return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
+
+    def probabilities(self, values: np.ndarray) -> np.ndarray:
+        """Probabilities, from what is written of them."""
+        if self.propensities == "log":
+            with np.errstate(over="ignore"):
+                return np.exp(values)
+        return values / 100 if self.propensities == "percent" else values
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""
+        if self.rewards:
+            values = (1 if self.rewards == "losses" else 0) - values + 0.0  # without a negative zero
+        return (values - self.reward_min) / (self.reward_max - self.reward_min)
+
+    def refusal(self, value: float, low: float, high: float, currency: str = "") -> tuple[str, str]:
+        """Why a value is no reward, and the options that read all of them.
+
+        value : as it is written
+        low, high : the least and the largest of the column, as written
+        currency : in which it is written
+        """
+        least, most = self.reward_min, self.reward_max
+        ends = {None: (least, most), "costs": (0.0 - most, 0.0 - least), "losses": (0, 1)}[self.rewards]
+        what = "cost" if self.rewards else "reward"
+        reason = f"{what} {value} is not in [{ends[0]:g}, {ends[1]:g}]; "
+        reason += f"they are from {low:g} to {high + 0.0:g}" if low < high else "all are alike"
+        unit = f" --reward-unit {currency}" if currency else ""
+        limits = "The limits are what is possible, and may be further apart than what was seen"
+        if not self.rewards:
+            if low >= 0:
+                named = f", such as --reward-max {_written(high)}{unit}. Name" if high > most else ". Name"
+                return reason, ("Say the largest reward possible, which may be above the largest seen, by "
+                                f"--reward-max{named} what it is counted in by --reward-unit")  # fmt: skip
+            wide = f"--reward-min {_written(low)} --reward-max {_written(max(high, 0.0))}{unit}"
+            costs = f"If less is better, read them with {_costs(low, high)}"
+            return reason, f"{costs}; if more is better, with {wide}. {limits}"
+        if self.rewards == "losses":
+            return reason, f"Losses are from 0 to 1. Read costs of any size with {_costs(low, high)}. {limits}"
+        if low >= 0 and high <= 1:
+            return reason, "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
+        return reason, f"Rewards are minus the cost: read them with {_costs(low, high)}. {limits}"
+
+
+NO_UNITS = Units()
+
+
+def _costs(low: float, high: float) -> str:
+    """The options that read costs from `low` to `high`."""
+    least = f" --reward-min {_written(-high)}" if high > 0 else ""
+    most = f" --reward-max {_written(max(-low, 0.0))}" if high > 0 or low < -1 else ""
+    return f"--rewards costs{least}{most}"
+
+
+def _written(value: float) -> str:
+    """A number as an option takes it back, without an exponent or a decimal point that says nothing."""
+    return f"{value + 0.0:.12g}" if float(f"{value:.12g}") == value else repr(value + 0.0)
+
+
+def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
+    """The numbers that texts are, if they are yes and no, or amounts of money of one currency; and the currency.
+
+    What is a mark of decimals, and what of thousands, has to follow from the texts: 1,234.50 tells, 1,234 does not.
+    None if they are neither, or do not tell. The currency is "" where none is written.
+    """
+    words = [WORDS.get(text.strip().lower()) for text in texts]
+    if None not in words:
+        return words, ""
+    found = [AMOUNT.fullmatch(text.strip()) for text in texts]
+    if None in found:
+        return None
+    currencies = {match[2] or match[5] or "" for match in found} - {""}
+    digits = [match[4] for match in found]
+    readings = []
+    for pattern, marks, decimal in ((POINT, r"[,'\u2019\s]", "."), (COMMA, r"[.'\u2019\s]", ",")):
+        if all(map(pattern.fullmatch, digits)):
+            readings.append([float(re.sub(marks, "", text).replace(decimal, ".")) for text in digits])
+    if len(currencies) > 1 or not readings or any(reading != readings[0] for reading in readings):
+        return None
+    signed = [-number if "-" in (match[1], match[3]) else number
+              for match, number in zip(found, readings[0], strict=True)]  # fmt: skip
+    currency = min(currencies, default="")
+    return signed, SIGNS.get(currency, currency)

@@ -1,0 +1,124 @@
+"""Rewards as logs write them: words, amounts of money, costs, and means below 0; advice that ends the asking."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import SettingError
+from scant_ads.amounts import Units, amounts
+from scant_ads.unit import Unit
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["yes", "No", " YES "], ([1, 0, 1], "")),
+        (["€0.00", "€1,234.50"], ([0, 1234.5], "EUR")),
+        (["0,00 €", "1.234,50 €", "0"], ([0, 1234.5, 0], "EUR")),
+        (["-$5", "$ -2.5", "$1,000,000"], ([-5, -2.5, 1e6], "USD")),
+        (["CHF 1'200.05", "12.10 CHF"], ([1200.05, 12.1], "CHF")),
+        (["1\u202f234,5", "0,5"], ([1234.5, 0.5], "")),
+        (["€1,234", "€5"], None),  # either 1.234 or 1234
+        (["€1,234", "€0.5"], ([1234, 0.5], "EUR")),
+        (["1,234.5", "1.234,5"], None),
+        (["€1.50", "$1.50"], None),
+        (["yes", "0"], None),
+        (["12,34,5", "1.5"], None),
+        (["1e-3"], None),
+    ],
+)
+def test_amounts_are_read_where_their_marks_leave_no_doubt(texts, expected):
+    assert amounts(texts) == expected
+
+
+@given(st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=1, max_size=5),
+       st.sampled_from([None, "costs", "losses"]))  # fmt: skip
+def test_whoever_follows_the_advice_on_rewards_has_them_read(values, way):
+    values = np.array(values)
+
+    def fits(units):
+        shares = units.shares(values)
+        return ((shares >= 0) & (shares <= 1)).all()
+
+    units = Units(rewards=way)
+    if not fits(units):
+        _, mend = units.refusal(values[0], values.min(), values.max())
+        ways = re.findall(r"(?:--(?:rewards \w+|reward-m\w+ -?[\d.e+]*\d)(?: |))+", mend)
+        assert ways
+        for options in ways:
+            words = shlex.split(options)
+            named = dict(zip((word[2:].replace("-", "_") for word in words[::2]), words[1::2], strict=True))
+            assert fits(Units(**{key: text if key == "rewards" else float(text) for key, text in named.items()}))
+
+
+def blocked(rows=3000, seed=0) -> pd.DataFrame:
+    """Two actions of a fraud filter; a reward of -20, 0 or 20, of which one more often follows the right action."""
+    random = np.random.default_rng(seed)
+    action, risk = random.integers(0, 2, rows), random.random(rows)
+    fraud = random.random(rows) < risk
+    reward = np.where(action == 1, np.where(fraud, 20, -20), 0)
+    return pd.DataFrame({"action": np.array(["allowed", "blocked"])[action], "propensity": 0.5, "risk": risk,
+                         "reward": reward, "policy:mine": (action == (risk > 0.5)) * 1.0,
+                         "policy:worse": (action == (risk < 0.5)) * 1.0})  # fmt: skip
+
+
+def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
+    made, names = blocked(), ["mine", "worse", "ad:blocked"]
+    shares = sa.evaluate(names, sa.Log.from_frame(made.assign(reward=(made["reward"] + 20) / 40)))
+    found = sa.evaluate(names, sa.Log.from_frame(made, reward_min=-20, reward_max=20, reward_unit="EUR"))
+    for row, expected in zip(found.rows, shares.rows, strict=True):
+        for key in ("estimate", "snips", "lower", "low", "high"):
+            assert row[key] == pytest.approx(40 * expected[key] - 20)
+        assert row["clicks"] == pytest.approx(made["reward"].sum() if row["unmatched"] == 0 else row["clicks"])
+    today, mine, worse, _ = found.rows
+    assert today["estimate"] == pytest.approx(made["reward"].mean())
+    assert (mine["verdict"], worse["verdict"]) == ("yes", "no")
+    pairs = {pair["policy"] + pair["other"]: pair for pair in found.comparisons}
+    for row in (mine, worse):
+        pair = pairs["logging" + row["policy"]]
+        assert row["lift"] == pytest.approx(row["estimate"] - today["estimate"])
+        assert (row["lift_low"], row["lift_high"]) == pytest.approx((-pair["high"], -pair["low"]))
+    assert found.choice["policy"] == "mine" and 0 < found.choice["lift_lower"] < found.choice["lift"]
+    assert f"{found.choice['lift']:.3f} EUR higher" in found.text() and "%" not in found.decision().replace("95 %", "")
+
+
+def test_the_difference_holds_where_today_is_known_by_another_log():
+    train, test = (sa.Log.from_frame(blocked(8000, seed), reward_min=-20, reward_max=20) for seed in (1, 2))
+    mine = sa.evaluate(["mine"], test, train=train).rows[-1]
+    assert mine["verdict"] == "yes" and mine["lift_low"] < 5 < mine["lift_high"]  # E[20 (2 risk - 1)+] = 5, today's 0
+
+
+def test_only_missing_rewards_are_missing_where_rewards_are_below_0():
+    made = blocked()
+    log = sa.Log.from_frame(made.assign(reward=0.0), reward_min=-20, reward_max=20)
+    assert [problem["kind"] for problem in log.check()["problems"]] == ["no-clicks"]
+    known = sa.Log.from_frame(made.assign(refund=(made["reward"] != 0) * 1.0), reward_min=-20, reward_max=20)
+    assert "leak" in [problem["kind"] for problem in known.check()["problems"]]
+
+
+def test_the_command_line_and_the_report_take_rewards_below_0(tmp_path, capsys):
+    blocked().to_csv(tmp_path / "log.csv", index=False)
+    reading = [str(tmp_path / "log.csv"), "--reward-min", "-20", "--reward-max", "20"]
+    assert main(["ads", "check", *reading]) == 0
+    assert main(["ads", "evaluate", *reading, "--split", "0.5", "--policy", "forest", "--output",
+                 str(tmp_path / "out.json"), "--report", str(tmp_path / "out.html")]) == 0  # fmt: skip
+    assert "Lift: by how much the mean reward is above today's" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out.json").read_text())["unit"]["reward_min"] == -20
+    assert "lift, %" not in (tmp_path / "out.html").read_text()
+
+
+def test_limits_that_are_none_are_refused():
+    for least, most in ((1, 1), (2, 1), (np.nan, 1), (-np.inf, 1)):
+        with pytest.raises(SettingError, match=r"the (largest|least) reward is a number"):
+            Units(reward_min=least, reward_max=most)
+    with pytest.raises(SettingError, match="leave `reward_min` and `reward_max` out"):
+        Units(rewards="losses", reward_min=-1)
+    assert Unit(20.0, "EUR", least=-20.0).total(0.75, 1) == "10 EUR in all"

@@ -1,0 +1,165 @@
+"""What a log calls things, and what its columns are by their values: said by `check`, whatever they are called."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import DataError
+from scant_ads import formats
+
+
+def made(rows=2000, seed=0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    return pd.DataFrame({"action": random.integers(0, 4, rows), "reward": random.random(rows) < 0.1,
+                         "propensity": 0.25, "x": random.standard_normal(rows)})  # fmt: skip
+
+
+def problems(frame, **options) -> dict[str, dict]:
+    return {problem["kind"]: problem for problem in sa.Log.from_frame(frame, **options).check()["problems"]}
+
+
+@pytest.mark.parametrize(
+    "name", ["gaid", "ip", "ip_address", "household_id", "msisdn", "email_sha256", "cid", "login", "username"]
+)
+def test_users_are_known_by_what_people_call_them(name):
+    users = np.random.default_rng(1).integers(0, 300, 2000)
+    assert f"--user {name}" in problems(made().assign(**{name: users}))["user"]["mend"]
+
+
+@pytest.mark.parametrize("name", ["email_opens", "user_age", "tip", "zip", "skip_rate"])
+def test_features_that_are_called_nearly_so_are_none(name):
+    assert "user" not in problems(made().assign(**{name: np.random.default_rng(1).integers(0, 300, 2000)}))
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_visits_that_keep_their_ad_are_of_users_whatever_the_column_is_called(as_text):
+    frame, random = made(), np.random.default_rng(2)
+    who = random.integers(0, 200, len(frame))
+    who = np.char.add("w", who.astype(str)) if as_text else who
+    kept = dict(zip(np.unique(who), random.integers(0, 4, 200), strict=False))
+    said = problems(frame.assign(whose=who, action=[kept[value] for value in who]))["user"]
+    assert "users who keep their ad" in said["reason"] and "whose" in said["mend"]
+    assert "user" not in problems(frame.assign(whose=who))
+    assert "user" not in problems(frame.assign(whose=who).sort_values("action"))  # a sorted file keeps no ads
+
+
+def test_right_logs_do_not_keep_ads():
+    # contexts choose the ad in 9 of 10 visits, as their propensities say
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        context = random.integers(0, 30, 1000)
+        best, other = context % 3, random.integers(0, 3, 1000)
+        explored = random.random(1000) < 0.15
+        action = np.where(explored, other, best)
+        frame = pd.DataFrame({"action": action, "reward": random.random(1000) < 0.1, "context": context,
+                              "propensity": np.where(action == best, 0.9, 0.05)})  # fmt: skip
+        assert "user" not in problems(frame)
+
+
+@pytest.mark.parametrize(
+    ("ids", "alike"),
+    [
+        ([" promo", "promo"], "' promo' and 'promo'"),
+        (["caf\u00e9", "cafe\u0301"], r"'cafe\u0301' and 'caf\xe9'"),
+        (["0", "0.0"], "'0' and '0.0'"),
+        (["-1", "-1.00"], "'-1' and '-1.00'"),
+        (["a.0", "a"], None),
+        (["1.05", "1.5"], None),
+        (["Ab", "ab"], None),
+    ],
+)
+def test_ids_that_look_alike_are_named(ids, alike):
+    frame = made().assign(action=np.array(["x", "y", *ids])[made()["action"]])
+    said = problems(frame).get("ids", {"reason": "None"})["reason"]
+    assert str(alike) in said
+    notes = sa.evaluate(["ad:x"], sa.Log.from_frame(frame)).notes
+    assert any("look alike" in note for note in notes) == (alike is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("example 0: 21cf6d39 0 6.7\n0 exid:0 11:2\n", "its first line is no header of several columns"),
+        ("0,1,0.25,3.5\n1,0,0.25,2.5\n", "its first line is no header: '0' is a number"),
+        ("ad1;0;0.25\nad2;1;0.25\n", "its first line is no header: '0' is a number"),
+    ],
+)
+def test_a_first_line_of_data_is_no_header(text, reason, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=reason):
+        formats.read(path)
+
+
+def test_columns_may_be_called_by_numbers(tmp_path):
+    path = tmp_path / "log.csv"
+    made().to_csv(path, index=False, header=["0", "1", "2", "3"])
+    assert sa.Log.read(path, {"action": "0", "reward": "1", "propensity": "2"}).check().ok
+    made().rename(columns={"x": "7"}).to_csv(path, index=False)
+    assert sa.Log.read(path).check().ok
+
+
+def test_probabilities_of_all_ads_are_offered_as_a_policy():
+    pi = np.random.default_rng(3).dirichlet(np.ones(4), 2000)
+    frame = made().assign(**{f"pi_{ad}": pi[:, ad] for ad in range(4)})
+    said = problems(frame)["distribution"]
+    assert "a column policy:pi" in said["mend"] and "'pi_0'" in said["reason"]
+    assert any("sum to 1 in every row" in note for note in sa.evaluate(["each-ad"], sa.Log.from_frame(frame)).notes)
+    assert "distribution" not in problems(frame.assign(pi_3=0.1))
+    assert "distribution" not in problems(frame.drop(columns="pi_3"))
+
+
+def test_times_are_no_ids_and_a_column_is_proposed_only_where_it_is_called_alike():
+    times = 1_650_600_000_000 + 60_000 * np.arange(2000)
+    said = problems(made().assign(time_ms=times))
+    assert "--time time_ms" in said["time"]["mend"] and "id" not in said
+    assert "id" in problems(made().assign(serial=times))
+    columns = made().rename(columns={"action": "variant", "x": "duration_ms"})
+    assert "variant" in problems(columns)["column"]["mend"]
+    assert "duration" not in problems(columns.drop(columns="variant"))["column"]["mend"]
+
+
+def write(path, lines) -> None:
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+
+
+def test_json_of_vowpal_wabbit_is_read_as_its_dsjson_is(tmp_path):
+    random, plain, ds = np.random.default_rng(0), [], []
+    for _ in range(100):
+        place, cost, age = int(random.integers(3)), -float(random.random() < 0.5), int(random.integers(20, 60))
+        context = {"User": {"age": age}, "_multi": [{"id": f"ad{at}"} for at in range(3)]}
+        ds.append({"_label_cost": cost, "_label_probability": 0.25, "_labelIndex": place, "c": json.loads(
+            json.dumps(context))})  # fmt: skip
+        context["_multi"][place]["_label"] = f"0:{cost}:0.25"
+        plain.append(context)
+    write(tmp_path / "plain.json", plain)
+    write(tmp_path / "ds.json", ds)
+    found, expected = (sa.Log.read(tmp_path / name) for name in ("plain.json", "ds.json"))
+    assert found.form == "Vowpal Wabbit's JSON, reward = -cost" and found.visits.names == ("User.age",)
+    for name in ("features", "action", "reward", "propensity"):
+        assert getattr(found.visits, name).tolist() == getattr(expected.visits, name).tolist()
+    assert found.visits.actions == expected.visits.actions == ("ad0", "ad1", "ad2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["1:-1:0.5 2:0 | a", "1:0:0.5 | a"], "has several known costs, also '2:0'"),
+        ([{"_multi": [{"_label": "0:0:0.5"}, {"_label": "0:-1:0.5"}]}], "has several known costs"),
+        ([{"_multi": [{"_label": {"Cost": 1}}]}], "which is not action:cost:probability"),
+        ([{"_label_ca": {"cost": 0, "pdf_value": 0.004, "action": 89.2}, "age": 65}], "continuous actions"),
+    ],
+)
+def test_what_is_no_choice_of_one_ad_is_named(lines, said, tmp_path, capsys):
+    write(tmp_path / "log.txt", lines)
+    assert main(["ads", "check", str(tmp_path / "log.txt")]) == 1
+    assert said in "".join(capsys.readouterr())
+
+
+def test_ads_that_may_be_chosen_without_a_cost_are_no_costs(tmp_path):
+    write(tmp_path / "log.txt", ["1:-1:0.5 2 | a", "1 2:0:0.5 | b"])
+    assert sa.Log.read(tmp_path / "log.txt").visits.reward.tolist() == [1, 0]
