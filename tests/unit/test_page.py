@@ -390,7 +390,7 @@ def test_images_are_offered_beside_their_figure(make, folder):
 def test_captions_say_what_is_shown(tmp_path):
     rows = [
         "panel,label,rate,tuning,round,n",
-        "A,SLAM,\"0.1, exploring 0.3\",held-out,10,8",
+        'A,SLAM,"0.1, exploring 0.3",held-out,10,8',
         '"B, b",SLAM,0.2,held-out,2000,10',
         "A,Random,none,held-out,1,8",
     ]
