@@ -113,7 +113,7 @@ def shown_in(path) -> str:
 
 
 def _rate(text: str) -> str:
-    """A rate as it is printed, and what follows it: the exploration chosen with it, or that it is the last of its grid."""
+    """A rate as printed, and what follows it: the exploration chosen with it, or that it is the last of its grid."""
     number = re.match(r"[\d.]+(?:e[-+]?\d+)?", text)
     return f"{float(number[0]):.3g}{text[number.end() :]}" if number else text
 
