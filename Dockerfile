@@ -3,6 +3,9 @@
 #   docker run --rm --user "$(id -u)" --volume "$PWD:/study" scant --cores 4
 FROM python:3.11-slim
 
+# What LightGBM is linked with.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /scant
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src src
