@@ -1,10 +1,14 @@
 """Toy studies: settled as the workflow settles them, and their jobs, done by the commands of the workflow's rules."""
 
+import pandas as pd
+
 from scant import families
 from scant.cli import main
 from scant.study import settings
 from scant.study.plan import Plan
 from scant.study.settled import Settled
+from scant.verdict import tables
+from scant.verdict.readings import COLUMNS
 
 SHOWN = {shown.name: shown for _, shown in families.shown()}  # all figures and tables
 SETTLED = "settled.json"
@@ -36,3 +40,13 @@ def play(plan: Plan) -> None:
     jobs += [("comparator", *path.split("/")) for path in plan.compared]
     for job in dict.fromkeys(jobs):
         assert main(command(*job)) == 0
+
+
+def claims_table(examined, study: dict) -> pd.DataFrame:
+    """The claims that were examined as a frame."""
+    return pd.DataFrame(tables.claim_rows(examined, study), columns=COLUMNS)
+
+
+def cells_table(examined) -> pd.DataFrame:
+    """The cells of the claims that were examined as a frame."""
+    return tables.cells_frame(tables.cell_rows(examined))

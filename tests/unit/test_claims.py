@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from matplotlib.collections import PolyCollection
+from toys import cells_table, claims_table
 
 from scant import families
 from scant.errors import DataError, SettingError
@@ -100,11 +101,11 @@ B_IS_WORSE = "stream == 'b' and learner == 'all'", 20
 
 
 def judge_study(made: dict, plan: Plan, traces: dict, *more, **settings) -> pd.DataFrame:
-    return tables.table(claims.examine(made, plan, traces, *more, **settings), plan.study)
+    return claims_table(claims.examine(made, plan, traces, *more, **settings), plan.study)
 
 
 def cells(made: dict, plan: Plan, traces: dict) -> pd.DataFrame:
-    return tables.cells_table(claims.examine(made, plan, traces))
+    return cells_table(claims.examine(made, plan, traces))
 
 
 def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.DataFrame:
@@ -505,6 +506,7 @@ def test_a_row_says_what_kind_it_is_in_whose_words_and_what_was_chosen():
         ({}, "regret"),
         ({"quantity": "game_slope", "along": "items", "comparison": "slope", "against": 0.5}, "slope of regret"),
         ({"quantity": "final", "measure": "ap", "against": 1.0}, "AP"),
+        ({"quantity": "final", "measure": "ranker_ndcg@10", "last": 0.1}, "NDCG@10 (own ranking, last rounds)"),
         ({"quantity": "ctr_gain", "against": {"kind": "forest"}}, "gain in CTR (%)"),
         ({"quantity": "table", "table": "table-3.1", "column": ["x", "y"], "comparison": "less", "against": {"k": 1}},
          "difference in x, y in the table table-3.1"),
@@ -534,13 +536,13 @@ def test_a_bound_on_a_mean_over_cells_is_compared_with_the_mean():
     for over, tightness in (("mean", reading.verdict.estimate), ("all", 0.9)):
         of_mean = [dataclasses.replace(cell, claim=bound | {"over": over}) for cell in reading.cells]
         examined = {"share": claims.Examined(bound | {"over": over}, [dataclasses.replace(reading, cells=of_mean)])}
-        assert tables.table(examined, planned(GAMES).study).loc[0, "tightness"] == tightness
+        assert claims_table(examined, planned(GAMES).study).loc[0, "tightness"] == tightness
 
 
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
     examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
-    made = tables.cells_table(examined)
+    made = cells_table(examined)
     assert made.loc[made["claim"] == "one", "stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
     assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])  # of two learners
     of_one = made[made["claim"] == "one"]
@@ -947,14 +949,14 @@ def test_bounds_are_judged_on_the_study_of_bounds():
     )}  # fmt: skip
     plan = planned(ADS)
     found = claims.examine(made, plan, {}, coverage=rows)
-    table = tables.table(found, plan.study).set_index("id")
+    table = claims_table(found, plan.study).set_index("id")
     assert table["verdict"].to_dict() == {
         "good": "holds", "bad": "fails", "both": "fails", "none": "not testable here"
     }  # fmt: skip
     assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
     assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
     assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
-    shown = tables.cells_table(found).set_index(["claim", "stream"])
+    shown = cells_table(found).set_index(["claim", "stream"])
     assert shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist() == [
         pytest.approx(0.93),
         math.inf,
@@ -1195,7 +1197,7 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     examined = claims.examine(stated, planned(GAMES), played(GAMES))
     study = planned(GAMES).study
     tables.write(tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims")
-    read, made = readings.read(tmp_path / "claims-readings.csv"), tables.cells_table(examined)
+    read, made = readings.read(tmp_path / "claims-readings.csv"), cells_table(examined)
     numbers = ["estimate", "low", "high", "n", "from", "to"]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
     others = [name for name in made if name not in numbers]
@@ -1330,6 +1332,7 @@ def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
         ({"measure": "loss"}, None),
         ({"measure": "loss", "against": 3.0}, None),
         ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),
+        ({"measure": "ranker_ndcg@10", "comparison": "close", "margin": 0.1}, (-1, 1)),
         ({"quantity": "late_mistakes", "against": 2.0}, None),
     ],
 )

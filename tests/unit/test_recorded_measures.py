@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from toys import cells_table, claims_table
 
 from scant.errors import SettingError
 from scant.measures import RECORDABLE, recordable
@@ -19,7 +20,6 @@ from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.verdict import claims
-from scant.verdict import tables as verdict_tables
 
 ROOT, SEEDS = Path(__file__).parents[2], 8
 CONFIG = {
@@ -104,10 +104,10 @@ def test_what_is_not_recorded_has_no_final(traces, of):
 def test_a_claim_is_of_the_experiments_that_record_its_measure(plan, traces):
     examined = claims.examine({"one": CLAIM}, plan, traces)
     assert [reading.experiment for reading in examined["one"].readings] == ["asking"]
-    row = verdict_tables.table(examined, plan.study).iloc[0]
+    row = claims_table(examined, plan.study).iloc[0]
     assert (row["verdict"], row["experiment"], row["n"]) == ("holds", "asking", SEEDS)
     assert row["estimate"] == pytest.approx(2 * (0.3 - 0.05) - 2 * 0.002 * np.arange(SEEDS).mean())
-    said = verdict_tables.cells_table(examined)["quantity"]
+    said = cells_table(examined)["quantity"]
     assert said.tolist() == ["difference in ERR"]
 
 
@@ -115,7 +115,7 @@ def test_a_claim_of_what_no_experiment_records_says_what_is_missing(plan, traces
     for measure in ("precision@5", "err@5"):
         examined = claims.examine({"one": CLAIM | {"measure": measure}}, plan, traces)["one"]
         assert (examined.readings, examined.missing) == ([], f"no {measure} is known there")
-        row = verdict_tables.table({"one": examined}, plan.study).iloc[0]
+        row = claims_table({"one": examined}, plan.study).iloc[0]
         assert row["data"] == f"any; missing here: no {measure} is known there"
     with pytest.raises(SettingError, match="claim one: unknown measure 'eer': did you mean 'err'"):
         claims.examine({"one": CLAIM | {"measure": "eer"}}, plan, traces)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toys import cells_table, claims_table
 
 from scant import families
 from scant.data import packing, simulated, stream
@@ -21,7 +22,7 @@ from scant.online.run import run
 from scant.study import settings as studies
 from scant.study.plan import Plan, untitled
 from scant.study.schema import readings, schema
-from scant.verdict import claims, tables
+from scant.verdict import claims
 
 ROOT = Path(__file__).parents[2]
 READINGS = schema()["$defs"]["sweep"]["propertyNames"]["enum"]
@@ -446,7 +447,7 @@ def ctrs(plan, better):
 def judged(config, better, **stated):
     plan = planned(config)
     examined = claims.examine({name: CLAIM | one for name, one in stated.items()}, plan, ctrs(plan, better))
-    return tables.table(examined, plan.study).set_index("id"), tables.cells_table(examined)
+    return claims_table(examined, plan.study).set_index("id"), cells_table(examined)
 
 
 def test_a_claim_names_the_reading_that_it_depends_on():
@@ -502,7 +503,7 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     plan = planned(config)
     traces = ctrs(plan, lambda one: level[one["undersample"], one["standardise"]])
     examined = claims.examine({"claim": stated}, plan, traces)
-    cells = tables.cells_table(examined).set_index("experiment")
+    cells = cells_table(examined).set_index("experiment")
     assert cells["estimate"].round(6).to_dict() == {
         "ads+undersample-2": 0.1,
         "ads+undersample-2+standardise-false": -0.1,
@@ -532,5 +533,5 @@ def test_what_matters_is_told_stream_by_stream():
     frame, details = traces["ads+threshold-recall"]  # what differs most does so on one log, where the claim is safest
     there = (frame["stream"] == "more") & (frame["learner"] == "ranker")
     traces["ads+threshold-recall"] = (frame.assign(estimate=frame["estimate"] + 0.15 * there), details)
-    row = tables.table(claims.examine({"claim": CLAIM}, plan, traces), plan.study).iloc[0]
+    row = claims_table(claims.examine({"claim": CLAIM}, plan, traces), plan.study).iloc[0]
     assert (row["readings_holding"], row["matters"]) == (3, "threshold") and row["matters_share"] > 0.9

@@ -38,6 +38,7 @@ from scant.verdict.words import SILENT
 # the horizon or sample size from which on that would violate the bound. `local` has local slopes, as text; `edge` the
 # chosen rates that are the last of their grid, likewise.
 VALUES = ["stream", "learner", "seed", "value", "why", "epsilon", "lambda", "ceiling", "says_from", "local", "edge"]
+OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
 
@@ -533,7 +534,8 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
 
 def _up_to_one(measure: str | None) -> bool:
     """Whether values of a measure that learners are judged by lie between 0 and 1; None is that of its quantity."""
-    return measure is None or (recordable(measure) and named(measure)[0].empty)
+    name = measure and measure.removeprefix(OWN)
+    return name is None or (recordable(name) and named(name)[0].empty)
 
 
 def _why(rows: pd.DataFrame) -> str:

@@ -21,7 +21,7 @@ OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
 class Claim(TypedDict):
-    """A row of `scant.verdict.tables.table`."""
+    """A row of `scant.verdict.tables.claim_rows`."""
 
     id: str
     source: str
@@ -64,7 +64,7 @@ class Claim(TypedDict):
     bets_needed: float | None
 
 
-# A row of `scant.verdict.tables.cells_table`, which has the settings that differ between readings besides, as text.
+# A row of `scant.verdict.tables.cell_rows`, which has the settings that differ between readings besides, as text.
 Cell = TypedDict(
     "Cell",
     {
@@ -178,7 +178,7 @@ def _check(path: Path) -> None:
 def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The frame of a figure of claims.
 
-    It has the rows of `scant.verdict.tables.cells_table` of these claims that have an estimate, and those readings that
+    It has the rows of `scant.verdict.tables.cell_rows` of these claims that have an estimate, and those readings that
     differ between them. The column `place` numbers the rows of each claim in ascending order of their estimates. The
     frame is empty if the study measures no quantity that one of the claims is about.
 

@@ -20,7 +20,7 @@ from scant.study.grouping import parts
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
-from scant.verdict.claims import TABLE, allowed, claimed_interval, compared_with, deciding, pair
+from scant.verdict.claims import OWN, TABLE, allowed, claimed_interval, compared_with, deciding, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
 from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
@@ -34,11 +34,6 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
     DataError : a file is damaged
     """
     return {path.stem: read_table(path) for path in map(Path, paths)}
-
-
-def table(examined: Mapping[str, Examined], study: dict) -> pd.DataFrame:
-    """The frame of `claim_rows`."""
-    return pd.DataFrame(claim_rows(examined, study), columns=COLUMNS)
 
 
 def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
@@ -167,7 +162,7 @@ def write(claim_rows: list[dict], cell_rows: list[dict], study: str, stem) -> No
     claims, stem = pd.DataFrame(claim_rows, columns=COLUMNS), Path(stem)
     write_table(claims, stem)
     path = stem.with_name(f"{stem.name}-readings.csv")
-    write_csv(_cells_frame(cell_rows), path)
+    write_csv(cells_frame(cell_rows), path)
     metadata = {"study": study, "readings": crc(path)}
     write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", metadata)
 
@@ -362,12 +357,8 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     return {key: share for key, share in sorted(sums.items(), key=lambda item: -item[1]) if share > 0}
 
 
-def cells_table(examined: Mapping[str, Examined]) -> pd.DataFrame:
+def cells_frame(rows: list[dict]) -> pd.DataFrame:
     """The frame of `cell_rows`."""
-    return _cells_frame(cell_rows(examined))
-
-
-def _cells_frame(rows: list[dict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=None if rows else CELL_COLUMNS)
 
 
@@ -421,7 +412,9 @@ def _quantity_words(claim: dict) -> str:
         return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
     quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
     measure = claim.get("measure", "ndcg@10")
-    title = title_of(measure) if recordable(measure) else measure.upper()
+    name = measure.removeprefix(OWN)
+    of = ", ".join(["own ranking"] * (name != measure) + ["last rounds"] * ("last" in claim))
+    title = (title_of(name) if recordable(name) else name.upper()) + (f" ({of})" if of else "")
     words = quantity.words.replace("time-averaged measure", title)
     compared = "other" in claim or isinstance(against, dict)
     return f"difference in {words}" if compared and not quantity.compared else words
