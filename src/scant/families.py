@@ -20,8 +20,8 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "ads": "scant.ads.family:Ads",
     "generalisation": "scant.generalisation.family:Generalisation",
 }
-HEADLINE = "feedback"  # the question that pages open with
 TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
+HEADLINE = "feedback"  # the question that pages open with
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
 TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
 
