@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scant.ads.family import log_origin, logs_in_use
-from scant.online.steps import STEPS
+from scant.online.steps import FREE
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan
@@ -58,7 +58,7 @@ def test_every_study_can_be_planned(bare, study):
     tables |= {"regret"} if regret else set()
     tables |= {"atlas"} if any("figure-observability" in one.get("figures", ()) for one in experiments) else set()
     tables |= {"ads-coverage"} if coverage else set()
-    free = {name for name, learner in whole["learners"].items() if learner.get("steps") in STEPS}
+    free = {name for name, learner in whole["learners"].items() if learner.get("steps") in FREE}
     tables |= {
         TABLES_OF_STEPS[one.get("kind", "perceptron")] for one in experiments if free.intersection(one["learners"])
     }
