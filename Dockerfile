@@ -3,12 +3,12 @@
 #   docker run --rm --user "$(id -u)" --volume "$PWD:/study" scant --cores 4
 FROM python:3.11-slim
 
-# What LightGBM is linked with.
-RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
-
 WORKDIR /scant
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src src
+
+# What LightGBM is linked with.
+RUN apt-get update && apt-get install -y --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 
 # Wheels, so that nothing of a package is run when it is installed. One package has none: it is built by the locked
 # setuptools, where pip would take another. pip compiles all bytecode.
