@@ -344,7 +344,7 @@ MUTATIONS = [
     ("scant_ads/wabbit.py", WABBIT + "::test_visits_with_other_ads_are_told",
      'offered = ads if "" in known else known', "offered = known"),
     ("scant_ads/amounts.py", WABBIT + "::test_costs_in_a_column",
-     "(1 if self.rewards == "losses" else 0) - values", "(1 if self.rewards == "losses" else 0) + values"),
+     '(1 if self.rewards == "losses" else 0) - values', '(1 if self.rewards == "losses" else 0) + values'),
     ("scant_ads/amounts.py", WABBIT + "::test_propensities_in_percent_and_logarithms",
      "return np.exp(values)", "return np.exp2(values)"),
     ("scant_ads/checks.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
