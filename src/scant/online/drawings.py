@@ -186,7 +186,8 @@ def feedback(frame: pd.DataFrame):
         axis.axhline(0, color="0.3", lw=0.9, zorder=0.5)
         for number, stream in enumerate(streams):
             line = panel[panel["stream"] == stream]
-            line = line.assign(x=line["feedback"].map(order.index) + shifts[stream]).sort_values("x")
+            places = np.array([order.index(feedback) for feedback in line["feedback"]], float)
+            line = line.assign(x=places + shifts[stream]).sort_values("x")
             look = {"color": style.PALETTE[number % 10], "marker": "osD^vP*Xhd"[number % 10], "markersize": 4.5}
             _bars(axis, line["x"], line, "y", label=stream, **look)
             grades = line[line["seen"] > 0]  # clicks are no smaller number of grades

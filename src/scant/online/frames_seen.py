@@ -104,7 +104,7 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         aside = aside if tuning == "held-out" and len(aside) else last
         last, aside = (frame.assign(**_feedback(frame)).dropna(subset="use") for frame in (last, aside))
         listnets = at_chosen_rates(ends, chosen).query("kind == 'listnet'")
-        scores = aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().reset_index()
+        scores = aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().dropna().reset_index()
         for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
             best = learners.loc[learners[MEASURE].idxmax(), "learner"]
             group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
