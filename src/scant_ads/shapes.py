@@ -57,7 +57,7 @@ def _stay(head: list[Visits], known: set[str]) -> Iterator[Problem]:
 
     ids: dict[str, int] = {}
     ad = np.concatenate([np.array([ids.setdefault(ad, len(ids)) for ad in part.actions])[part.action] for part in head])
-    largest = float(max(part.propensity.max() for part in head))
+    largest = float(max((part.propensity.max() for part in head if len(part.propensity)), default=1.0))
     names = [name for name in head[0].names if name not in known]
     shuffled = generator(0, "advice", "stay").permutation(len(ad))
     for name in names:

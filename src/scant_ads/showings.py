@@ -269,8 +269,9 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         return None
     shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
     share = np.array([*shares.values()])
-    off = 0.0 if (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all() else rounded  # twentieths are what they say
-    most, least = np.minimum(share * (1 + off), 1), share * (1 - off)
+    stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
+    off = 0.0 if stated else np.maximum(rounded * share, [*map(_rounding, share)])
+    most, least = np.minimum(share + off, 1), np.maximum(share - off, 0)
     above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
     below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
     chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
@@ -331,6 +332,13 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
     return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
 
 
+def _rounding(propensity: float) -> float:
+    """By how much a propensity may be off for being rounded: half of its last digit."""
+    half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
+    is_float32 = float(np.float32(propensity)) == propensity
+    return max(half, float(np.spacing(np.float32(propensity)))) if is_float32 else half
+
+
 def alike(propensity: float, ads: int) -> int | None:
     """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
 
@@ -338,10 +346,7 @@ def alike(propensity: float, ads: int) -> int | None:
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
-        digits = Decimal(repr(round(propensity, 12)))
-        half = 0.5 * 10.0 ** digits.as_tuple().exponent
-        if float(np.float32(propensity)) == propensity:
-            half = max(half, float(np.spacing(np.float32(propensity))))
+        half = _rounding(propensity)
         fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
         whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
     return whole if whole >= ads else None
