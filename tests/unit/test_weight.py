@@ -20,12 +20,12 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
     "kernels": 2770,  # a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
-    "online": 4222,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    "online": 4223,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy; approximate intervals
-    "scant_ads": 6616,
+    "scant_ads": 6618,
     "study": 1268,  # claims in groups and parts; code of readers beside scant
     "theory": 967,
     "verdict": 1941,
