@@ -54,7 +54,7 @@ class Judged:
     verdicts : in A and in B; "" in a study that does not judge it
     a, b : the estimates; None in a study that does not judge it
     how : a key of MEANINGS
-    row : the row of the claim or cell in B, or else in A
+    row : the row of the claim or cell in B, with what only that in A has: references have no statements
     """
 
     name: str
@@ -142,12 +142,12 @@ class Comparison:
         moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
         """
         judged = [*self.claims, *self.cells]
-        found = bool(self.turned or self.alone)
+        differs = bool(self.turned or self.alone)
         if on == "estimates":
-            found |= any(item.how in (*BEYOND, ONLY_A, ONLY_B) for item in judged)
+            differs |= any(item.how in (*BEYOND, ONLY_A, ONLY_B) for item in judged)
         elif on == "numbers":
-            found |= any(item.how != SAME for item in judged) or any(self.tables.values())
-        return found
+            differs |= any(item.how != SAME for item in judged) or any(self.tables.values())
+        return differs
 
 
 def compare(a: Finished, b: Finished) -> Comparison:
@@ -163,9 +163,9 @@ def compare(a: Finished, b: Finished) -> Comparison:
         raise SettingError(
             f"{a.folder} and {b.folder} have no claims and no table in common: there is nothing to compare"
         )
-    found, rows = {}, {}
+    cells_by_table, rows = {}, {}
     for name in tables:
-        found[name], rows[name] = compare_tables(name, a.tables[name], b.tables[name])
+        cells_by_table[name], rows[name] = compare_tables(name, a.tables[name], b.tables[name])
     made = [study.manifest if a.manifest and b.manifest else {} for study in (a, b)]
     changes = {
         part: differing(*(manifest.get(part, {}) for manifest in made))
@@ -182,7 +182,7 @@ def compare(a: Finished, b: Finished) -> Comparison:
         claims=[claim for claim in claims if claim.shared],
         cells=_ordered(cells),
         alone=alone,
-        tables=found,
+        tables=cells_by_table,
         rows=rows,
         modules=both["modules"],
         restated=[change.name for change in both["claims"]],
@@ -310,7 +310,7 @@ def _estimate(row: dict | None) -> Estimate | None:
 def _judged(name: str, where: str, a: dict | None, b: dict | None) -> Judged:
     verdicts = tuple("" if row is None else row["verdict"] for row in (a, b))
     estimates = _estimate(a), _estimate(b)
-    return Judged(name, where, verdicts, *estimates, moved(*estimates), b or a)
+    return Judged(name, where, verdicts, *estimates, moved(*estimates), (a or {}) | (b or {}))
 
 
 def _claims(a: dict, b: dict) -> list[Judged]:

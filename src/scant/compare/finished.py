@@ -20,8 +20,8 @@ NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBER
 # The tables of a reference.
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
-NOT_KEPT = ("words", "chosen", "data")  # of claims: config/claims has the first two
-SIGNIFICANT = 9  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
+NOT_KEPT = ("source", "statement", "words", "chosen", "data")  # of claims: config/claims has them, but for the last
+SIGNIFICANT = 8  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
 
@@ -134,8 +134,8 @@ def keep(folder) -> Path:
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
-        told = [{name: row[name] for name in row if name not in NOT_KEPT} for row in study.claims.values()]
-        contents = {CLAIMS: told, CELLS: cells} | contents
+        claims = [{name: row[name] for name in row if name not in NOT_KEPT} for row in study.claims.values()]
+        contents = {CLAIMS: claims, CELLS: cells} | contents
     contents = {name: rows for name, rows in contents.items() if rows}
     for name, rows in contents.items():
         write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))

@@ -168,8 +168,8 @@ def modules(plan: Plan) -> dict[str, list[str]]:
         entries["comparators"] = ["scant.online.comparator"]
     if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.tables.values()):
         entries["coverage"] = ["scant.ads.coverage"]
-    shown = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
-    entries["tables"] = ["scant.present.traces", *shown]
+    drawing = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
+    entries["tables"] = ["scant.present.traces", *drawing]
     if study["claims"]:
         entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules()]
     return entries

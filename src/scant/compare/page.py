@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-def rows(found: Comparison) -> list[dict[str, str]]:
+def rows(comparison: Comparison) -> list[dict[str, str]]:
     """All that differs as rows of texts, in full precision, with the columns COLUMNS.
 
     part : "verdict", "estimate", "cell verdict", "cell", "table", "settings", "code", "modules", "versions", "data" or
@@ -41,19 +41,19 @@ def rows(found: Comparison) -> list[dict[str, str]]:
     a, b : in A and in B, with the ends of the interval and the number of seeds of an estimate
     """
     listed = []
-    for judged, part in (([*found.claims, *found.alone], ""), (found.cells, "cell ")):
+    for judged, part in (([*comparison.claims, *comparison.alone], ""), (comparison.cells, "cell ")):
         for item in judged:
             if item.turned or not item.shared:
                 listed.append(_row(f"{part}verdict", item.name, item.where, "", "", *item.verdicts))
-    for judged, part in (([*found.claims, *found.alone], "estimate"), (found.cells, "cell")):
+    for judged, part in (([*comparison.claims, *comparison.alone], "estimate"), (comparison.cells, "cell")):
         for item in judged:
             if item.how != SAME:
                 listed.append(_row(part, item.name, item.where, "", item.how, item.a, item.b))
-    for name, cells in found.tables.items():
+    for name, cells in comparison.tables.items():
         listed += [_row("table", name, cell.row, cell.column, cell.how, cell.a, cell.b) for cell in cells]
     for part in ("settings", "code", "modules", "versions", "data"):
-        listed += [_row(part, change.name, "", "", "", change.a, change.b) for change in getattr(found, part)]
-    return listed + [_row("restated", name, "", "", "", "", "") for name in found.restated]
+        listed += [_row(part, change.name, "", "", "", change.a, change.b) for change in getattr(comparison, part)]
+    return listed + [_row("restated", name, "", "", "", "", "") for name in comparison.restated]
 
 
 def _row(*values) -> dict[str, str]:
@@ -68,16 +68,16 @@ def _side(value: Estimate | str | None) -> list[str]:
     return [value or "", "", "", ""]
 
 
-def write(found: Comparison, stem) -> None:
+def write(comparison: Comparison, stem) -> None:
     """Write what differs as `stem`.csv, with the columns COLUMNS, and as the page `stem`.html."""
     table, page_file = files(stem)
-    write_text(table, _csv(found))
-    write_text(page_file, printable_lines(html(found, table.name)))
+    write_text(table, _csv(comparison))
+    write_text(page_file, printable_lines(html(comparison, table.name)))
 
 
-def _csv(found: Comparison) -> str:
+def _csv(comparison: Comparison) -> str:
     """All that differs as CSV. What could steer a terminal that shows it is escaped."""
-    return printable_lines(csv_text(rows(found), COLUMNS))
+    return printable_lines(csv_text(rows(comparison), COLUMNS))
 
 
 def files(stem) -> tuple[Path, Path]:
@@ -86,24 +86,33 @@ def files(stem) -> tuple[Path, Path]:
     return stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.html")
 
 
-def html(found: Comparison, file: str) -> str:
+def html(comparison: Comparison, file: str) -> str:
     """The page of a comparison: one file that loads no other, in the look of a study's page.
 
     file : the name of the CSV that it offers
     """
     sections = [
-        _judged("verdicts", "Verdicts", found.turned),
-        _judged("estimates", "Estimates", [claim for claim in found.claims if not claim.turned and claim.how != SAME]),
-        _judged("cells", "Cells", [cell for cell in found.cells if cell.turned or cell.how != SAME]),
-        _tables(found),
-        *(_changes(part, title, getattr(found, part)) for part, title in MADE_BY.items()),
-        _changes("modules", "Modules", found.modules),
-        _changes("restated", "Claims that are tested otherwise", [Change(name, "", "") for name in found.restated]),
+        _judged("verdicts", "Verdicts", comparison.turned),
+        _judged(
+            "estimates", "Estimates", [claim for claim in comparison.claims if not claim.turned and claim.how != SAME]
+        ),
+        _judged("cells", "Cells", [cell for cell in comparison.cells if cell.turned or cell.how != SAME]),
+        _tables(comparison),
+        *(_changes(part, title, getattr(comparison, part)) for part, title in MADE_BY.items()),
+        _changes("modules", "Modules", comparison.modules),
+        _changes(
+            "restated", "Claims that are tested otherwise", [Change(name, "", "") for name in comparison.restated]
+        ),
     ]
-    title = f"{found.a.study} and {found.b.study}" if found.a.study != found.b.study else f"{found.a.study}: A and B"
-    csv = "data:text/csv;charset=utf-8," + quote(_csv(found), safe=" ,.:;/@()[]|=+*-")
+    title = (
+        f"{comparison.a.study} and {comparison.b.study}"
+        if comparison.a.study != comparison.b.study
+        else f"{comparison.a.study}: A and B"
+    )
+    csv = "data:text/csv;charset=utf-8," + quote(_csv(comparison), safe=" ,.:;/@()[]|=+*-")
     parts = {
-        "study": title, "a": called(found.a), "b": called(found.b), "sentences": sentences(found), "csv": csv,
+        "study": title, "a": called(comparison.a), "b": called(comparison.b), "sentences": sentences(comparison),
+        "csv": csv,
         "file": file, "sections": [section for section in sections if section["items"]], "listed": LISTED,
         "meanings": MEANINGS, "verdicts": page.VERDICTS,
     }  # fmt: skip
@@ -116,13 +125,13 @@ def _section(id: str, title: str, items: int, judged: Iterable[dict] = (), table
 
 
 def _judged(id: str, title: str, items: list[Judged]) -> dict:
-    shown = [
+    rows = [
         dict(zip("ab", both(item.a, item.b), strict=True))
         | {"name": item.name, "where": item.where, "verdicts": item.verdicts, "how": item.how}
         | {"statement": item.row.get("statement", ""), "places": _places(item)}
         for item in items[:LISTED]
     ]
-    return _section(id, title, len(items), judged=shown)
+    return _section(id, title, len(items), judged=rows)
 
 
 def _places(item: Judged) -> dict[str, tuple]:
@@ -130,10 +139,10 @@ def _places(item: Judged) -> dict[str, tuple]:
     if not (has_value(item.a) and has_value(item.b)):
         return {}
     sides = {"A": item.a, "B": item.b}
-    known = [value for side in sides.values() for value in side[:3] if value is not None]
-    if not all(map(math.isfinite, known)):
+    values = [value for side in sides.values() for value in side[:3] if value is not None]
+    if not all(map(math.isfinite, values)):
         return {}
-    first, width = min(known), (max(known) - min(known)) or 1.0
+    first, width = min(values), (max(values) - min(values)) or 1.0
 
     def at(value: float | None) -> float | None:
         return None if value is None else round(16 + 216 * (value - first) / width, 1)
@@ -141,13 +150,13 @@ def _places(item: Judged) -> dict[str, tuple]:
     return {name: (at(side.low), at(side.value), at(side.high)) for name, side in sides.items()}
 
 
-def _tables(found: Comparison) -> dict:
+def _tables(comparison: Comparison) -> dict:
     tables = []
-    for name, cells in found.tables.items():
+    for name, cells in comparison.tables.items():
         if cells:
             lines = [(cell.row, cell.column, *both(cell.a, cell.b), cell.how) for cell in cells[:LISTED]]
             tables.append({"title": name} | _table_of(("row", "column", "A", "B", "difference"), lines))
-    return _section("tables", "Tables", max(map(len, found.tables.values()), default=0), tables=tables)
+    return _section("tables", "Tables", max(map(len, comparison.tables.values()), default=0), tables=tables)
 
 
 def _changes(id: str, title: str, changes: list[Change]) -> dict:

@@ -54,8 +54,8 @@ def _git(*arguments: str) -> str | None:
 
 def workflow() -> list[str]:
     """The files of the workflow that archives have, below the project's folder."""
-    found = (path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file())
-    return [path.relative_to(PROJECT).as_posix() for path in found]
+    paths = (path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file())
+    return [path.relative_to(PROJECT).as_posix() for path in paths]
 
 
 def results(plan: Plan, claims: dict) -> list[str]:

@@ -77,9 +77,9 @@ def _files(folder: Path) -> Iterator[str]:
         yield from (path.relative_to(folder).as_posix() for path in paths)
 
 
-def delete(folder, found: Prunable) -> None:
+def delete(folder, prunable: Prunable) -> None:
     """Delete those files, and the folders of draws that are empty then: Snakemake takes one that is there for drawn."""
-    for name in found.deleted:
+    for name in prunable.deleted:
         path = Path(folder, name)
         path.unlink()
         for place in path.parents[: len(Path(name).parents) - 1]:
@@ -89,11 +89,11 @@ def delete(folder, found: Prunable) -> None:
             place.rmdir()
 
 
-def describe(found: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:
+def describe(prunable: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:
     """What is deleted, and what is not, as lines for the terminal."""
-    yield from map(printable, found.deleted)
-    yield from (f"not ours, kept: {printable(name)}" for name in found.foreign)
-    yield from (f"not what {manifest.NAME} lists, kept: {printable(name)}" for name in found.changed)
+    yield from map(printable, prunable.deleted)
+    yield from (f"not ours, kept: {printable(name)}" for name in prunable.foreign)
+    yield from (f"not what {manifest.NAME} lists, kept: {printable(name)}" for name in prunable.changed)
     why = "can be made again, or are asked for" if drawn else "are asked for"
     what = "they are deleted" if deletes else "--delete deletes them"
-    yield f"{len(found.deleted):,} files, {found.size / 1e6:,.0f} MB, {why} by no setting of the study; {what}."
+    yield f"{len(prunable.deleted):,} files, {prunable.size / 1e6:,.0f} MB, {why} by no setting of the study; {what}."

@@ -175,12 +175,12 @@ class Results:
         SettingError : there is no such experiment, measure or reading; names the nearest
         DataError : there is nothing to show, or a single seed
         """
-        known = self._plan.played
-        if not known:
+        experiments = self._plan.played
+        if not experiments:
             raise DataError(self.folder, "holds no runs", advice=FINISH)
-        if experiment is None and len(known) > 1:
-            raise SettingError(f"name one of the study's experiments: {', '.join(known)}")
-        return ranking.leaderboard(self._runs(experiment or known[0]), measure, tuning)
+        if experiment is None and len(experiments) > 1:
+            raise SettingError(f"name one of the study's experiments: {', '.join(experiments)}")
+        return ranking.leaderboard(self._runs(experiment or experiments[0]), measure, tuning)
 
     @cached_property
     def _plan(self) -> Plan:

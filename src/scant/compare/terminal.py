@@ -39,21 +39,25 @@ COUNTED = {  # the words after a number of cells
 }
 
 
-def describe(found: Comparison) -> str:
+def describe(comparison: Comparison) -> str:
     """What differs between two studies: in sentences, then verdicts, estimates, tables, and what made them."""
-    text = "".join(f"{side}  {printable(called(study))}\n" for side, study in (("A", found.a), ("B", found.b)))
-    text += "\n" + _wrapped(" ".join(sentences(found)))
-    text += _section("Verdicts", [_turned(claim, found.restated) for claim in found.turned])
-    shown = {*MEANINGS} - {SAME} if found.alike else SHOWN
-    text += _section("Estimates", [_moved(claim) for claim in found.claims if not claim.turned and claim.how in shown])
-    text += _section("Tables", [_table(name, cells) for name, cells in found.tables.items() if cells])
+    text = "".join(
+        f"{side}  {printable(called(study))}\n" for side, study in (("A", comparison.a), ("B", comparison.b))
+    )
+    text += "\n" + _wrapped(" ".join(sentences(comparison)))
+    text += _section("Verdicts", [_turned(claim, comparison.restated) for claim in comparison.turned])
+    listed_moves = {*MEANINGS} - {SAME} if comparison.alike else SHOWN
+    text += _section(
+        "Estimates", [_moved(claim) for claim in comparison.claims if not claim.turned and claim.how in listed_moves]
+    )
+    text += _section("Tables", [_table(name, cells) for name, cells in comparison.tables.items() if cells])
     for part, title in MADE_BY.items():
-        changes = getattr(found, part)
-        text += _section(title, [_code(found)] if part == "code" and changes else map(_change, changes))
-    restated = [name for name in found.restated if name not in {claim.name for claim in found.turned}]
+        changes = getattr(comparison, part)
+        text += _section(title, [_code(comparison)] if part == "code" and changes else map(_change, changes))
+    restated = [name for name in comparison.restated if name not in {claim.name for claim in comparison.turned}]
     if restated:
         text += _section("Claims that are tested otherwise, with the same verdict", [_wrapped(listed(restated), 2)])
-    return text + (f"\n{advice}\n" if (advice := renewal(found)) else "")
+    return text + (f"\n{advice}\n" if (advice := renewal(comparison)) else "")
 
 
 def _section(title: str, items: Iterable[str]) -> str:
@@ -106,7 +110,7 @@ def _change(change: Change) -> str:
     return f"  {printable(change.name)}: {a} → {b}\n"
 
 
-def _code(found: Comparison) -> str:
+def _code(comparison: Comparison) -> str:
     """The parts of the code that differ, and the modules."""
-    modules = f": {', '.join(change.name for change in found.modules)}" if found.modules else ""
-    return _wrapped(f"{listed([change.name for change in found.code])}{modules}", 2)
+    modules = f": {', '.join(change.name for change in comparison.modules)}" if comparison.modules else ""
+    return _wrapped(f"{listed([change.name for change in comparison.code])}{modules}", 2)

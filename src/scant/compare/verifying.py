@@ -46,14 +46,15 @@ def verify(folder) -> Verified:
     return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone), other)
 
 
-def describe(found: Verified, folder: Path) -> Iterator[str]:
+def describe(verified: Verified, folder: Path) -> Iterator[str]:
     """What `verify` found in a folder, as lines for the terminal."""
-    yield f"{found.same:,} files are what they were when the study was made."
-    if found.drawn:
-        yield f"{found.drawn:,} streams and logs were deleted by scant prune --drawn; what needs them draws them again."
-    yield from (f"changed: {name}" for name in found.changed)
-    yield from (f"gone: {name}" for name in found.gone)
-    if wrong := found.changed + found.gone:
+    yield f"{verified.same:,} files are what they were when the study was made."
+    if verified.drawn:
+        deleted = f"{verified.drawn:,} streams and logs were deleted by scant prune --drawn"
+        yield f"{deleted}; what needs them draws them again."
+    yield from (f"changed: {name}" for name in verified.changed)
+    yield from (f"gone: {name}" for name in verified.gone)
+    if wrong := verified.changed + verified.gone:
         yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
-    if found.workflow:
-        yield f"The workflow here is not the one that the manifest lists: {found.workflow[0]} differs, for example."
+    if verified.workflow:
+        yield f"The workflow here is not the one that the manifest lists: {verified.workflow[0]} differs, for example."

@@ -31,46 +31,48 @@ def called(study: Finished) -> str:
     return f"{study.folder}" + (" (reference)" if study.is_reference else "")
 
 
-def sentences(found: Comparison) -> list[str]:
+def sentences(comparison: Comparison) -> list[str]:
     """What differs, in a few sentences: verdicts, estimates, tables, and what made the studies."""
     lines = []
-    if found.claims:
-        turned, total = len(found.turned), _many(len(found.claims), "verdict")
+    if comparison.claims:
+        turned, total = len(comparison.turned), _many(len(comparison.claims), "verdict")
         verb = "differs" if turned == 1 else "differ"
-        lines.append(f"{turned} of {total} {verb}." if turned else f"{_all(len(found.claims), 'verdict')} the same.")
-        lines += [_moves("estimate", found.claims), _moves("cell", found.cells)]
-    elif found.alone:
+        lines.append(
+            f"{turned} of {total} {verb}." if turned else f"{_all(len(comparison.claims), 'verdict')} the same."
+        )
+        lines += [_moves("estimate", comparison.claims), _moves("cell", comparison.cells)]
+    elif comparison.alone:
         lines.append("They have no claim in common.")
-    elif lacking := [side for side, study in _sides(found).items() if study.claims is None]:
+    elif lacking := [side for side, study in _sides(comparison).items() if study.claims is None]:
         lines.append(f"{listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims.")
-    return [line for line in [*lines, _alone(found), _tables(found), _made_by(found)] if line]
+    return [line for line in [*lines, _alone(comparison), _tables(comparison), _made_by(comparison)] if line]
 
 
-def _alone(found: Comparison) -> str:
+def _alone(comparison: Comparison) -> str:
     """How many claims only one of the studies judges."""
-    counts = {side: sum(bool(claim.verdicts[number]) for claim in found.alone) for number, side in enumerate("AB")}
+    counts = {side: sum(bool(claim.verdicts[number]) for claim in comparison.alone) for number, side in enumerate("AB")}
     parts = [f"{side} alone judges {_many(count, 'claim')}" for side, count in counts.items() if count]
     return f"{' and '.join(parts)}." if parts else ""
 
 
-def _sides(found: Comparison) -> dict[str, Finished]:
-    return {"A": found.a, "B": found.b}
+def _sides(comparison: Comparison) -> dict[str, Finished]:
+    return {"A": comparison.a, "B": comparison.b}
 
 
-def _made_by(found: Comparison) -> str:
+def _made_by(comparison: Comparison) -> str:
     """What is known of how the studies were made."""
-    if lacking := [side for side, study in _sides(found).items() if not study.manifest]:
+    if lacking := [side for side, study in _sides(comparison).items() if not study.manifest]:
         verb = "have" if len(lacking) == 2 else "has"
         return f"{listed(lacking)} {verb} no manifest.json, so what made them cannot be compared."
     text = ""
-    if found.a.study != found.b.study:
-        text = f"They are different studies, {found.a.study} and {found.b.study}. "
-    changed = [title.lower() for part, title in MADE_BY.items() if getattr(found, part)]
-    changed += ["claims"] if found.restated else []
+    if comparison.a.study != comparison.b.study:
+        text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "
+    changed = [title.lower() for part, title in MADE_BY.items() if getattr(comparison, part)]
+    changed += ["claims"] if comparison.restated else []
     if changed:
         cause = " Seeds and data are the same, so this or the processor is what makes numbers differ."
-        return f"{text}They were made with different {listed(changed)}.{cause if found.alike else ''}"
-    processor = " What differs is due to the processor." if found.fails("numbers") else ""
+        return f"{text}They were made with different {listed(changed)}.{cause if comparison.alike else ''}"
+    processor = " What differs is due to the processor." if comparison.fails("numbers") else ""
     return f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
 
 
@@ -92,15 +94,15 @@ def _moves(noun: str, judged: list[Judged]) -> str:
     return f"Of {_many(total, noun)}: {listed([f'{count} {words}' for count, words in parts if count])}."
 
 
-def _tables(found: Comparison) -> str:
+def _tables(comparison: Comparison) -> str:
     """How many tables differ."""
-    if not found.tables:
+    if not comparison.tables:
         return ""
-    differing = [name for name, cells in found.tables.items() if cells]
+    differing = [name for name, cells in comparison.tables.items() if cells]
     if differing:
-        return f"Of {_many(len(found.tables), 'table')}, these differ: {listed(differing)}."
-    rows, tables = sum(found.rows.values()), _many(len(found.tables), "table")
-    return f"{_all(rows, 'row')} the same to rounding, in {tables} ({listed(list(found.tables))})."
+        return f"Of {_many(len(comparison.tables), 'table')}, these differ: {listed(differing)}."
+    rows, tables = sum(comparison.rows.values()), _many(len(comparison.tables), "table")
+    return f"{_all(rows, 'row')} the same to rounding, in {tables} ({listed(list(comparison.tables))})."
 
 
 def _many(number: int, noun: str) -> str:
@@ -123,10 +125,10 @@ def has_value(estimate: Estimate | None) -> bool:
     return estimate is not None and estimate.value is not None
 
 
-def renewal(found: Comparison) -> str:
+def renewal(comparison: Comparison) -> str:
     """How to renew the reference, if verdicts differ from it; else ""."""
-    folders = [study.folder for study in (found.a, found.b) if study.is_reference]
-    if not folders or not (found.turned or found.alone):
+    folders = [study.folder for study in (comparison.a, comparison.b) if study.is_reference]
+    if not folders or not (comparison.turned or comparison.alone):
         return ""
     return f"If these verdicts are meant, renew the reference and commit it: scant reference {studied(folders[0])}"
 

@@ -35,8 +35,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     stem = Path(stem)
     table = stem.with_name(f"{stem.name}.csv")
     write_csv(frame, table)
-    shown = f"{table.name} with SHA-256 {sha256(table)}{f', code {code}' if code else ''}"
-    about = {"Title": stem.name, "Description": shown}
+    description = f"{table.name} with SHA-256 {sha256(table)}{f', code {code}' if code else ''}"
+    about = {"Title": stem.name, "Description": description}
     maker = f"scant {__version__}, Matplotlib {matplotlib.__version__}"
     formats = {"svg": {"Date": None, "Creator": maker}, "png": {"Software": maker}}
     options = {"png": {"pil_kwargs": {"compress_level": 2}}}  # files as large as by default, in two thirds of the time

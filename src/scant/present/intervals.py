@@ -30,8 +30,8 @@ def over_seeds(frame: pd.DataFrame, keys: list[str], measured: str) -> pd.DataFr
 
     Its columns are mean, low, high and n, of the column `measured`.
     """
-    found = [t_interval(values) for _, values in frame.groupby(keys, sort=False)[measured]]
-    intervals = pd.DataFrame(found, columns=["mean", "low", "high", "n"])
+    rows = [t_interval(values) for _, values in frame.groupby(keys, sort=False)[measured]]
+    intervals = pd.DataFrame(rows, columns=["mean", "low", "high", "n"])
     return frame.drop_duplicates(keys).reset_index(drop=True).join(intervals)
 
 

@@ -51,16 +51,16 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
     SettingError : there is no such measure or reading
     DataError : there is nothing to show, or a single seed
     """
-    found = finals(runs, measure, tuning)
-    if found is None:
+    final = finals(runs, measure, tuning)
+    if final is None:
         raise SettingError(f"learners of kind {runs.details['kind']!r} have no final measure in common to be ranked by")
-    if found.table.empty:
-        raise DataError(runs.experiment, f"has no final {found.measure}: every run failed, or there is none")
-    if found.table["seed"].nunique() < 2:
+    if final.table.empty:
+        raise DataError(runs.experiment, f"has no final {final.measure}: every run failed, or there is none")
+    if final.table["seed"].nunique() < 2:
         advice = "Ask for more seeds in the study"
         raise DataError(runs.experiment, "has a single seed, which gives no interval", advice=advice)
-    board = ranked(found.table, found.quantity.better)
-    return board.assign(experiment=runs.experiment, measure=found.measure, tuning=found.tuning)
+    board = ranked(final.table, final.quantity.better)
+    return board.assign(experiment=runs.experiment, measure=final.measure, tuning=final.tuning)
 
 
 def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) -> Finals | None:
@@ -81,10 +81,10 @@ def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) ->
     if final is None:
         return None
     several = "measure" in declared[final].options
-    known = [column for column in frame.columns if recordable(column)] if several else [final]
-    measure = measure or known[0]
-    if measure not in known:
-        raise unknown("measure", measure, known)
+    measures = [column for column in frame.columns if recordable(column)] if several else [final]
+    measure = measure or measures[0]
+    if measure not in measures:
+        raise unknown("measure", measure, measures)
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
@@ -142,10 +142,10 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
     rows = {}
     for learner in values:
         behind = (gains[first] - gains[learner]).dropna()
-        least = t_interval(behind, 1 - (1 - LEVEL) / pairs)[1]
+        least_gap = t_interval(behind, 1 - (1 - LEVEL) / pairs)[1]
         rows[learner] = dict(zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)) | {
             "best": bool(means[learner] >= means[first] - ROUNDING),
-            "told_apart": bool(least > ROUNDING and np.ptp(behind) > ROUNDING),
+            "told_apart": bool(least_gap > ROUNDING and np.ptp(behind) > ROUNDING),
         }
     return pd.DataFrame.from_dict(rows, orient="index").assign(rank=(-means).rank())
 

@@ -77,13 +77,13 @@ def slope_columns(regret: pd.DataFrame, points: int, level: float = 0.95) -> dic
         above 0, so that there is no slope; from and to, the first and the last point, NaN if there is none
     """
     values = regret.to_numpy(float)
-    found = slope(regret.index, values.mean(axis=1), points) if values.size else np.nan
-    low, high = _bootstrap(regret.index.to_numpy(float), values, level) if np.isfinite(found) else (np.nan, np.nan)
+    value = slope(regret.index, values.mean(axis=1), points) if values.size else np.nan
+    low, high = _bootstrap(regret.index.to_numpy(float), values, level) if np.isfinite(value) else (np.nan, np.nan)
     return {
-        "slope": found,
+        "slope": value,
         "slope_low": low,
         "slope_high": high,
-        "slopes": values.shape[1] if np.isfinite(found) else 0,
+        "slopes": values.shape[1] if np.isfinite(value) else 0,
         "nonpositive": int(np.sum(values.mean(axis=1) <= 0)) if values.size else 0,
         "from": pd.Series(regret.index).min(),
         "to": pd.Series(regret.index).max(),
@@ -163,7 +163,7 @@ def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequenc
         that lack a point, and for all seeds if there is no slope; `why` then says why. `local` has the slopes of the
         mean regret in each power of ten, see `local_slopes`, as text
     """
-    found = []
+    seeds = []
     rows = rows[[*places, "learner", "seed", along, "regret"]]
     for (*place, learner), group in rows.groupby([*places, "learner"], sort=False):
         regret = runs(group, along)
@@ -174,8 +174,8 @@ def slopes_of_seeds(rows: pd.DataFrame, along: str, points: int, places: Sequenc
         why = _why(learner, ", ".join(map(str, place)), along, list(low))
         local = ", ".join(f"{value:.2f}" for value in local_slopes(regret.mean(axis=1)))
         for seed in group["seed"].unique():
-            found.append((", ".join(map(str, place)), learner, seed, values.get(seed, np.nan), why, local))
-    return pd.DataFrame(found, columns=["stream", "learner", "seed", "value", "why", "local"])
+            seeds.append((", ".join(map(str, place)), learner, seed, values.get(seed, np.nan), why, local))
+    return pd.DataFrame(seeds, columns=["stream", "learner", "seed", "value", "why", "local"])
 
 
 def local_slopes(mean: pd.Series) -> list[float]:
@@ -186,19 +186,19 @@ def local_slopes(mean: pd.Series) -> list[float]:
 
     mean : by point, the mean regret
     """
-    mean, found = mean[mean > 0], []
+    mean, slopes = mean[mean > 0], []
     last = mean.index.max() if len(mean) else 0.0
     while len(mean) and last > mean.index.min() * (1 + NEARLY):
         within = mean[(mean.index >= last / 10 * (1 - NEARLY)) & (mean.index <= last * (1 + NEARLY))]
         if len(within) > 1:
-            found.append(slope(within.index, within, 2))
+            slopes.append(slope(within.index, within, 2))
         last /= 10
-    return found[::-1]
+    return slopes[::-1]
 
 
 def _why(learner: str, place: str, along: str, points: list) -> str:
     """Why there is no slope: at which points the mean regret is not above 0; "" if there are none."""
     if not points:
         return ""
-    shown = ", ".join(map(str, points[:SHOWN])) + (f" and {len(points) - SHOWN} more" if len(points) > SHOWN else "")
-    return f"no slope: the mean regret of {learner} on {place} is not above 0 at {along} {shown}"
+    first = ", ".join(map(str, points[:SHOWN])) + (f" and {len(points) - SHOWN} more" if len(points) > SHOWN else "")
+    return f"no slope: the mean regret of {learner} on {place} is not above 0 at {along} {first}"

@@ -268,14 +268,14 @@ class _Examiner:
                 exact = exact or ("plays" in claim and np.ptp(rows["value"]) == 0)
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
                 declared, why = self._quantity(quantity, name), _why(rows)
-                known = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
-                known |= {"claim": claim, "experiment": name, "tuning": tuning}
+                facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
+                facts |= {"claim": claim, "experiment": name, "tuning": tuning}
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    known |= _extreme(rows, claim) | {"edge": _edges(rows), "why": why}
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **known)
+                    facts |= _extreme(rows, claim) | {"edge": _edges(rows), "why": why}
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
@@ -283,9 +283,9 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    known |= {"why": why or _why(other_rows), "edge": _edges(rows, other_rows)}
+                    facts |= {"why": why or _why(other_rows), "edge": _edges(rows, other_rows)}
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **known)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts)
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
         """A quantity's values; if the claim is a control that names a trivial play, what it would have come to.
@@ -303,8 +303,8 @@ class _Examiner:
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
         """Whether each seed of a learner draws something anew at one of some places of an experiment."""
-        known = self.study, self.plan.datasets, self.study["experiments"][name]
-        return any(self.plan.families[name].drawn_anew(*known, place, learner) for place in places)
+        settings = self.study, self.plan.datasets, self.study["experiments"][name]
+        return any(self.plan.families[name].drawn_anew(*settings, place, learner) for place in places)
 
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
@@ -337,11 +337,11 @@ class _Examiner:
     def _table(self, claim: dict) -> Examined:
         """The verdict on a claim about a table that is computed without runs."""
         name = claim["table"]
-        known = {shown.name: family for family, shown in families.shown() if shown.reads == "nothing"}
-        if name not in known:
-            raise unknown("table", name, known)
+        computed = {shown.name: family for family, shown in families.shown() if shown.reads == "nothing"}
+        if name not in computed:
+            raise unknown("table", name, computed)
         if name not in self.plan.tables:
-            return Examined(claim, missing=f"no experiment of kind {known[name].kind}")
+            return Examined(claim, missing=f"no experiment of kind {computed[name].kind}")
         if name not in self.tables:
             target = self.plan.tables[name]
             self.tables[name] = making.frame_of(target.shown, *making.inputs(self.plan, target))
@@ -357,9 +357,9 @@ class _Examiner:
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
-        known = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
+        facts = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
         cells = [
-            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **known)
+            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
         judged = _judged(claim, cells, self.level, self.study["testing"])
@@ -373,15 +373,15 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
     """
     if len(examined) == 1:
         return replace(examined[0], claim=claim)
-    there = [part for part in examined if part.readings]
-    first = [_with_cell(part.claim, part.readings[0]) for part in there]
-    controls = [_with_cell(part.claim, part.control) for part in there if part.control]
+    judged = [part for part in examined if part.readings]
+    first = [_with_cell(part.claim, part.readings[0]) for part in judged]
+    controls = [_with_cell(part.claim, part.control) for part in judged if part.control]
     return Examined(
         claim,
-        [_of_all(first), *chain.from_iterable(part.readings[1:] for part in there)] if there else [],
+        [_of_all(first), *chain.from_iterable(part.readings[1:] for part in judged)] if judged else [],
         "; ".join(dict.fromkeys(part.missing for part in examined if part.missing)),
         _of_all(controls) if controls else None,
-        next((part.control_missing for part in there if part.control_missing), ""),
+        next((part.control_missing for part in judged if part.control_missing), ""),
     )
 
 
@@ -416,14 +416,14 @@ def deciding(reading: Reading, outcome: str) -> int | None:
     if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
         return None
     ends = [claimed_interval(cell) for cell in reading.cells]
-    speaking = [at for at, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
+    speaking = [number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
 
-    def weakest(at: int) -> tuple[float, float]:
-        verdict = reading.single[at]
+    def weakest(number: int) -> tuple[float, float]:
+        verdict = reading.single[number]
         p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
-        cell = reading.cells[at]
+        cell = reading.cells[number]
         value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
-        return p_value, min(value - ends[at][0], ends[at][1] - value)
+        return p_value, min(value - ends[number][0], ends[number][1] - value)
 
     return min(speaking or range(len(reading.single)), key=weakest)
 
@@ -480,14 +480,14 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
 
 def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
     """The `ceiling` and `says_from` of a cell whose learner is compared with a number or a bound, and local slopes."""
-    known = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
+    columns = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
     if "ceiling" not in rows or rows["ceiling"].isna().all():
-        return known
+        return columns
     extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
-    known["ceiling"] = float(extremes.min() if claim["comparison"] == "greater" else extremes.max())
+    columns["ceiling"] = float(extremes.min() if claim["comparison"] == "greater" else extremes.max())
     if "says_from" in rows:
-        known["says_from"] = float(rows["says_from"].max())
-    return known
+        columns["says_from"] = float(rows["says_from"].max())
+    return columns
 
 
 def _edges(*sides: pd.DataFrame) -> str:
@@ -594,21 +594,21 @@ def _judged_differences(
     bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
 
     def alone(cell: Cell, difference: pd.Series, base, quiet: bool) -> verdicts.Verdict:
-        known = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
-        verdict = verdicts.judge(cell.observed(difference), comparison, **known, **settings)
+        facts = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
+        verdict = verdicts.judge(cell.observed(difference), comparison, **facts, **settings)
         return _silenced(_named(verdict, [cell]), quiet)
 
     single = list(map(alone, cells, differences, bases, silent))
-    speaking = [at for at, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
-    exact = [cells[at].exact for at in speaking]
+    speaking = [number for number, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
+    exact = [cells[number].exact for number in speaking]
     mean = None
     if how == "mean" or (len(speaking) > 1 and not any(exact)):
         settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
-        if not any(cells[at].drawn for at in speaking):
+        if not any(cells[number].drawn for number in speaking):
             differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-        bases = [bases[at] for at in speaking] if relative else None
-        over_cells = verdicts.over([differences[at] for at in speaking], comparison, of=bases, **settings)
-        mean = _silenced(_named(over_cells, [cells[at] for at in speaking]), all(silent))
+        bases = [bases[number] for number in speaking] if relative else None
+        over_cells = verdicts.over([differences[number] for number in speaking], comparison, of=bases, **settings)
+        mean = _silenced(_named(over_cells, [cells[number] for number in speaking]), all(silent))
     return single, mean if how == "mean" else verdicts.together(single), mean
 
 

@@ -203,8 +203,8 @@ def _draw(figure, part: _Part, left: float, margin: float, width: float, top: fl
 def _estimates(axis, rows: pd.DataFrame) -> None:
     """Draw a claim's estimates in ascending order, with their intervals, and the interval that is claimed."""
     values, ends = rows[["estimate", "low", "high"]].to_numpy(float), rows[["from", "to"]].to_numpy(float)
-    shown = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)]])
-    limits = _scale(axis, values, shown)
+    values_and_ends = np.concatenate([values[np.isfinite(values)], ends[np.isfinite(ends)]])
+    limits = _scale(axis, values, values_and_ends)
     edges = rows["place"].to_numpy()[:, None] + [-0.5, 0.5]
     low, high = np.repeat(np.clip(ends, *limits), 2, axis=0).T
     axis.fill_between(edges.ravel(), low, high, color=CLAIMED, zorder=0, lw=0, label="claimed")
@@ -230,14 +230,14 @@ def _estimates(axis, rows: pd.DataFrame) -> None:
     axis.grid(axis="x", visible=False)
 
 
-def _scale(axis, values: np.ndarray, shown: np.ndarray) -> tuple[float, float]:
+def _scale(axis, values: np.ndarray, values_and_ends: np.ndarray) -> tuple[float, float]:
     """Set the scale and ticks of a panel; returns its limits.
 
     The axis is linear; beyond the power of ten at the median estimate it is in powers of ten, if some estimate or end
     of an interval is FAR times as large.
 
     values : (N, 3) estimates and the ends of their intervals
-    shown : (M,) what has to be within the limits
+    values_and_ends : (M,) what has to be within the limits
     """
     sizes = abs(values[:, 0])
     typical = np.median(sizes[sizes > 0]) if sizes.any() else 0.0
@@ -245,19 +245,19 @@ def _scale(axis, values: np.ndarray, shown: np.ndarray) -> tuple[float, float]:
         power = np.floor(np.log10(typical))
         axis.set_yscale("symlog", linthresh=10**power, linscale=0.6)
         transform = axis.yaxis.get_transform()
-        low, high = transform.transform(np.array([shown.min(), shown.max()]))
+        low, high = transform.transform(np.array([values_and_ends.min(), values_and_ends.max()]))
         margin = 0.08 * (high - low)
         low, high = transform.inverted().transform(np.array([low - margin, high + margin]))
-        powers = np.arange(np.floor(np.log10(abs(shown).max())), power - 1, -1)
+        powers = np.arange(np.floor(np.log10(abs(values_and_ends).max())), power - 1, -1)
         powers = powers[:: -(-len(powers) // 3)][::-1]
         ticks = np.concatenate([-(10.0 ** powers[::-1]), [0.0], 10.0**powers])
         axis.yaxis.set_major_locator(FixedLocator(ticks[(low <= ticks) & (ticks <= high)]))
         axis.yaxis.set_minor_locator(NullLocator())
     else:
-        margin = 0.1 * (np.ptp(shown) or abs(shown).max() or 1.0)
-        low, high = shown.min() - margin, shown.max() + margin
+        margin = 0.1 * (np.ptp(values_and_ends) or abs(values_and_ends).max() or 1.0)
+        low, high = values_and_ends.min() - margin, values_and_ends.max() + margin
         axis.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    if abs(shown).max() >= 10_000:
+    if abs(values_and_ends).max() >= 10_000:
         axis.yaxis.set_major_formatter(EngFormatter(sep=""))
     elif axis.get_yscale() == "symlog":
         axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))

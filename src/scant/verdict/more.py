@@ -255,7 +255,7 @@ class _Costs:
 # --- the study file that asks for them
 
 
-def study_with(study_file, found: More) -> str:
+def study_with(study_file, more_seeds: More) -> str:
     """The study file with the seeds of all steps, each number added to those that are there, as YAML without comments.
 
     Raises
@@ -264,7 +264,7 @@ def study_with(study_file, found: More) -> str:
     """
     study = read_yaml(study_file)
     experiments = study["experiments"]
-    for name, (before, after) in found.seeds.items():
+    for name, (before, after) in more_seeds.seeds.items():
         now = experiments[name].get("seeds", DEFAULT)
         experiments[name] = experiments[name] | {"seeds": [*(now if isinstance(now, list) else [now]), after - before]}
     return yaml.safe_dump(study, sort_keys=False, allow_unicode=True, width=120)
@@ -273,25 +273,25 @@ def study_with(study_file, found: More) -> str:
 # --- for the terminal
 
 
-def describe(found: More, within: float | None = None) -> str:
-    """What more seeds would do, as text for the terminal; `within` as for `more`."""
-    decided = sum(len(step.claims) for step in found.steps)
-    undecided = decided + len(found.beyond) + len(found.never)
+def describe(more_seeds: More, within: float | None = None) -> str:
+    """What more seeds would do, as text for the terminal; `within` as for `more_seeds`."""
+    decided = sum(len(step.claims) for step in more_seeds.steps)
+    undecided = decided + len(more_seeds.beyond) + len(more_seeds.never)
     if not undecided:
-        return f"Study {found.study}: every claim that can be tested is decided.\n"
-    head = f"Study {found.study}: {_claims(undecided)} undecided."
-    if found.steps:
-        head += f" {found.seconds:,.1f} s of one core would decide {decided}, each with probability 0.8 if its estimate"
-        head += " is right; tables and figures come on top."
+        return f"Study {more_seeds.study}: every claim that can be tested is decided.\n"
+    head = f"Study {more_seeds.study}: {_claims(undecided)} undecided."
+    if more_seeds.steps:
+        head += f" {more_seeds.seconds:,.1f} s of one core would decide {decided}, each with probability 0.8 if its"
+        head += " estimate is right; tables and figures come on top."
     lines = textwrap.wrap(head, WIDTH)
-    for step in found.steps:
+    for step in more_seeds.steps:
         added = [f"{after - before:,} more seeds of {name} ({before:,} so far)" for name, before, after in step.added]
         costs = f"{step.seconds:,.1f} s, {step.seconds_per_claim:,.1f} s for each claim"
         lines += ["", f"{' and '.join(added)}: {costs}", *_listed(step.claims)]
-    if found.beyond:
-        lines += ["", f"More than {within:,.0f} s in all:", *_listed(found.beyond)]
-    if found.never:
-        lines += ["", "As far as is known, no number of seeds would decide:", *_listed(found.never)]
+    if more_seeds.beyond:
+        lines += ["", f"More than {within:,.0f} s in all:", *_listed(more_seeds.beyond)]
+    if more_seeds.never:
+        lines += ["", "As far as is known, no number of seeds would decide:", *_listed(more_seeds.never)]
     return "\n".join(lines) + "\n"
 
 

@@ -113,8 +113,8 @@ def read(path) -> pd.DataFrame:
 
 def frame(rows: Sequence[Mapping], kind: type) -> pd.DataFrame:
     """Claims or cells, rows of the `kind` Claim or Cell, as a frame with NaN for numbers that are not known."""
-    known = {name: float for name, of in kind.__annotations__.items() if of == float | None}
-    return pd.DataFrame(rows, columns=None if rows else [*kind.__annotations__]).astype(known)
+    numbers = {name: float for name, of in kind.__annotations__.items() if of == float | None}
+    return pd.DataFrame(rows, columns=None if rows else [*kind.__annotations__]).astype(numbers)
 
 
 def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:

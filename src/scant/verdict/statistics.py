@@ -151,10 +151,10 @@ class Verdict:
         alike = math.isinf(effect.size)
         if fixed and 2.0**-n > threshold and (alike or n <= FLIPS):
             return 1.0
-        least = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
-        if math.isinf(least):
+        critical = -special.stdtrit(n - 1, threshold) if fixed else anytime.least_t(n, threshold)
+        if math.isinf(critical):
             return 1.0
-        missed = 0.0 if alike else float(special.nctdtr(n - 1, min(effect.size, 1e3) * math.sqrt(n), least))
+        missed = 0.0 if alike else float(special.nctdtr(n - 1, min(effect.size, 1e3) * math.sqrt(n), critical))
         if effect.overturning < 1:  # the mean has to be further inside than what n seeds may miss could move it
             odds = (1 - self.level) ** (-1 / n) - 1
             share = odds * (1 - effect.overturning) / effect.overturning
@@ -410,15 +410,15 @@ def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
     wrong = [name for name, levels in readings.items() if np.shape(levels) != values.shape]
     if values.ndim != 1 or wrong:
         raise SettingError(f"reading {(wrong or ['?'])[0]!r} has not one level for each value: give as many")
-    known = ~np.isnan(values)
-    values = values[known]
+    finite = ~np.isnan(values)
+    values = values[finite]
     total = float(np.sum((values - values.mean()) ** 2)) if len(values) else 0.0
     if not len(values) or np.ptp(values) <= ROUNDING:
         return dict.fromkeys(readings, 0.0)
 
     def share(levels) -> float:
-        _, at, counts = np.unique(np.asarray(levels)[known].astype(str), return_inverse=True, return_counts=True)
-        means = np.bincount(at, values) / counts
+        _, group, counts = np.unique(np.asarray(levels)[finite].astype(str), return_inverse=True, return_counts=True)
+        means = np.bincount(group, values) / counts
         return float(counts @ (means - values.mean()) ** 2) / total
 
     by_reading = {name: share(levels) for name, levels in readings.items()}
@@ -458,8 +458,8 @@ def _checked(
     base = np.ones_like(values) if of is None else np.asarray(of, float)
     if base.shape != values.shape or np.any(base < 0):
         raise SettingError("`of` is to hold one quantity for each seed, none below 0: the margin is a share of it")
-    known = ~(np.isnan(values) | np.isnan(base))
-    values, margins = values[known], margin * base[known]
+    finite = ~(np.isnan(values) | np.isnan(base))
+    values, margins = values[finite], margin * base[finite]
     if not (np.all(np.isfinite(values)) and np.all(np.isfinite(margins))):
         raise SettingError("a difference or the margin is not finite: leave out the seeds or the claim")
     if within is not None:
@@ -471,7 +471,7 @@ def _checked(
             raise SettingError(f"a difference is not within {within[0]} and {within[1]}, its range as declared")
         if of is None:
             margins = margin
-        elif np.any(base[known] > max(map(abs, within)) + ROUNDING):
+        elif np.any(base[finite] > max(map(abs, within)) + ROUNDING):
             raise SettingError(f"`of` is larger than any difference within {within[0]} and {within[1]}")
     if comparison == "close" and not (margin > 0 and np.all(margins >= 0) and (np.sum(margins) > 0 or not len(values))):
         raise SettingError("a claim of `close` needs a margin above 0: say how close is close")
@@ -592,10 +592,10 @@ def _interval(values: np.ndarray, test: str, within: tuple | None, level: float)
     if test in ("t", "sign flips"):
         return tuple(map(float, t_interval(values, level)[1:3]))
     if test == "anytime t":
-        least = anytime.least_t(n, p)
-        if math.isinf(least) or _few(values):
+        critical = anytime.least_t(n, p)
+        if math.isinf(critical) or _few(values):
             return math.nan, math.nan
-        half = least * values.std(ddof=1) / math.sqrt(n)
+        half = critical * values.std(ddof=1) / math.sqrt(n)
         return float(values.mean() - half), float(values.mean() + half)
     shares, counts, _ = _Side(values, within).shares()
     if test == "binomial":
@@ -657,17 +657,19 @@ def _adjusted(verdicts: list[Verdict]) -> list[Verdict]:
 
 def _corrected(verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts of a family with Holm's correction, in the same order."""
-    chance = [at for at, verdict in enumerate(verdicts) if verdict.test != "exact" and verdict.verdict != SILENT]
+    chance = [index for index, verdict in enumerate(verdicts) if verdict.test != "exact" and verdict.verdict != SILENT]
     if not chance:
         return verdicts
     error = 1 - _level(verdicts)
-    values = np.array([[verdicts[at].p_holds, verdicts[at].p_fails] for at in chance]).ravel()
+    values = np.array([[verdicts[index].p_holds, verdicts[index].p_fails] for index in chance]).ravel()
     order = np.argsort(values, kind="stable")
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
     threshold = error / float(len(values) - np.sum(adjusted <= error))
     corrected = list(verdicts)
-    for at, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
+    for index, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
         outcome = _outcome(p_holds, p_fails, error)
-        corrected[at] = replace(corrected[at], verdict=outcome, p_holds=p_holds, p_fails=p_fails, threshold=threshold)
+        corrected[index] = replace(
+            corrected[index], verdict=outcome, p_holds=p_holds, p_fails=p_fails, threshold=threshold
+        )
     return corrected

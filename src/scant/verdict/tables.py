@@ -188,8 +188,8 @@ def _cells(reading: Reading) -> dict[str, int]:
 
 def _deciding(reading: Reading, verdict: verdicts.Verdict) -> tuple[Cell | None, verdicts.Verdict]:
     """The cell of a reading that decides on its corrected verdict, with the verdict on it; that on all without one."""
-    at = deciding(reading, verdict.verdict)
-    return (None, reading.verdict) if at is None else (reading.cells[at], reading.single[at])
+    number = deciding(reading, verdict.verdict)
+    return (None, reading.verdict) if number is None else (reading.cells[number], reading.single[number])
 
 
 def _estimate(verdict: verdicts.Verdict) -> dict:
@@ -240,12 +240,12 @@ def _named(reading: Reading, cell: Cell | None, study: dict) -> str:
 
 def _says_from(reading: Reading) -> float:
     """The least horizon or sample size from which on a cell that says nothing would; NaN if none is known."""
-    known = [
+    horizons = [
         cell.says_from
         for cell, verdict in zip(reading.cells, reading.single, strict=True)
         if verdict.verdict == SILENT and not math.isnan(cell.says_from)
     ]
-    return min(known, default=math.nan)
+    return min(horizons, default=math.nan)
 
 
 def _note(
