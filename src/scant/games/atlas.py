@@ -143,8 +143,8 @@ def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     rows = frames.observed(traces, details).reset_index(drop=True)
     played = list(rows[CELL].itertuples(index=False, name=None))
-    known = {(measure, top_grade + 1, m, k) for measure, m, k, top_grade in observability.cells()}
-    _refuse("in no cell", set(played) - known, observability.MAX_ITEMS)
+    cells = {(measure, top_grade + 1, m, k) for measure, m, k, top_grade in observability.cells()}
+    _refuse("in no cell", set(played) - cells, observability.MAX_ITEMS)
     rows["rate"] = [observability.regret_rate(measure, m, k, grades - 1).rate for measure, grades, m, k in played]
     exponents = rows["rate"].map(EXPONENTS)
     rows["best"] = rows["slope"] == rows.groupby(CELL)["slope"].transform("min")

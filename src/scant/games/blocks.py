@@ -177,8 +177,8 @@ class AdaptiveRTopKF(Blocks):
         return self.facts.items * (self.facts.largest - self.facts.lowest) ** 2 / 4
 
     def begin(self):
-        least, most = game_bounds.adaptive_lengths(self.rounds, self.facts.items, self.k)
-        self.length = min(max(self.length, least), most)
+        shortest, longest = game_bounds.adaptive_lengths(self.rounds, self.facts.items, self.k)
+        self.length = min(max(self.length, shortest), longest)
         self.rounds += self.length
         D = self.facts.constants[0] or 1.0  # 0 where no ranking is better than another
         noise = math.sqrt(self.squares / D + self.length * self.length * self.prior)

@@ -166,8 +166,8 @@ def cell(loss: str, m: int, k: int, top_grade: int = 1) -> Cell:
     if not 1 <= top_grade <= observability.MAX_TOP_GRADE or (binary and top_grade > 1):
         greatest = 1 if binary else observability.MAX_TOP_GRADE
         raise SettingError(f"the highest grade is {top_grade}; a cell of {loss} has grades up to {greatest}")
-    stem, at, cut = loss.partition("@")
-    return _cell(f"{stem}@{min(int(cut), m)}" if at else loss, m, k, top_grade)
+    stem, mark, cut = loss.partition("@")
+    return _cell(f"{stem}@{min(int(cut), m)}" if mark else loss, m, k, top_grade)
 
 
 @lru_cache(maxsize=256)
@@ -189,11 +189,11 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
     grades = facts.loss.values(np.arange(16)) if not facts.loss.binary else np.arange(2)
     top_grade = max(1, int(np.searchsorted(grades, facts.largest)))
     try:
-        found = cell(facts.loss.name, facts.items, k, top_grade)
-        check_observable(found, locally)
+        own_cell = cell(facts.loss.name, facts.items, k, top_grade)
+        check_observable(own_cell, locally)
     except SettingError as error:
         raise SettingError(f"learner {learner!r}: {error}") from None
-    return found
+    return own_cell
 
 
 def check_observable(cell: Cell, locally: bool = False) -> None:

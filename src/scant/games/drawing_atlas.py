@@ -127,5 +127,5 @@ def _places(frame: pd.DataFrame) -> dict[tuple[str, int], float]:
 
 def _label(measure: str, grades: int) -> str:
     """The name of a row, "NDCG@2, 3 grades"."""
-    base, at, cut = measure.partition("@")
-    return NAMES[base] + at + cut + (f", {grades} grades" if grades > 2 else "")
+    base, mark, cut = measure.partition("@")
+    return NAMES[base] + mark + cut + (f", {grades} grades" if grades > 2 else "")

@@ -44,9 +44,9 @@ def averages(frame: pd.DataFrame):
         panels.head(axis, panel, f", T = {panel['horizon'].max():,}")
         first = max(panel["round"].min(), min(10, panel["round"].max() // 2))
         axis.set(xscale="log", xlabel="round t", xlim=(first, panel["round"].max()))
-        shown = panel.loc[panel["round"] >= first, "mean"]
-        room = 0.05 * (shown.max() - min(shown.min(), 0.0))
-        axis.set_ylim(min(shown.min(), 0.0) - room, shown.max() + room)
+        means = panel.loc[panel["round"] >= first, "mean"]
+        room = 0.05 * (means.max() - min(means.min(), 0.0))
+        axis.set_ylim(min(means.min(), 0.0) - room, means.max() + room)
         axis.axhline(0, color="0.6", lw=0.6, zorder=0.5)
         axis.set_ylabel("regret / t" + ("\n" if names else " ") + f"({_name(panel)})")
         if names:
@@ -130,14 +130,14 @@ def growth(frame: pd.DataFrame, along: str):
 def _name(panel: pd.DataFrame) -> str:
     """The loss or gain of a panel's games, as the papers call it."""
     measure = panel["measure"].iloc[0]
-    stem, at, cut = measure.partition("@")
-    return NAMES.get(measure) or {"precision": "Precision"}.get(stem, stem.upper()) + at + cut
+    stem, mark, cut = measure.partition("@")
+    return NAMES.get(measure) or {"precision": "Precision"}.get(stem, stem.upper()) + mark + cut
 
 
 def _ticks(axis, items: pd.Series) -> None:
     """A tick at each number of items, and no others."""
-    shown = sorted(items.unique())
-    axis.set_xticks(shown, [f"{n:,}" for n in shown], minor=False)
+    numbers = sorted(items.unique())
+    axis.set_xticks(numbers, [f"{n:,}" for n in numbers], minor=False)
     axis.set_xticks([], minor=True)
 
 
@@ -174,8 +174,8 @@ def times(frame: pd.DataFrame):
                 rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5, label=learner
             )
         m = np.array([panel["items"].min(), panel["items"].max()], float)
-        least = panel.loc[panel["items"] == m[0], "microseconds"].min()
-        axis.plot(m, least * (m * np.log2(m + 1)) / (m[0] * np.log2(m[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
+        quickest = panel.loc[panel["items"] == m[0], "microseconds"].min()
+        axis.plot(m, quickest * (m * np.log2(m + 1)) / (m[0] * np.log2(m[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
         axis.annotate(
             "m log m", (m[1], axis.lines[-1].get_ydata()[1]), (4, 0), textcoords="offset points", va="center",
             fontsize=7, color="0.45", annotation_clip=False,

@@ -55,14 +55,14 @@ class Forecaster(Player):
         u = self.random.random()
         if u < gamma:
             self.top = min(int(u / gamma * sets), sets - 1)
-            shown = int(np.argmax(np.where(top_of == self.top, self.logs, -np.inf)))
+            number = int(np.argmax(np.where(top_of == self.top, self.logs, -np.inf)))
             self.explored += 1
         else:
             x = (u - gamma) / (1 - gamma) * edges[-1]
-            shown = min(int(np.searchsorted(edges, x, "right")), len(edges) - 1)
-            self.top = top_of[shown]
+            number = min(int(np.searchsorted(edges, x, "right")), len(edges) - 1)
+            self.top = top_of[number]
         self.probability = (1 - gamma) * (shares[self.top] / edges[-1]) + gamma / sets
-        return self.cell.rankings[shown]
+        return self.cell.rankings[number]
 
     def learn(self, ranking, seen):
         estimate = self.cell.estimators[self.top, self.cell.number_of(ranking, seen)]

@@ -60,8 +60,8 @@ def pair(cell: Cell) -> Pair:
     if cell.rate.rate == "0":
         raise SettingError(f"{cell}: all rankings have the same loss, so that no relevances are hard")
     if cell.rate.globally_observable:
-        return max(_neighbours(cell), key=lambda found: min(found.gap, found.cost))
-    return max(_indistinguishable(cell), key=lambda found: found.cost)
+        return max(_neighbours(cell), key=lambda neighbours: min(neighbours.gap, neighbours.cost))
+    return max(_indistinguishable(cell), key=lambda neighbours: neighbours.cost)
 
 
 def width(cell: Cell, rounds: int, until: int) -> float:
@@ -78,10 +78,10 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
         first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
         # Losses are linear in w between the ends and the middle, so that the cost is least at one of these.
         costs = [(others - first, others - first), (others - first, 0 * others), (others - second, second - others)]
-        least = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
+        rows = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
         ties = np.hstack([second - first, 0 * first])
-        middle, direction = _solve(cell, least, ties[None], tops)
-        values = least @ np.hstack([middle, direction])
+        middle, direction = _solve(cell, rows, ties[None], tops)
+        values = rows @ np.hstack([middle, direction])
         cost = float(values[1:].min(initial=np.inf))
         yield Pair((0, j), middle, direction, float(values[0]), cost, tuple(map(int, tops)))
 
@@ -94,13 +94,13 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
     tops, losses = tuple(range(len(cell.tops))), cell.losses
     for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():
         first, second = losses[0], losses[j]
-        least = np.hstack([losses - (first + second) / 2, np.broadcast_to((second - first) / 2, losses.shape)])
-        middle, direction = _solve(cell, least, np.zeros((0, 2 * len(first))), tops)
-        cost = float((least @ np.hstack([middle, direction])).min())
+        rows = np.hstack([losses - (first + second) / 2, np.broadcast_to((second - first) / 2, losses.shape)])
+        middle, direction = _solve(cell, rows, np.zeros((0, 2 * len(first))), tops)
+        cost = float((rows @ np.hstack([middle, direction])).min())
         yield Pair((0, j), middle, direction, float((second - first) @ (middle + direction)), cost, tops)
 
 
-def _solve(cell: Cell, least: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
+def _solve(cell: Cell, rows: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
     """The p and d with the largest least entry of `least @ (p, d)`.
 
     p + d and p - d are distributions, `zero @ (p, d)` is 0, and d shows in none of the top sets `tops`.
@@ -108,10 +108,10 @@ def _solve(cell: Cell, least: np.ndarray, zero: np.ndarray, tops) -> tuple[np.nd
     from scipy.optimize import linprog  # imported here: it takes a quarter of a second
 
     outcomes = cell.losses.shape[1]
-    shown = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
+    signals = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
     chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])
-    at_least = np.block([[least, -np.ones((len(least), 1))], [chances, np.zeros((2 * outcomes, 1))]])
-    equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * shown, shown]), zero])
+    at_least = np.block([[rows, -np.ones((len(rows), 1))], [chances, np.zeros((2 * outcomes, 1))]])
+    equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * signals, signals]), zero])
     solved = linprog(
         np.repeat([0.0, -1.0], [2 * outcomes, 1]), -at_least, np.zeros(len(at_least)),
         np.hstack([equal, np.zeros((len(equal), 1))]), np.eye(len(equal))[0], bounds=(None, None), method="highs",

@@ -192,16 +192,16 @@ def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
 def _make_user_class(kind: str, facts: Facts, random, settings: dict):
     """A learner of a user's `module:Class`."""
     learner = own_class(kind)
-    if known := settings_of(learner):  # else only its `__init__` knows which it takes
-        _check_names(kind, settings, known)
+    if declared := settings_of(learner):  # else only its `__init__` knows which it takes
+        _check_names(kind, settings, declared)
     try:
         return learner(items=facts.items, rounds=facts.rounds, random=random, **settings)
     except TypeError as error:
         raise SettingError(f"learner {kind!r} cannot be made with its settings: {error}") from error
 
 
-def _check_names(kind: str, settings: Collection[str], known: Collection[str]) -> None:
+def _check_names(kind: str, settings: Collection[str], names: Collection[str]) -> None:
     """Raise a SettingError for a setting that the learner does not have."""
     for name in settings:
-        if name not in known:
-            raise unknown(f"setting of the learner {kind!r}", name, known)
+        if name not in names:
+            raise unknown(f"setting of the learner {kind!r}", name, names)

@@ -134,14 +134,14 @@ def make(name: str) -> Loss:
     """
     if name in LOSSES:
         return LOSSES[name]
-    stem, at, cut = str(name).partition("@")
+    stem, mark, cut = str(name).partition("@")
     if stem not in CUT_LOSSES:
         raise unknown("loss", name, [*LOSSES, "dcg", "ndcg", "precision@n"])
-    if at and not (cut.isascii() and cut.isdigit() and int(cut) > 0):
+    if mark and not (cut.isascii() and cut.isdigit() and int(cut) > 0):
         raise SettingError(f"loss {name!r}: {cut!r} is no cut-off. Write {stem}@5, or another whole number from 1")
-    if stem == "precision" and not at:
+    if stem == "precision" and not mark:
         raise SettingError("loss 'precision': it needs a cut-off. Write precision@5, say")
-    return CUT_LOSSES[stem](name, int(cut) if at else None)
+    return CUT_LOSSES[stem](name, int(cut) if mark else None)
 
 
 def check(loss: Loss, stream: np.ndarray) -> None:

@@ -49,13 +49,13 @@ class Problem:
 def problem(cell: Cell) -> Problem:
     """The convex program's arrays for a cell."""
     losses, of_ranking = np.unique(np.round(cell.losses, 12), axis=0, return_inverse=True)
-    actions, shown = np.unique(np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True)
+    actions, first_rankings = np.unique(np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True)
     signals = cell.signals.reshape(-1, len(cell.relevances))
     signal = cell.feedback + cell.feedbacks * np.arange(len(cell.tops))[:, None]
     base = np.linalg.lstsq(signals.T, (losses - losses.mean(axis=0)).T, rcond=None)[0]
     _, sizes, rows = np.linalg.svd(signals.T)
     rank = np.count_nonzero(sizes > 1e-9)
-    arrays = shown, losses, actions[:, 0], actions[:, 1], signal, base, rows[rank:].T, rows[:rank].T
+    arrays = first_rankings, losses, actions[:, 0], actions[:, 1], signal, base, rows[rank:].T, rows[:rank].T
     return Problem(*(np.ascontiguousarray(array) for array in arrays))
 
 
@@ -123,13 +123,13 @@ class ExplorationByOptimisation(Player):
         from scant.kernels import optimisation
 
         program = self.problem
-        shown, *arrays = vars(program).values()
+        rankings, *arrays = vars(program).values()
         value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0)
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
         optimisation.fill(self.variables, program.base, program.null, program.span, program.actions_top, self.G, self.P)
-        self.p[:] = self.variables[-len(shown) - 1 : -1]
+        self.p[:] = self.variables[-len(rankings) - 1 : -1]
         self.found, self.found_for, self.reached = self.p.copy(), q, value
         return value
 

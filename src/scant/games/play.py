@@ -207,18 +207,18 @@ def play(
         raise SettingError(f"kept rounds must ascend within 1..{game.rounds}; got {kept.tolist()}")
     player = build(game, learner, random)
     loop = player.loop() if compiled and hasattr(player, "loop") else None
-    own = ":" in (learner if isinstance(learner, str) else learner["kind"])
-    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, own)
+    of_user = ":" in (learner if isinstance(learner, str) else learner["kind"])
+    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, of_user)
     best, horizon, _ = game.best(kept)
     worst = game.worst(kept)
     bound = player.bound(kept) if hasattr(player, "bound") else np.full(len(kept), np.nan)
     return Trace(kept, value, best, horizon, worst, explored, bound, game.loss.gain)
 
 
-def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _plain(game: Game, player, kept: np.ndarray, of_user: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Play in plain Python, with the class of the learner.
 
-    own : whether it is a user's own learner; then errors become an OwnError that names the round
+    of_user : whether it is a user's own learner; then errors become an OwnError that names the round
 
     Returns
     -------
@@ -235,13 +235,13 @@ def _plain(game: Game, player, kept: np.ndarray, own: bool = False) -> tuple[np.
     for t in range(kept[-1]):
         try:
             ranking = player.rank()
-            if own:
+            if of_user:
                 check_scores(player)
             value = float(game.loss.measure(ranking, game.stream[t]))
             total += value
             player.learn(ranking, shown(t, ranking, value))
         except Exception as error:
-            if not own or isinstance(error, ScantError):
+            if not of_user or isinstance(error, ScantError):
                 raise
             raise OwnError(error, t + 1) from error
         if kept[row] == t + 1:

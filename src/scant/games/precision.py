@@ -89,8 +89,8 @@ class SemiBandit(Player):
         return np.r_[items[places], np.delete(items, places)]
 
     def learn(self, ranking, seen):
-        shown = ranking[: self.k]
-        self.estimates[shown] += (1 - seen) / self.seen()[shown]
+        top = ranking[: self.k]
+        self.estimates[top] += (1 - seen) / self.seen()[top]
         self.round += 1
 
     def bound(self, t):

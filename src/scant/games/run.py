@@ -122,7 +122,7 @@ def check(game: dict, learner: dict, rounds: int) -> None:
         make(kind, facts, generator(0, "probe"), **settings)
 
 
-def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
+def time(jobs: list[dict], target, details: dict, shortest: float = 0.2) -> None:
     """Measure how many microseconds a round takes, and write a row for each game and learner.
 
     The time is the shortest of three plays, less the shortest of three plays of a single round, divided by the
@@ -130,7 +130,7 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
 
     jobs : as for `run_job`; games are played with their longest horizon and seed 0
     details : what reports need to know about the experiment; the file's metadata
-    least : how long a play should last, in seconds; it ends at the horizon if that is earlier
+    shortest : how long a play should last, in seconds; it ends at the horizon if that is earlier
     """
     rows = []
     for job in jobs:
@@ -139,7 +139,7 @@ def time(jobs: list[dict], target, details: dict, least: float = 0.2) -> None:
         for learner, settings in job["learners"]:
             rounds = 2
             _seconds(game, settings, rounds)
-            while rounds < horizon and _seconds(game, settings, rounds) < least / 4:
+            while rounds < horizon and _seconds(game, settings, rounds) < shortest / 4:
                 rounds = min(4 * rounds, horizon)
             start_up = min(_seconds(game, settings, 1) for _ in range(3))
             seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (rounds - 1)

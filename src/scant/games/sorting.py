@@ -32,9 +32,9 @@ def quicksort(weights, random) -> np.ndarray:
     def sort(items: list) -> list:
         if len(items) < 2:
             return items
-        at = int(random.random() * len(items)) if len(items) > 2 else 1
-        pivot, sides = items[at], ([], [])
-        for item in items[:at] + items[at + 1 :]:
+        place = int(random.random() * len(items)) if len(items) > 2 else 1
+        pivot, sides = items[place], ([], [])
+        for item in items[:place] + items[place + 1 :]:
             first = random.random() < before(weights[item] - weights[pivot])
             sides[0 if first else 1].append(item)
         return [*sort(sides[0]), pivot, *sort(sides[1])]
@@ -59,8 +59,8 @@ def quicksort_distribution(weights) -> dict[tuple, float]:
         if len(items) < 2:
             return {items: 1.0}
         probabilities = {}
-        for at, pivot in enumerate(items):
-            others = items[:at] + items[at + 1 :]
+        for place, pivot in enumerate(items):
+            others = items[:place] + items[place + 1 :]
             for sides in range(2 ** len(others)):
                 first = tuple(item for i, item in enumerate(others) if sides >> i & 1)
                 last = tuple(item for i, item in enumerate(others) if not sides >> i & 1)

@@ -196,10 +196,10 @@ def draw(name: str, random: np.random.Generator, rounds: int, /, loss: str = "su
     if name not in STREAMS:
         raise unknown("stream", name, STREAMS)
     arguments = signature(STREAMS[name]).parameters
-    known = [argument for argument in arguments if argument in RULES]
+    names = [argument for argument in arguments if argument in RULES]
     for key in settings:
-        if key not in known:
-            raise unknown(f"setting of stream {name!r}", key, known)
+        if key not in names:
+            raise unknown(f"setting of stream {name!r}", key, names)
     if rounds < 1:
         raise SettingError(f"stream {name!r}: rounds is {rounds}; a game has 1 or more")
     check_limits(settings, RULES, f"stream {name!r}")

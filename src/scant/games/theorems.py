@@ -45,11 +45,11 @@ def _full_information() -> Iterator[Check]:
                 ("own loss of Precision@n seen, k = n", "=", 1),
                 ("all losses of Precision@n seen, k = n", ">=", len(losses)),
             ):
-                own = check.startswith("own")
+                own_loss = check.startswith("own")
                 yield Check(
                     check, "thesis, 3.2.2; AISTATS'15, sections 3 and 11",
-                    "whether the shown ranking's loss is revealed" if own else "rankings whose loss is revealed",
-                    f"n = k = {n}", m, int(revealed[0] if own else revealed.sum()), relation, stated, len(losses),
+                    "whether the shown ranking's loss is revealed" if own_loss else "rankings whose loss is revealed",
+                    f"n = k = {n}", m, int(revealed[0] if own_loss else revealed.sum()), relation, stated, len(losses),
                 )  # fmt: skip
 
 
@@ -69,8 +69,8 @@ def _more_seen() -> Iterator[Check]:
     """3.2.6: a game with more of the top seen is at least as easy. Each measure with its grades and m is one line."""
     order = ["0", "T^(1/2)", "T^(2/3)", "T"]
     lines: dict[tuple, list[int]] = {}
-    for found in observability.atlas():
-        lines.setdefault((found.m, found.measure, found.top_grade), []).append(order.index(found.rate))  # k ascends
+    for cell in observability.atlas():
+        lines.setdefault((cell.m, cell.measure, cell.top_grade), []).append(order.index(cell.rate))  # k ascends
     for m in range(2, observability.MAX_ITEMS + 1):
         here = [rates for (items, *_), rates in lines.items() if items == m]
         yield Check(
@@ -125,28 +125,28 @@ def _cells() -> Iterator[Check]:
     """Lemmas 13 and 14 on SumLoss; that Lemma 14 does not extend to Precision, where several rankings have one loss."""
     apart = "pairs of rankings that exchange neighbouring items but do not share a facet, or share one and do not"
     for m in range(2, observability.MAX_ITEMS + 1):
-        best, shown = _best("sum-loss", m), observability.rankings(m)
+        best, orders = _best("sum-loss", m), observability.rankings(m)
         alone = {rankings for rankings in best if len(rankings) == 1}
         yield Check(
             "Pareto-optimal rankings", "thesis, Lemma 13", "rankings that some distribution makes the only best one",
-            "SumLoss, all weak orders of mean relevances", m, len(alone), "=", len(shown), len(best),
+            "SumLoss, all weak orders of mean relevances", m, len(alone), "=", len(orders), len(best),
         )  # fmt: skip
-        found = {rankings for rankings in best if len(rankings) == 2}
+        twins = {rankings for rankings in best if len(rankings) == 2}
         exchanged = {
             frozenset((i, j))
-            for i, j in combinations(range(len(shown)), 2)
-            if list(np.flatnonzero(shown[i] != shown[j])) in [[place, place + 1] for place in range(m - 1)]
+            for i, j in combinations(range(len(orders)), 2)
+            if list(np.flatnonzero(orders[i] != orders[j])) in [[place, place + 1] for place in range(m - 1)]
         }
-        pairs = math.comb(len(shown), 2)
+        pairs = math.comb(len(orders), 2)
         yield Check(
-            "neighbours", "thesis, Lemma 14", apart, f"SumLoss, {len(found)} pairs share one", m,
-            len(found ^ exchanged), "=", 0, pairs,
+            "neighbours", "thesis, Lemma 14", apart, f"SumLoss, {len(twins)} pairs share one", m,
+            len(twins ^ exchanged), "=", 0, pairs,
         )  # fmt: skip
         if m > 2:
-            found = {rankings for rankings in _best("precision@1", m) if len(rankings) == 2}
+            twins = {rankings for rankings in _best("precision@1", m) if len(rankings) == 2}
             yield Check(
-                "neighbours under Precision", "thesis, 3.2.8", apart, f"Precision@1, {len(found)} pairs are best alone",
-                m, len(found ^ exchanged), ">=", 1, pairs,
+                "neighbours under Precision", "thesis, 3.2.8", apart, f"Precision@1, {len(twins)} pairs are best alone",
+                m, len(twins ^ exchanged), ">=", 1, pairs,
             )  # fmt: skip
 
 
@@ -188,10 +188,10 @@ def _sorts() -> Iterator[Check]:
     for n in range(2, 6):
         weights = [np.arange(n), np.zeros(n), 3.0 * np.arange(n), *random.normal(0, 2, (2, n))]
         distributions = {name: [distribution(w) for w in weights] for name, distribution in sorts.items()}
-        for name, found in distributions.items():
+        for name, of_rankings in distributions.items():
             furthest = max(
                 float(np.abs(np.triu(sorting.marginals(chances) - 1 / (1 + np.exp(w - w[:, None])), 1)).max())
-                for w, chances in zip(weights, found, strict=True)
+                for w, chances in zip(weights, of_rankings, strict=True)
             )
             yield Check(
                 f"pairs of {name}", "Ailon, Lemma 6.1",
@@ -199,7 +199,7 @@ def _sorts() -> Iterator[Check]:
                 0.0 if furthest < 1e-12 else furthest, "=", 0.0, len(weights) * math.comb(n, 2),
             )  # fmt: skip
         if n > 2:
-            first, second = (found[0] for found in distributions.values())
+            first, second = (of_rankings[0] for of_rankings in distributions.values())
             apart = sum(abs(first[ranking] - second[ranking]) for ranking in second) / 2
             yield Check(
                 "QuickSort is not Plackett-Luce", "Ailon, section 8", "total variation distance of the two",

@@ -165,10 +165,10 @@ def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.nd
     return matrix
 
 
-def birkhoff(matrix: np.ndarray, least: float = 1e-12):
+def birkhoff(matrix: np.ndarray, smallest: float = 1e-12):
     """Decompose a doubly stochastic matrix into permutations: yields their probabilities and each row's column.
 
-    Each step takes the permutation with the largest sum among the entries that are still above `least`, gives it the
+    Each step takes the permutation with the largest sum among the entries that are still above `smallest`, gives it the
     smallest of its entries as probability, and subtracts this from all of them. It ends when no permutation is left;
     the probabilities then sum to 1 up to rounding.
     """
@@ -176,9 +176,9 @@ def birkhoff(matrix: np.ndarray, least: float = 1e-12):
 
     remaining = matrix.copy()
     while True:
-        rows, columns = linear_sum_assignment(np.where(remaining > least, -remaining, len(remaining)))
+        rows, columns = linear_sum_assignment(np.where(remaining > smallest, -remaining, len(remaining)))
         probability = remaining[rows, columns].min()
-        if probability <= least:
+        if probability <= smallest:
             return
         yield probability, columns
         remaining[rows, columns] -= probability

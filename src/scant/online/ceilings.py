@@ -54,8 +54,8 @@ def _worst(grades: np.ndarray, measure: str) -> np.ndarray:
         precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
         return (precision * relevant).sum(axis=1) / relevant.sum(axis=1)
     cut = CUT if measure == f"ndcg@{CUT}" else None
-    found = (gains(LARGEST_GRADE)[ascending] * discounts(grades.shape[1]))[:, :cut].sum(axis=1)
-    return found / ideal_dcg(grades, cut)
+    lowest = (gains(LARGEST_GRADE)[ascending] * discounts(grades.shape[1]))[:, :cut].sum(axis=1)
+    return lowest / ideal_dcg(grades, cut)
 
 
 @cache

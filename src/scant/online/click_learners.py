@@ -113,13 +113,13 @@ def pair_weights(scores: np.ndarray, ranking: np.ndarray, clicked: np.ndarray) -
     ranking : all documents, best first; the user saw the first `len(clicked)` of them
     """
     scores, weights = scores.astype(np.float64), np.zeros((len(scores), len(scores)))
-    shown = log_probability(scores, ranking, len(clicked))
+    log_shown = log_probability(scores, ranking, len(clicked))
     for above, below in preferences(clicked):
         exchanged = ranking.copy()
         exchanged[[above, below]] = ranking[[below, above]]
         k, l = ranking[above], ranking[below]  # noqa: E741, the paper's letters
         with np.errstate(over="ignore"):
-            rho = 1 / (1 + np.exp(shown - log_probability(scores, exchanged, len(clicked))))
+            rho = 1 / (1 + np.exp(log_shown - log_probability(scores, exchanged, len(clicked))))
             weights[k, l] = rho / ((1 + np.exp(scores[l] - scores[k])) * (1 + np.exp(scores[k] - scores[l])))
     return weights
 

@@ -135,9 +135,9 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
         raise unknown("user", user, USERS)
     most = max(tables)
     if most < largest_grade:
-        known = "click and stop have" if isinstance(user, Mapping) else f"the literature's {user} user has"
+        owner = "click and stop have" if isinstance(user, Mapping) else f"the literature's {user} user has"
         raise SettingError(
-            f"user: {known} probabilities for grades 0 to {most}, and the stream's grades go up to {largest_grade}. "
+            f"user: {owner} probabilities for grades 0 to {most}, and the stream's grades go up to {largest_grade}. "
             "Give user: {click: [...], stop: [...]} with a probability for each grade"
         )
     click, stop = tables[min(grade for grade in tables if grade >= largest_grade)]

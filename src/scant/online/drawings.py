@@ -76,9 +76,9 @@ def regrets(frame: pd.DataFrame):
         for share, (name, power) in zip((0.5, 0.7, 0.9), POWERS.items(), strict=True):
             end = min(last, first * (top / start) ** (1 / power))
             axis.plot((first, end), (start, start * (end / first) ** power), color="0.7", lw=0.6, zorder=0.5)
-            at = (end / first) ** share
+            step = (end / first) ** share
             axis.annotate(
-                name, (first * at, start * at**power), (0, -1), textcoords="offset points", va="top", fontsize=8,
+                name, (first * step, start * step**power), (0, -1), textcoords="offset points", va="top", fontsize=8,
                 color="0.45",
             )  # fmt: skip
         texts = {}
@@ -114,8 +114,8 @@ def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
     """Draw means with intervals along the axis "x" or "y"; without intervals if there is only one seed."""
     ends = abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
-    at = (places, rows["mean"]) if along == "y" else (rows["mean"], places)
-    axis.errorbar(*at, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
+    centres = (places, rows["mean"]) if along == "y" else (rows["mean"], places)
+    axis.errorbar(*centres, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
 
 
 def _legend_of_rankings(figure, handles: dict, intervals: str, size: float) -> None:
@@ -148,13 +148,13 @@ def against_k(frame: pd.DataFrame):
         for (line, ranking), rows in panel[panel["place"].notna()].groupby(["line", "ranking"], sort=False):
             rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])
-            shown, look = ranking == "shown", {"color": colour, "marker": marker, "label": line}
-            _bars(axis, rows["x"], rows, "y", **look | ({"markersize": 4} if shown else OWN | {"markersize": 7}))
+            of_lists, look = ranking == "shown", {"color": colour, "marker": marker, "label": line}
+            _bars(axis, rows["x"], rows, "y", **look | ({"markersize": 4} if of_lists else OWN | {"markersize": 7}))
             top = rows[rows["place"] != "all"]
-            axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if shown else 0.6, zorder=1, label=line)
+            axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if of_lists else 0.6, zorder=1, label=line)
             if len(top) < len(rows):  # the last point is of another learner, which sees every grade
                 axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9, label=line)
-            if shown:
+            if of_lists:
                 handles[line] = Line2D([], [], **look, markersize=4)
         panels.head(axis, panel, _horizon(panel))
         axis.set(xlabel="k, grades seen", xlim=(-0.5, len(places) - 0.5))
@@ -266,9 +266,9 @@ def steps(frame: pd.DataFrame):
     Where a learner plays in one way only, panels have the same lines, and their names stand on the left alone.
     """
     style.apply()
-    shown = list(dict.fromkeys(frame["steps"]))
+    played = list(dict.fromkeys(frame["steps"]))
     order = [*ORDER, *ITERATES, *USES]
-    ways = [way for way in order if way in shown] + [way for way in shown if way not in order]
+    ways = [way for way in order if way in played] + [way for way in played if way not in order]
     beside = 1 if not frame.duplicated(["experiment", "stream", "base"]).any() else len(ways)
     shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1] * (beside > 1), strict=True))
     split, handles = panels.split(frame), {}

@@ -210,9 +210,9 @@ class Contextual(Family):
                 raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
         if experiment["source"] == "released-code":
             for learner in experiment["learners"]:
-                if given := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):
+                if idle := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):
                     raise SettingError(
-                        f"{given[0]} of the learner {learner!r} does nothing under source: released-code, which has a "
+                        f"{idle[0]} of the learner {learner!r} does nothing under source: released-code, which has a "
                         "schedule of its own"
                     )
         several = self._several_rates(study, experiment)

@@ -64,11 +64,11 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rate, on the same seeds.
     """
     rows = []
-    for measure, shown, choosing in _measures(finals(traces), details):
+    for measure, rows_of_measure, choosing in _measures(finals(traces), details):
         for tuning in ("held-out", "paper"):
-            chosen = chosen_rates(shown, choosing, tuning)
+            chosen = chosen_rates(rows_of_measure, choosing, tuning)
             chosen = chosen[chosen["tuning"] == tuning]
-            best = at_chosen_rates(shown, chosen)
+            best = at_chosen_rates(rows_of_measure, chosen)
             for key, group in best.groupby(GROUP, sort=False):
                 mean, low, high, n = t_interval(group[measure])
                 rows.append(
@@ -135,11 +135,11 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Every rate that was played: its final time-averaged measures on both sets of seeds, and whether it was chosen."""
     rows = []
-    for measure, shown, choosing in _measures(finals(traces), details):
-        shown = shown[shown["setting"] != "none"]
-        choices = [chosen_rates(shown, choosing, tuning) for tuning in ("held-out", "paper")]
+    for measure, rows_of_measure, choosing in _measures(finals(traces), details):
+        rows_of_measure = rows_of_measure[rows_of_measure["setting"] != "none"]
+        choices = [chosen_rates(rows_of_measure, choosing, tuning) for tuning in ("held-out", "paper")]
         chosen = set(pd.concat(choices)[[*GROUP, "setting", "tuning"]].itertuples(index=False, name=None))
-        for key, group in shown.groupby([*GROUP, "setting"], sort=False):
+        for key, group in rows_of_measure.groupby([*GROUP, "setting"], sort=False):
             set_aside = group["tuning_seed"]
             rows.append(
                 dict(zip([*GROUP, "rate"], key, strict=True))

@@ -145,21 +145,21 @@ def steps_table(paths) -> pd.DataFrame:
     """
     from scant.data import stream as streams  # which needs Numba
 
-    rows, known = [], set()
+    rows, names = [], set()
     for path in paths:
         stream = streams.read(path)
         name = stream.metadata["stream"]
-        if name in known:
+        if name in names:
             continue
-        known.add(name)
+        names.add(name)
         for (loss, k), ways in STEPS.items():
             full = {"kind": "seen", "surrogate": loss, "k": "all"}
             by_all = {rounds: _weights_after(stream, full, rounds)[0] for rounds in ROUNDS}
             for (way, settings), rounds in product(ways.items(), ROUNDS):
                 learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": "schedule", **settings}
                 weights, resolved = _weights_after(stream, learner | {"weights": WEIGHTS[way]}, rounds)
-                found = _moments(stream, weights, by_all[rounds], resolved, rounds)
-                rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | found)
+                columns = _moments(stream, weights, by_all[rounds], resolved, rounds)
+                rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | columns)
     return pd.DataFrame(rows)
 
 
@@ -182,15 +182,15 @@ def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> di
         features, grades = stream[query][:2]
         features, grades = features.astype(float), grades.astype(float)
         scores, k = features @ weights, min(settings.k, len(grades))
-        own, full = rank(scores), rank(features @ by_all)
-        same += set(own[:k]) == set(full[:k])
+        order, full = rank(scores), rank(features @ by_all)
+        same += set(order[:k]) == set(full[:k])
         _, slope = estimators.value_and_gradient(settings.objective, scores, grades.astype(int))
         gradient += features.T @ slope
-        p, pairs = estimators.inclusion(own, k, gamma)
+        p, pairs = estimators.inclusion(order, k, gamma)
         if settings.objective == "squared":
             weight = 1 / np.maximum(p, settings.floor)
-            known = np.zeros(len(weights)) if settings.control else 2 * features.T @ scores
-            steps = known - 2 * (weight * (grades - settings.control * scores))[:, None] * features
+            constant = np.zeros(len(weights)) if settings.control else 2 * features.T @ scores
+            steps = constant - 2 * (weight * (grades - settings.control * scores))[:, None] * features
             chances = p
         elif len(grades) > 1:
             better, worse = np.nonzero(grades[:, None] > grades[None, :])

@@ -34,9 +34,9 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     those that do not learn, and those with a rate beside AdaGrad's steps have no rows.
     """
     learning = [kind for kind, learner in LEARNERS.items() if learner.learns]
-    known = (traces["objective"] != "") | traces["kind"].isin(learning)
-    known &= traces["steps"].isin(["", steps.SCHEDULE, *steps.FREE])
-    last = finals(traces[belongs(traces, MEASURE) & known])
+    learns = (traces["objective"] != "") | traces["kind"].isin(learning)
+    learns &= traces["steps"].isin(["", steps.SCHEDULE, *steps.FREE])
+    last = finals(traces[belongs(traces, MEASURE) & learns])
     last = last.assign(base=_bases(last))
     by_rate = last[last["setting"] != "none"]
     parts = [by_rate[by_rate["setting"] == "theory"].assign(steps=THEORY)]

@@ -168,8 +168,8 @@ def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has them.
     """
-    shown = traces[(traces["kind"] != "ideal") & ~free(traces)]
-    frame = averages(shown, details, MEASURE, ("objective", "k", "user"))
+    learning = traces[(traces["kind"] != "ideal") & ~free(traces)]
+    frame = averages(learning, details, MEASURE, ("objective", "k", "user"))
     k = frame["k"].astype("Int64").mask(frame["kind"].isin(WITHOUT_K))
     stated = {name: frame[name].where(frame[name] != "") for name in ("objective", "user")}
     return frame.assign(**stated, k=k)

@@ -177,11 +177,11 @@ class Contextual(declared.Learner):
         ------
         SettingError : a measure or a key is unknown, or the learner cannot play so
         """
-        known = [field.name for field in fields(Settings)]
+        names = [field.name for field in fields(Settings)]
         options = {key: value for key, value in entry.items() if key not in OTHER_KEYS}
         for key in options:
-            if key not in known:
-                raise unknown("setting of a learner", key, known)
+            if key not in names:
+                raise unknown("setting of a learner", key, names)
         for key in ("measure", "trigger"):
             if options.get(key) is not None and options[key] not in MEASURES:
                 raise unknown("measure", options[key], MEASURES)

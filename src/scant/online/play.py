@@ -94,11 +94,11 @@ def query_order(
             queries = queries[np.argsort(copies, kind="stable")]
     passes, total = [], 0
     while rounds is None or total < rounds:
-        shown = random.permutation(queries) if order == "shuffled" else queries
+        order_of_pass = random.permutation(queries) if order == "shuffled" else queries
         if keep < 1:
-            shown = shown[random.random(len(shown)) < keep]
-        passes.append(shown)
-        total += len(shown)
+            order_of_pass = order_of_pass[random.random(len(order_of_pass)) < keep]
+        passes.append(order_of_pass)
+        total += len(order_of_pass)
         if rounds is None or not len(queries):
             break
     return np.concatenate(passes)[:rounds]

@@ -76,8 +76,8 @@ def _final(played: Played, measure: str, choosing: str, at: float, last: float) 
 
 def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and where."""
-    told = rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
-    return rows.assign(edge=told.where(rows["edge"] != "", ""))
+    places = rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
+    return rows.assign(edge=places.where(rows["edge"] != "", ""))
 
 
 def late_mistakes(played: Played) -> pd.DataFrame:
@@ -176,10 +176,10 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     rows = rows.assign(**{name: loss / rows[bound] for name, loss in shares.items()}, a_round=worst / rows["round"])
     rows = rows.dropna(subset="value")
     by_run = rows.groupby(KEYS, sort=False)
-    found = by_run[["value", RANDOM, "ceiling"]].max().reset_index()
+    by_seed = by_run[["value", RANDOM, "ceiling"]].max().reset_index()
     if bound == "bound":
-        found["says_from"] = (by_run[bound].max() / by_run["a_round"].last()).to_numpy()
-    return found
+        by_seed["says_from"] = (by_run[bound].max() / by_run["a_round"].last()).to_numpy()
+    return by_seed
 
 
 def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
@@ -215,8 +215,8 @@ def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
     """What the worst weights would have lost up to the round of each row; NaN where that is not known."""
     worst = pd.Series(np.nan, rows.index)
     drawn = rows["stream"].isin(details["drawn"])
-    known = rows[drawn & rows["judge"].isin(ceilings.SURROGATES) & rows["bound"].notna()]
-    for (stream, seed, judge, radius), group in known.groupby(["stream", "seed", "judge", "radius"]):
+    bounded = rows[drawn & rows["judge"].isin(ceilings.SURROGATES) & rows["bound"].notna()]
+    for (stream, seed, judge, radius), group in bounded.groupby(["stream", "seed", "judge", "radius"]):
         most = ceilings.worst_surrogate(details["drawn"][stream], seed, judge, radius)
         worst[group.index] = group["round"] * most
     return worst

@@ -148,11 +148,11 @@ def trace(
     """
     n = len(played.loss)
     rounds = kept_rounds(n)
-    at = rounds - 1
-    means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[at] / rounds[:, None]
-    loss, updates = np.cumsum(played.loss)[at], np.cumsum(played.updated, dtype=np.int64)[at]
-    surrogate, events = np.cumsum(played.surrogate)[at], np.cumsum(played.events, axis=0, dtype=np.int64)[at]
-    watched = played.watched[at] if len(played.watched) else None
+    kept = rounds - 1
+    means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[kept] / rounds[:, None]
+    loss, updates = np.cumsum(played.loss)[kept], np.cumsum(played.updated, dtype=np.int64)[kept]
+    surrogate, events = np.cumsum(played.surrogate)[kept], np.cumsum(played.events, axis=0, dtype=np.int64)[kept]
+    watched = played.watched[kept] if len(played.watched) else None
     if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
         loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
@@ -169,7 +169,7 @@ def trace(
         "updates": updates,
         **{name: events[:, i] for i, name in enumerate(top.EVENTS)},
         "bound": np.broadcast_to(learner.bound(rounds, watched), n),
-        "general_bound": np.full(n, np.nan) if general is None else general[at],
+        "general_bound": np.full(n, np.nan) if general is None else general[kept],
         "failed_in": np.full(n, played.failed_in),
     }
     further = [pa.field(name, pa.float64()) for name in measures if name not in SCHEMA.names]
@@ -197,5 +197,5 @@ def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndar
         streams.discounts(facts["largest_query"]), direction, MULTIPLES, sums,
     )  # fmt: skip
     norms = [float(np.linalg.norm(multiple * direction)) for multiple in MULTIPLES]
-    found = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
-    return np.minimum.reduce(found)
+    at_multiples = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
+    return np.minimum.reduce(at_multiples)

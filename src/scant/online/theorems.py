@@ -221,12 +221,12 @@ def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Ch
     def rankings(settings: dict, rate: float) -> list[tuple]:
         of_kind, facts = LEARNERS[settings["kind"]], {"features": features}
         learner = of_kind.from_study(settings, {"source": "text"}, facts, rate, generator(0, "pairs"))
-        shown = []
+        orders = []
         for x, grades in stream:
             ranking = learner.rank(x)
             learner.learn(x, grades, ranking)
-            shown.append(tuple(ranking.tolist()))
-        return shown
+            orders.append(tuple(ranking.tolist()))
+        return orders
 
     rates = [2.0**power for power in range(-7, 8, 2)]
     for settings, source, depends in (
@@ -256,15 +256,15 @@ def _lower_bound(ratio: int = 10) -> Iterator[Check]:
     for m in (2, 3, 4, 5, 10, 20, 100):
         adversary = LowerBoundAdversary(ratio, m)
         (_, answer), *_ = adversary
-        shown = [_with_places(m, first, other, place) for first, other in _tops(m) for place in range(1, m)]
-        for name, measure, least in (
+        rankings = [_with_places(m, first, other, place) for first, other in _tops(m) for place in range(1, m)]
+        for name, measure, smallest in (
             ("NDCG", lambda ranking, grades: ndcg(ranking, grades, None), 1 - 1 / math.log2(3)),
             ("AP", average_precision, 0.5),
         ):
-            losses = [1 - measure(ranking, answer(ranking)) for ranking in shown]
+            losses = [1 - measure(ranking, answer(ranking)) for ranking in rankings]
             yield Check(
                 f"lower bound, {name}", "perceptron paper, Theorem 9", f"least loss of a round in {name}",
-                "the adversary, all rankings", m, min(losses), ">=", least, len(losses),
+                "the adversary, all rankings", m, min(losses), ">=", smallest, len(losses),
             )  # fmt: skip
         yield Check(
             "lower bound, margin", "perceptron paper, Theorem 9", "margin of a ranker of norm 1 on all answers",
@@ -276,7 +276,7 @@ def _lower_bound(ratio: int = 10) -> Iterator[Check]:
 def _lower_bound_as_printed() -> Iterator[Check]:
     """Theorem 9 in the thesis, whose proof calls the document relevant that the learner has put on top."""
     for name, measure in (("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)), ("AP", average_precision)):
-        losses = [1 - measure(np.array(shown), np.eye(2, dtype=int)[shown[0]]) for shown in ((0, 1), (1, 0))]
+        losses = [1 - measure(np.array(pair), np.eye(2, dtype=int)[pair[0]]) for pair in ((0, 1), (1, 0))]
         yield Check(
             f"lower bound as printed, {name}", "thesis, Theorem 9", f"largest loss of a round in {name}",
             "relevances as the thesis has them, all rankings", 2, max(losses), ">", 0.0, len(losses),

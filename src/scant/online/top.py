@@ -143,9 +143,9 @@ def check_theory(settings: Settings) -> None:
         )
 
 
-def _probabilities(least: Mapping) -> list[dict]:
-    """The schemas of a probability, and of several of which one is chosen; `least` is that of the least."""
-    probability = {"type": "number", "maximum": 1, **least}
+def _probabilities(limits: Mapping) -> list[dict]:
+    """The schemas of a probability, and of several of which one is chosen; `limits` is that of the least."""
+    probability = {"type": "number", "maximum": 1, **limits}
     return [probability, {"type": "array", "minItems": 2, "uniqueItems": True, "items": probability}]
 
 
@@ -164,9 +164,9 @@ GAMMA = Setting(
 )
 
 
-def _explored(least: Mapping) -> dict:
-    """The schema of the values of the setting `exploration`; `least` is that of the least probability."""
-    return {"oneOf": [*_probabilities(least), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
+def _explored(limits: Mapping) -> dict:
+    """The schema of the values of the setting `exploration`; `limits` is that of the least probability."""
+    return {"oneOf": [*_probabilities(limits), {"enum": [SCHEDULE, *PAPERS, SLOT]}]}
 
 
 HOW_EXPLORED = (
@@ -375,8 +375,8 @@ class Top(Contextual):
         return [self.explored, set(ranking[:k]) != set(self.own_ranking[:k]), clipped, idle]
 
     def suffered(self, grades) -> float:
-        shown = self.shown.astype(np.float64)
-        return estimators.value_and_gradient(self.setup.judge, shown, grades, self.smoothing)[0]
+        scores = self.shown.astype(np.float64)
+        return estimators.value_and_gradient(self.setup.judge, scores, grades, self.smoothing)[0]
 
     def loop(self, stream, records):
         from scant.kernels import top
@@ -503,9 +503,9 @@ class Seen(Top):
     def _with_feedback(cls, settings, entry, readings, gamma):
         if readings["source"] == "released-code":
             raise SettingError("the authors' released code has no learner of the kind 'seen'. Use source: text")
-        least = 1 if settings.objective == "squared" else 2
-        k = entry.get("k", least)
-        if k != estimators.ALL and k < least:
+        fewest = 1 if settings.objective == "squared" else 2
+        k = entry.get("k", fewest)
+        if k != estimators.ALL and k < fewest:
             raise SettingError(
                 f"{settings.objective} compares documents: from {k} grade nothing is learnt. Use k: 2 or more"
             )

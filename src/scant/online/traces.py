@@ -123,9 +123,9 @@ def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.D
     start, end = earlier["round"].fillna(0).to_numpy(), rows["round"].to_numpy()
     later = {}
     for name in measures:
-        known, whole = earlier[name].fillna(0).to_numpy(), rows[name].to_numpy()
+        first_rounds, whole = earlier[name].fillna(0).to_numpy(), rows[name].to_numpy()
         summed = name in ("loss", "surrogate_loss")
-        later[name] = whole - known if summed else (end * whole - start * known) / (end - start)
+        later[name] = whole - first_rounds if summed else (end * whole - start * first_rounds) / (end - start)
     return rows.assign(**later)
 
 
@@ -239,5 +239,5 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple =
     edges = rows.drop_duplicates(GROUP).set_index(GROUP)["edge"].reindex(pd.MultiIndex.from_frame(means[GROUP]))
     means["rate"] = [f"{rate} ({edge})" if edge else rate for rate, edge in zip(means["setting"], edges, strict=True)]
     titles = pd.DataFrame([names(key, details) for key in means[GROUP].itertuples(index=False, name=None)])
-    shown = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
-    return means[[*GROUP, "round", *shown, *columns]].join(titles)
+    kept_columns = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
+    return means[[*GROUP, "round", *kept_columns, *columns]].join(titles)

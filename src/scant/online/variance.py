@@ -45,12 +45,12 @@ def variance_table(seed: int, gamma: float = 0.1, epsilon: float = 1.0, m: int =
         labels = random.choice(5, (lists, documents), p=GRADES[grades])
         whole = (documents, grades) == (m, "uniform")
         for surrogate, fewest in surrogates:
-            known, terms, units = _terms(surrogate, scores, labels, epsilon)
-            gradients = known + terms.sum(axis=1)
+            constants, terms, units = _terms(surrogate, scores, labels, epsilon)
+            gradients = constants + terms.sum(axis=1)
             scale = np.sum(gradients**2)
             for k in range(fewest, m + 1) if whole else [fewest]:
                 for mismatch in MISMATCHES if whole else [1.0]:
-                    means, variances = _moments(scores, known, terms, units, k, gamma, mismatch)
+                    means, variances = _moments(scores, constants, terms, units, k, gamma, mismatch)
                     row = {"surrogate": surrogate, "k": k, "documents": documents, "grades": grades, "gamma": gamma}
                     row |= {"mismatch": mismatch, "bias": np.sum((means - gradients) ** 2) / scale}
                     row |= {"variance": variances.sum() / scale, "raw_variance": variances.mean(), "lists": lists}
@@ -66,7 +66,7 @@ def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: floa
 
     Returns
     -------
-    known : (lists, m)
+    constants : (lists, m)
     terms : (lists, units, m)
     units : (units, 1) or (units, 2), the documents of each term
     """
@@ -77,28 +77,28 @@ def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: floa
         better = np.sign(grades[:, i] - grades[:, j])
         violated = better * (1 + better * (scores[:, j] - scores[:, i]) > 0)
         return np.zeros_like(scores), violated[:, :, None] * (np.eye(m)[j] - np.eye(m)[i]), units
-    known, units = np.zeros_like(scores), np.arange(m)[:, None]
+    constants, units = np.zeros_like(scores), np.arange(m)[:, None]
     if surrogate == "squared":
         return 2 * scores, -2.0 * grades[:, :, None] * np.eye(m), units
     if surrogate == "kl":
-        return known, (np.exp(scores) - np.exp(grades))[:, :, None] * np.eye(m), units
+        return constants, (np.exp(scores) - np.exp(grades))[:, :, None] * np.eye(m), units
     soft = np.exp((scores - scores.max(axis=1, keepdims=True)) / epsilon)
     soft /= soft.sum(axis=1, keepdims=True)
-    return known, (gain(grades) * soft)[:, :, None] * (soft[:, None] - np.eye(m)) / epsilon, units
+    return constants, (gain(grades) * soft)[:, :, None] * (soft[:, None] - np.eye(m)) / epsilon, units
 
 
-def _moments(scores, known, terms, units, k: int, gamma: float, mismatch: float) -> tuple[np.ndarray, np.ndarray]:
+def _moments(scores, constants, terms, units, k: int, gamma: float, mismatch: float) -> tuple[np.ndarray, np.ndarray]:
     """What `scant.online.estimators.moments` returns, for several lists: means (lists, m) and variances (lists)."""
     lists, m = scores.shape
-    own = np.zeros((lists, m), bool)
-    np.put_along_axis(own, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, axis=1)
+    own_top = np.zeros((lists, m), bool)
+    np.put_along_axis(own_top, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, axis=1)
     tops = np.array([np.isin(range(m), top) for top in combinations(range(m), k)])
     # Shape (tops, units) for rankings drawn at random, and (lists, 1, units) for the one by the scores.
-    seen, own_seen = tops[:, units].all(axis=2).astype(float), own[:, None, units].all(axis=3)
+    seen, own_seen = tops[:, units].all(axis=2).astype(float), own_top[:, None, units].all(axis=3)
     chance = gamma * seen.mean(axis=0)
     probabilities = np.where(own_seen[:, 0], 1 - gamma + chance, chance * mismatch)
     weighted = terms / probabilities[:, :, None]
-    estimates = known[:, None] + np.concatenate([seen @ weighted, own_seen @ weighted], axis=1)
+    estimates = constants[:, None] + np.concatenate([seen @ weighted, own_seen @ weighted], axis=1)
     chances = np.append(np.full(len(tops), gamma / len(tops)), 1 - gamma)
     means = np.einsum("t,lti->li", chances, estimates)
     return means, np.einsum("t,lti->l", chances, (estimates - means[:, None]) ** 2)

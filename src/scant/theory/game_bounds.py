@@ -156,8 +156,8 @@ def adaptive_lengths(start: int, items: int, k: int) -> tuple[int, int]:
     Neither is below ceil(m/k).
     """
     c = cells(items, k)
-    least = max(c, int(1.5 * (c * c * start / items) ** (1 / 3)))
-    return least, max(least, int(math.sqrt(c * start)))
+    shortest = max(c, int(1.5 * (c * c * start / items) ** (1 / 3)))
+    return shortest, max(shortest, int(math.sqrt(c * start)))
 
 
 def adaptive(t, items: int, k: int, D: float, R: float, A: float):
@@ -333,7 +333,7 @@ class ForecasterConstants:
 def forecaster_constants(estimators, feedback, losses) -> ForecasterConstants:
     """The constants of a cell from its tables, see `scant.games.cells.Cell`."""
     losses = np.asarray(losses, float)
-    of_outcomes = np.stack([table[shown] for table, shown in zip(estimators, feedback, strict=True)])
+    of_outcomes = np.stack([table[signals] for table, signals in zip(estimators, feedback, strict=True)])
     return ForecasterConstants(
         actions=len(np.unique(np.round(losses, 9), axis=0)),
         sets=len(feedback),
@@ -354,9 +354,9 @@ def forecaster_rates(constants: ForecasterConstants, rounds: float) -> tuple[flo
     log_n, cost = math.log(constants.actions), (math.e - 2) * constants.sets * constants.squares
     explored = min(1.0, (cost * log_n / (rounds * constants.difference**2)) ** (1 / 3))
     gamma = 0.0 if constants.sets == 1 else explored
-    least = _least_probability(constants, gamma)
-    eta = math.sqrt(log_n * least / ((math.e - 2) * constants.squares * rounds))
-    return min(eta, least / constants.largest), gamma
+    rarest = _least_probability(constants, gamma)
+    eta = math.sqrt(log_n * rarest / ((math.e - 2) * constants.squares * rounds))
+    return min(eta, rarest / constants.largest), gamma
 
 
 def forecaster(t, eta, gamma, constants: ForecasterConstants):
@@ -374,10 +374,10 @@ def forecaster(t, eta, gamma, constants: ForecasterConstants):
     t, eta, gamma = np.asarray(t, float), np.asarray(eta, float), np.asarray(gamma, float)
     if constants.actions == 1:
         return 0 * t
-    least = _least_probability(constants, gamma)
-    regret = math.log(constants.actions) / eta + (math.e - 2) * eta * t * constants.squares / least
+    rarest = _least_probability(constants, gamma)
+    regret = math.log(constants.actions) / eta + (math.e - 2) * eta * t * constants.squares / rarest
     regret = np.minimum(regret + gamma * t * constants.difference, t * constants.difference)
-    return np.where(eta * constants.largest <= least * (1 + 1e-9), regret, np.nan)
+    return np.where(eta * constants.largest <= rarest * (1 + 1e-9), regret, np.nan)
 
 
 def _least_probability(constants: ForecasterConstants, gamma):

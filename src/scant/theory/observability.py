@@ -324,10 +324,10 @@ def locally_observable(measure: str, m: int, k: int, top_grade: int = 1) -> bool
     game = _game(measure, m, top_grade)
     _check(k, "k", m)
     of_first = _neighbours_of_first(game)
-    shown = rankings(m)
-    differing = tuple(tuple(shown[j].tolist()) for j in of_first)
+    all_rankings = rankings(m)
+    differing = tuple(tuple(all_rankings[j].tolist()) for j in of_first)
     for j, terms in zip(of_first, _terms(game, differing), strict=True):
-        tops = {frozenset(ranking[:k].tolist()) for ranking in shown[_neighbourhood(game, 0, j)]}
+        tops = {frozenset(ranking[:k].tolist()) for ranking in all_rankings[_neighbourhood(game, 0, j)]}
         if not all(any(items <= top for top in tops) for items in terms):
             return False
     return True
@@ -368,13 +368,13 @@ def atlas(max_m: int = MAX_ITEMS) -> list[Rate]:
 def cells(max_m: int = MAX_ITEMS) -> list[tuple[str, int, int, int]]:
     """The measure, m, k and top grade of each entry of `atlas`, in its order and with its errors."""
     _check(max_m, "max_m", MAX_ITEMS)
-    found = []
+    listed = []
     for m in range(2, max_m + 1):
         cut = [(f"{base}@{c}", 1) for base in ("precision", "dcg", "ndcg") for c in range(1, m)]
         whole = [(name, 1) for name in ("sum-loss", "pairwise-loss", "auc", "dcg", "ndcg", "ap", "err")]
         for measure, top_grade in [*whole, ("dcg", 2), ("ndcg", 2), *cut]:
-            found += [(measure, m, k, top_grade) for k in range(1, m + 1)]
-    return found
+            listed += [(measure, m, k, top_grade) for k in range(1, m + 1)]
+    return listed
 
 
 @lru_cache(maxsize=64)
@@ -430,10 +430,10 @@ def _neighbours_by_program(game: _Game) -> tuple[int, ...]:
     losses = _losses(game)
     beaten_by = losses - losses[0]
     outcomes = losses.shape[1]
-    shown = rankings(game.m)
-    one_block = [j for j, ranking in enumerate(shown.tolist()) if _permuted_blocks(ranking) == 1]
+    all_rankings = rankings(game.m)
+    one_block = [j for j, ranking in enumerate(all_rankings.tolist()) if _permuted_blocks(ranking) == 1]
     for j in one_block:
-        back = np.flatnonzero(np.all(shown == np.argsort(shown[j]), axis=1))[0]
+        back = np.flatnonzero(np.all(all_rankings == np.argsort(all_rankings[j]), axis=1))[0]
         if back < j:  # by relabelling, 0 and j are neighbours if 0 and `back` are, which was checked before
             continue
         # Variables: the distribution p, and the margin, which is to be as great as can be. By how much a ranking of
@@ -532,13 +532,13 @@ def _game(measure: str, m: int, top_grade: int) -> _Game:
     """The game, if its arguments are valid; else a ValueError."""
     _check(m, "m", MAX_ITEMS)
     _check(top_grade, "top_grade", MAX_TOP_GRADE)
-    base, at, cut = str(measure).partition("@")
-    known = base in LOSSES and (base in CUT if at else base != "precision")
-    if not known or (at and not (cut.isdecimal() and 1 <= int(cut) <= m)):
+    base, mark, cut = str(measure).partition("@")
+    exists = base in LOSSES and (base in CUT if mark else base != "precision")
+    if not exists or (mark and not (cut.isdecimal() and 1 <= int(cut) <= m)):
         raise ValueError(f"unknown measure {measure!r} for m = {m}; known: {NAMES}")
     if top_grade > 1 and base not in GRADED:
         raise ValueError(f"{measure} is for binary relevance, top_grade 1; got {top_grade}")
-    return _Game(base, int(cut) if at else None, m, top_grade)
+    return _Game(base, int(cut) if mark else None, m, top_grade)
 
 
 def _check(value, name: str, greatest: int) -> None:

@@ -60,8 +60,8 @@ def largest_gradient(surrogate: str, m: int, largest: int, score_bound: float, s
     """
     order = 1 if norm == "sup" else 2
     if surrogate == "ranksvm":
-        shown = (grades for grades in _levels(m, largest))
-        return max(float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order)) for grades in shown)
+        grades_of_lists = (grades for grades in _levels(m, largest))
+        return max(float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order)) for grades in grades_of_lists)
 
     def size_and_slope(scores, grades):
         slope = gradient(surrogate, scores, grades, sigma)
@@ -95,7 +95,7 @@ def _steepest(surrogate: str, m: int, largest: int, score_bound: float, sigma: f
     """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that Nelder & Mead find."""
     from scipy.optimize import minimize
 
-    found = []
+    searches = []
     for grades in _halves(m, largest)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]:
         for start in _starts(m, min(score_bound, 3.0 * sigma), sigma):
             search = minimize(
@@ -105,8 +105,8 @@ def _steepest(surrogate: str, m: int, largest: int, score_bound: float, sigma: f
                 bounds=[(0.0, score_bound)] * m,
                 options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 300},
             )
-            found.append((search.fun, search.x, grades))
-    return min(found, key=lambda one: one[0])[1:]
+            searches.append((search.fun, search.x, grades))
+    return min(searches, key=lambda one: one[0])[1:]
 
 
 def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
