@@ -143,9 +143,9 @@ class Campaign:
             edges = propensities.cumsum(axis=1)
             u = random.random(len(features))[:, None] * edges[:, -1:]
             action = np.minimum((u >= edges).sum(axis=1), len(self.shares) - 1)
-            at = np.arange(len(features)), action
-            clicked = random.random(len(features)) < self.rates(features)[at]
-            parts.append((features, action.astype(np.int32), clicked.astype(np.float64), propensities[at]))
+            cells = np.arange(len(features)), action
+            clicked = random.random(len(features)) < self.rates(features)[cells]
+            parts.append((features, action.astype(np.int32), clicked.astype(np.float64), propensities[cells]))
         return Log(*map(np.concatenate, zip(*parts, strict=True)), self.actions, self.names)
 
 
@@ -190,8 +190,8 @@ def check(name: str, settings: Mapping) -> None:
     if not isinstance(settings, Mapping):
         raise SettingError(f"settings of campaign {name!r} are no object of JSON, which has names and values")
     for key in settings:
-        if key not in (known := Settings.__dataclass_fields__):
-            raise unknown(f"setting of campaign {name!r}", key, known)
+        if key not in (names := Settings.__dataclass_fields__):
+            raise unknown(f"setting of campaign {name!r}", key, names)
     _check(name, Settings(**settings))
 
 
@@ -309,10 +309,10 @@ def _check(name: str, settings: Settings) -> None:
     check_limits(asdict(settings), RULES, f"campaign {name!r}")
     impressions, rates = _table(name)
     largest = 1 / rates.max()
-    least = (impressions / impressions.sum()).min()
+    rarest = (impressions / impressions.sum()).min()
     for key, valid, requirement in (
         ("informative", settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
-        ("floor", settings.floor < least, f"above 0 and below the least share of impressions, {least:.3g}"),
+        ("floor", settings.floor < rarest, f"above 0 and below the least share of impressions, {rarest:.3g}"),
         ("scale", settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
         ("share", round(settings.share * impressions.sum()) >= 1, "so large that a log has a row"),
     ):
@@ -358,12 +358,12 @@ def _make(name: str, settings: Settings) -> Campaign:
 
     f, scores = np.empty((2, POINTS, count))
     for start, users in zip(range(0, POINTS, CHUNK), chain([points], blocks), strict=False):
-        at = slice(start, start + CHUNK)
-        f[at] = pieces(users) @ weights
-        scores[at] = f[at] * _weight_of_f(settings) + users @ view
+        chunk = slice(start, start + CHUNK)
+        f[chunk] = pieces(users) @ weights
+        scores[chunk] = f[chunk] * _weight_of_f(settings) + users @ view
     offsets = _offsets(scores, shares, settings.floor)
-    shown = _floored(scores + offsets, settings.floor)
-    intercepts = _intercepts(f, shown, rates)
+    propensities = _floored(scores + offsets, settings.floor)
+    intercepts = _intercepts(f, propensities, rates)
     rows = round(settings.share * impressions.sum())
     return Campaign(name, settings, rows, shares, rates, thresholds, pieces, weights, intercepts, view, offsets)
 
@@ -438,11 +438,11 @@ def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray
     target = (shares - floor) / (1 - len(shares) * floor)
     offsets = np.log(target)
     for _ in range(50):
-        shown = _softmax(scores + offsets)
-        missing = target - shown.mean(axis=0)
+        propensities = _softmax(scores + offsets)
+        missing = target - propensities.mean(axis=0)
         if np.abs(missing).max() < 1e-13:
             return offsets
-        slope = np.diag(shown.mean(axis=0)) - shown.T @ shown / len(shown)
+        slope = np.diag(propensities.mean(axis=0)) - propensities.T @ propensities / len(propensities)
         try:  # the last offset stays: adding a constant to all of c changes nothing
             step = np.append(np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0)
         except np.linalg.LinAlgError:
@@ -451,12 +451,12 @@ def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray
     raise SettingError("no targeted policy with these impressions was found; lower the sharpness or the floor")
 
 
-def _intercepts(f: np.ndarray, shown: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `shown`, are `rates`.
+def _intercepts(f: np.ndarray, propensities: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `propensities`, are `rates`.
 
     Newton's method on the logs of the averages, which for small rates are nearly linear in b.
     """
-    weights = shown / shown.sum(axis=0)
+    weights = propensities / propensities.sum(axis=0)
     intercepts = np.log(rates)
     for _ in range(100):
         clicked = _sigmoid(f + intercepts)

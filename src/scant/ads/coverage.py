@@ -100,11 +100,11 @@ def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: s
     ------
     SettingError : an unknown name, or a lift out of range
     """
-    for what, name, known in (
+    for what, name, names in (
         ("campaign", campaign, RATES), ("policy", policy, POLICIES), ("logging", logging, ("uniform", "rare")),
     ):  # fmt: skip
-        if name not in known:
-            raise unknown(what, name, known)
+        if name not in names:
+            raise unknown(what, name, names)
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
     best, other = lift * mean, mean * (actions - lift) / (actions - 1)
     if not (0 <= lift <= actions and best <= 1):
@@ -298,8 +298,8 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         for part, p in ((terms, level), (terms, (1 + level) / 2), (misses, (1 + level) / 2))
     )
     bounds["betting, no range"] = estimate, lower, low, 1 - above
-    shown, clicked = impressions.sum(axis=1), clicks.sum(axis=1)
-    cells, pairs = len(setting.share), np.concatenate([clicked, shown - clicked], axis=1)
+    shown_ads, clicked = impressions.sum(axis=1), clicks.sum(axis=1)
+    cells, pairs = len(setting.share), np.concatenate([clicked, shown_ads - clicked], axis=1)
     of_pairs = np.tile(setting.weight, 2), np.repeat((1.0, 0.0), cells), pairs, terms.largest
     likely, low, high, lower = likelihood.interval(*of_pairs, level)
     bounds["empirical-likelihood"] = likely, lower, low, high
@@ -318,7 +318,7 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         bca[:, i] = intervals.bca(log, means, quantiles)
     bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
 
-    w, wr, ww, wwr = shown @ weight, clicked @ weight, shown @ weight**2, clicked @ weight**2
+    w, wr, ww, wwr = shown_ads @ weight, clicked @ weight, shown_ads @ weight**2, clicked @ weight**2
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
     z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)
     bounds["snips, delta"] = ratio, ratio - z_lower * error, ratio - z_two_sided * error, ratio + z_two_sided * error
@@ -342,8 +342,8 @@ def _ends_of_drift(setting: Setting, clicks, impressions, random, level) -> dict
 def _terms(setting: Setting, clicks, impressions) -> intervals.Terms:
     """The counted terms of logs, from their clicks and impressions by cell."""
     weight = np.array(setting.weight)
-    value, at = np.unique(np.r_[0.0, weight], return_inverse=True)
-    count = clicks @ np.eye(len(value), dtype=np.int64)[at[1:]]
+    value, place = np.unique(np.r_[0.0, weight], return_inverse=True)
+    count = clicks @ np.eye(len(value), dtype=np.int64)[place[1:]]
     count[..., 0] += (impressions - clicks).sum(axis=-1)
     return intervals.Terms(value, count, float(weight.max()), tuple(value.tolist()))
 

@@ -119,8 +119,8 @@ def weighted(frame: pd.DataFrame):
         axis.set_ylim(max(-0.03 * top, bottom), top)  # Student's t may go below 0, the others may be 0
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR (%)")
-    shown = [WEIGHTED | {"marker": "o", "ls": ""}, T, EXACT, *([TRUE] if frame["true"].notna().any() else [])]
-    handles = {look["label"]: Line2D([], [], color="0.15" if look is TRUE else "0.2", **look) for look in shown}
+    entries = [WEIGHTED | {"marker": "o", "ls": ""}, T, EXACT, *([TRUE] if frame["true"].notna().any() else [])]
+    handles = {look["label"]: Line2D([], [], color="0.15" if look is TRUE else "0.2", **look) for look in entries}
     levels = ", ".join(f"{100 * level:g} %" for level in frame["level"].unique())
     panels.legend(figure, handles, f"means over seeds; lower bounds: {levels}, one-sided")
     return figure
@@ -185,11 +185,11 @@ def coverage(frame: pd.DataFrame):
             _coverages(column[list(SIDES).index(side)], part, look)
             if side == "lower":
                 column[-1].plot(part["width_mean"], part["y"], **look)
-        for (side, tick), least in panel.groupby(["side", "tick"])["coverage"].min().items():
-            if least < LEAST:
-                at = (100 * LEAST, tick), (4, 0)
+        for (side, tick), smallest in panel.groupby(["side", "tick"])["coverage"].min().items():
+            if smallest < LEAST:
+                position = (100 * LEAST, tick), (4, 0)
                 column[list(SIDES).index(side)].annotate(
-                    f"{100 * least:.0f}", *at, textcoords="offset points", va="center", fontsize=6.5
+                    f"{100 * smallest:.0f}", *position, textcoords="offset points", va="center", fontsize=6.5
                 )
         for axis, label in zip(column, SIDES.values(), strict=False):
             axis.axvline(100 * frame["level"].iloc[0], color="0.2", lw=0.8, zorder=0.5)

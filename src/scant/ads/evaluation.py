@@ -293,9 +293,9 @@ def _checked(reward, propensity, target, level) -> list[np.ndarray]:
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) > 1 or arrays[0].ndim != 1 or len(arrays[0]) < 2:
         raise SettingError(f"reward, propensity and target have shapes {shapes}; equal ones of two rows or more needed")
-    for name, array, least in zip(("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True):
-        if not (array.min() >= 0 and array.max() <= 1) or (least == "(0" and array.min() == 0):  # NaN fails, too
-            raise SettingError(f"{name} ranges from {array.min():g} to {array.max():g}; it must be in {least}, 1]")
+    for name, array, lower_end in zip(("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True):
+        if not (array.min() >= 0 and array.max() <= 1) or (lower_end == "(0" and array.min() == 0):  # NaN fails, too
+            raise SettingError(f"{name} ranges from {array.min():g} to {array.max():g}; it must be in {lower_end}, 1]")
     check_level(level)
     return arrays
 

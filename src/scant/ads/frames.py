@@ -58,10 +58,10 @@ def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
     frame = _distinct(traces)
     frame = frame[frame["estimator"].isin(CTRS)].sort_values("estimate", key=pd.isna, kind="stable")
     frame = frame.drop_duplicates([*FIT, "estimator"])  # each bound has a row; those without an estimate come last
-    shown = frame[frame["estimator"] != "true"].rename(columns={"estimate": "shown"})[[*FIT, "shown"]]
+    estimates = frame[frame["estimator"] != "true"].rename(columns={"estimate": "shown"})[[*FIT, "shown"]]
     best = frame.loc[frame["estimator"].map(CTRS.index).sort_values(kind="stable").index]
     best = best.drop_duplicates(FIT).sort_index().rename(columns={"estimate": "ctr", "estimator": "of"})
-    return best.merge(shown, on=FIT, how="left")
+    return best.merge(estimates, on=FIT, how="left")
 
 
 def _distinct(traces: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +164,7 @@ def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
 def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Each estimate and bound of each policy, averaged over seeds, and how often the bounds held.
 
-    `known` counts the seeds whose true CTR is known; in `lower_held` of them the lower bound is at most the true CTR,
+    `truths` counts the seeds whose true CTR is known; in `lower_held` of them the lower bound is at most the true CTR,
     in `interval_held` the interval contains it. `warnings` counts the warnings of the evaluations, and the reasons why
     some were refused. Classification sets have no rows: their CTR is not estimated.
     """
@@ -173,10 +173,10 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     frame = frame[frame["bound"] != ""].merge(true, on=[*POLICY, "seed"], how="left")
     rows = []
     for key, group in frame.groupby([*POLICY, "estimator", "bound"], sort=False, dropna=False):
-        known = group.dropna(subset=["true", "lower"])
+        truths = group.dropna(subset=["true", "lower"])
         lower_holds, interval_holds = (
-            known["lower"] <= known["true"],
-            known["true"].between(known["low"], known["high"]),
+            truths["lower"] <= truths["true"],
+            truths["true"].between(truths["low"], truths["high"]),
         )
         refused = group["refused"] != ""
         notices = Counter(" ".join([*group["refused"], *group["warnings"]]).split())
@@ -185,7 +185,11 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {"exact": bool(group["exact"].iloc[0])}
             | {name: group[name].mean() for name in ("estimate", "lower", "low", "high", "true")}
             | {"lower_held": int(lower_holds.sum()), "lower_share": lower_holds.mean()}
-            | {"interval_held": int(interval_holds.sum()), "interval_share": interval_holds.mean(), "known": len(known)}
+            | {
+                "interval_held": int(interval_holds.sum()),
+                "interval_share": interval_holds.mean(),
+                "known": len(truths),
+            }
             | {name: group[name].mean() for name in ("rows", "clicks", "matched_clicks", "effective", "unmatched")}
             | {"largest_weight": group["largest_weight"].max(), "declared_weight": group["declared_weight"].max()}
             | {"refused": int(refused.sum()), "n": len(group)}

@@ -121,9 +121,9 @@ def _binned(x: np.ndarray, largest: float, count: np.ndarray | None = None) -> t
 
     count : how often each term occurs; once unless given
     """
-    least = (np.array([largest * 2.0**-OCTAVES]).view(np.int64) >> BITS)[0]
-    code = np.maximum(x.view(np.int64) >> BITS, least) - least
-    edges = (np.arange(least, least + code.max() + 2) << BITS).view(float)
+    lowest = (np.array([largest * 2.0**-OCTAVES]).view(np.int64) >> BITS)[0]
+    code = np.maximum(x.view(np.int64) >> BITS, lowest) - lowest
+    edges = (np.arange(lowest, lowest + code.max() + 2) << BITS).view(float)
     edges[0] = 0.0
     counts = np.bincount(code, count)
     kept = counts > 0

@@ -356,16 +356,16 @@ def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | boo
         return not (side < 0).any()
     x = features[rows].astype(np.float64)
 
-    def loss(at):  # and its gradient
-        weights, margin = at[:-1], side * (x @ at[:-1] + at[-1])
+    def loss(point):  # and its gradient
+        weights, margin = point[:-1], side * (x @ point[:-1] + point[-1])
         slope = -share * side * expit(-margin)
         value = share @ np.logaddexp(0, -margin) + regularisation / 2 * (weights @ weights)
         return value, np.append(slope @ x + regularisation * weights, slope.sum())
 
     # As scikit-learn's LogisticRegression, which takes three times as long for the few clicks of a log.
     options = {"gtol": 1e-4, "ftol": 64 * np.finfo(float).eps, "maxls": 50, "maxiter": 1000}
-    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
-    return Referee(found.x[:-1], float(found.x[-1]))
+    minimum = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
+    return Referee(minimum.x[:-1], float(minimum.x[-1]))
 
 
 def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -540,10 +540,10 @@ def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     if isinstance(kind, type):
         return
     if ":" not in kind:
-        known = {name for other in KINDS.values() for name in settings_of(other)}
+        names = {name for other in KINDS.values() for name in settings_of(other)}
         for name in options:
-            if name not in known:
-                raise unknown("setting of scorers", name, known)
+            if name not in names:
+                raise unknown("setting of scorers", name, names)
     check(dict(options), {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}}, kind)
     if ":" in kind:
         arguments = _arguments(learner, 1.0, options)

@@ -37,9 +37,9 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
     points = np.concatenate([np.column_stack([weight, reward]), corners])
     mass = np.concatenate([count, np.full((len(count), 4), BARRIER)], axis=1)
     best = _best(points, mass)
-    least, ends = _ratio(points, mass, best, np.zeros((2, len(mass))))[0], []
+    smallest, ends = _ratio(points, mass, best, np.zeros((2, len(mass))))[0], []
     for outer, inner_level in ((0.0, level), (1.0, level), (0.0, 2 * level - 1)):
-        goal = least + special.chdtri(1, 1 - inner_level) / 2
+        goal = smallest + special.chdtri(1, 1 - inner_level) / 2
         inside, outside, start = best.copy(), np.full(len(mass), outer), np.zeros((2, len(mass)))
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2

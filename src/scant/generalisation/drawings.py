@@ -32,19 +32,19 @@ def against(frame: pd.DataFrame, along: str):
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
                 continue
-            colour, known = look[0], rows.dropna(subset="bound")
+            colour, bounded = look[0], rows.dropna(subset="bound")
             dotted = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
-            axis.plot(known[along], known["bound"], ":", **dotted)
-            if len(known):
+            axis.plot(bounded[along], bounded["bound"], ":", **dotted)
+            if len(bounded):
                 place, side = ends[len(bounds) % 2]  # in turn at the right and at the left, as bounds lie close
-                name, height = known["bound_by"].iloc[place], known["bound"].iloc[place]
-                if (name, known["bound"].iloc[-1]) not in bounds:  # a bound that several learners have is named once
+                name, height = bounded["bound_by"].iloc[place], bounded["bound"].iloc[place]
+                if (name, bounded["bound"].iloc[-1]) not in bounds:  # a bound that several learners have is named once
                     axis.annotate(
-                        name, (known[along].iloc[place], height), (0, 2),
+                        name, (bounded[along].iloc[place], height), (0, 2),
                         textcoords="offset points", ha=side, fontsize=6.5, color=colour,
                         bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
                     )  # fmt: skip
-                    bounds.append((name, known["bound"].iloc[-1]))
+                    bounds.append((name, bounded["bound"].iloc[-1]))
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points):

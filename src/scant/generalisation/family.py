@@ -131,13 +131,13 @@ def _check_stream(study: dict, datasets: Mapping, experiment: dict, population: 
     dataset = find(datasets, stream["dataset"])
     parts = [dataset.parts[part] for part in stream.get("parts") or dataset.cover]
     wanted = {"n": max(experiment["n"]), "d": max(experiment["d"] or [1])}
-    known = {"d": dataset.features}
+    available = {"d": dataset.features}
     if all(part.queries for part in parts):
-        known["n"] = sum(part.queries for part in parts)
+        available["n"] = sum(part.queries for part in parts)
         if population["lists"] == "cut" and all(part.rows for part in parts):
-            known["m"], wanted["m"] = sum(part.rows for part in parts) - known["n"] + 1, max(experiment["m"])
+            available["m"], wanted["m"] = sum(part.rows for part in parts) - available["n"] + 1, max(experiment["m"])
     units = {"n": "queries", "m": "documents in a query at most", "d": "features"}
-    for key, most in known.items():
+    for key, most in available.items():
         if most is not None and wanted[key] > most:
             raise SettingError(f"{key} is {wanted[key]:,}, and {name} has {most:,} {units[key]}")
     scaled = stream.get("features") == "query-minmax" or dataset.normalised or "features" not in stream

@@ -46,18 +46,18 @@ def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.Da
     sizes = ["learner", "experiment", "stream", *SIZES]
     bounds = {}
     first = traces.drop_duplicates(sizes)
-    for at, key in enumerate(first[sizes].itertuples(index=False, name=None)):
-        row = first.iloc[at]
+    for number, key in enumerate(first[sizes].itertuples(index=False, name=None)):
+        row = first.iloc[number]
         options = dict(details[row["experiment"]]["learners"][row["learner"]])
         name, value = excess_bound(row, options)
-        known = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
-        uniform = {name: bound for name, bound in known.items() if by in (None, name)}
-        least = min(uniform, key=uniform.get, default="")
+        finite_bounds = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
+        uniform = {name: bound for name, bound in finite_bounds.items() if by in (None, name)}
+        tightest = min(uniform, key=uniform.get, default="")
         bounds[key] = {
             "bound_by": name,
             "bound": value,
-            "uniform_by": least,
-            "uniform_bound": uniform.get(least, np.nan),
+            "uniform_by": tightest,
+            "uniform_bound": uniform.get(tightest, np.nan),
         }
     added = pd.DataFrame([bounds[key] for key in traces[sizes].itertuples(index=False, name=None)], index=traces.index)
     return pd.concat([traces, added], axis=1).assign(gap=traces["risk"] - traces["train"])
@@ -180,12 +180,12 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for along in SIZES:
         for key, group in largest(frame, along).groupby(GROUP, sort=False):
             for measured, bound in (("excess", "bound"), ("uniform", "uniform_bound")):
-                known = group.dropna(subset=measured)
-                if known[along].nunique() >= POINTS:
+                measurements = group.dropna(subset=measured)
+                if measurements[along].nunique() >= POINTS:
                     rows.append(
                         dict(zip(GROUP, key, strict=True)) | {"along": along, "measured": measured}
-                        | {name: known[name].iloc[0] for name in ("kind", "surrogate", "ball")}
-                        | growth(known, along, measured, bound)
+                        | {name: measurements[name].iloc[0] for name in ("kind", "surrogate", "ball")}
+                        | growth(measurements, along, measured, bound)
                     )  # fmt: skip
     if not rows:
         raise SettingError(f"no experiment of this study has {POINTS} values of n, m or d for a slope")
@@ -201,10 +201,10 @@ def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for key, group in bounded(traces, details).groupby([*GROUP, *SIZES], sort=False):
         first = group.iloc[0]
         identity = dict(zip([*GROUP, *SIZES], key, strict=True)) | {"surrogate": first["surrogate"]}
-        found = [("excess", first["bound_by"], group["excess"].mean(), group["bound"].mean())]
+        compared = [("excess", first["bound_by"], group["excess"].mean(), group["bound"].mean())]
         if group["uniform"].notna().any():
-            found += [("uniform", name, group["uniform"].mean(), b) for name, b in uniform_bounds(first).items()]
-        for measured, name, mean, bound in found:
+            compared += [("uniform", name, group["uniform"].mean(), b) for name, b in uniform_bounds(first).items()]
+        for measured, name, mean, bound in compared:
             if name:
                 ratio = bound / mean if mean > 0 else np.nan
                 rows.append(

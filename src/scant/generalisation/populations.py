@@ -233,4 +233,4 @@ def _entries(random: np.random.Generator, kind: str, shape: tuple) -> np.ndarray
 
 
 def _blocks(features: np.ndarray, rows: int = 100_000):
-    return (features[at : at + rows] for at in range(0, len(features), rows))
+    return (features[start : start + rows] for start in range(0, len(features), rows))

@@ -59,8 +59,8 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
     groups = rows.groupby(["stream", "learner"], sort=False)
     rows = pd.concat([rows.iloc[:0], *(frames.resolved(group, size, measured) for _, group in groups)])
     rows = rows.assign(regret=rows[measured], **{"log d": np.log(rows["d"])})
-    found = slopes_of_seeds(rows, along, frames.POINTS)
-    return found.assign(why=found["why"].str.replace("mean regret", "mean"))
+    slopes = slopes_of_seeds(rows, along, frames.POINTS)
+    return slopes.assign(why=slopes["why"].str.replace("mean regret", "mean"))
 
 
 def _share(played: Played, measured: str, bound: str, by: str | None = None) -> pd.DataFrame:

@@ -163,15 +163,15 @@ def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
 
     best : the best weights by surrogate, ball and m, as far as they were needed before; more are added
     """
-    job, found = setup.job, []
+    job, fits = setup.job, []
     features, grades = setup.population.draw(setup.random("sample", seed), max(job["n"]), max(job["m"]))
     for m in job["m"]:
         whole = solve.Sample(features[:, :m], grades[:, :m])
         ascents = Ascents(setup, m, seed) if job["ascents"] else None
         for n, (learner, settings) in product(job["n"], job["learners"]):
-            found.append(fit(setup, best, whole.first(n), learner, settings, seed, ascents))
-    measure(setup, found, seed)
-    return [fitted.row for fitted in found]
+            fits.append(fit(setup, best, whole.first(n), learner, settings, seed, ascents))
+    measure(setup, fits, seed)
+    return [fitted.row for fitted in fits]
 
 
 def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: dict, seed: int, ascents) -> Found:
@@ -212,10 +212,10 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
         "norm": ball.length(solution.weights), "rate": float(rate), "train": mean.at(solution.weights)[0],
         "best_error": best[key].error, "at_zero": best[key].at_zero, "worst": best[key].worst, "found": best[key].risk,
     }  # fmt: skip
-    found = Found(row, solution.weights, best[key].weights)
+    fitted = Found(row, solution.weights, best[key].weights)
     if ascents and kind.startswith("erm"):
-        found.ascended = ascents.largest(mean, ball, [solution.weights, best[key].weights])
-    return found
+        fitted.ascended = ascents.largest(mean, ball, [solution.weights, best[key].weights])
+    return fitted
 
 
 def own(cls: type, settings: dict, ball: solve.Ball, mean: solve.Mean, random) -> solve.Solution:
@@ -249,13 +249,13 @@ def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best
     if surrogate in population.best_for and ball.length(population.best) <= ball.radius * (1 + 1e-12):
         return Best(population.best, *_losses(mean, ball, population.best), 0.0)
     starts = BEST_STARTS if surrogate == NOT_CONVEX else 1
-    found, _ = solve.from_starts(mean, ball, starts, setup.random("best starts"))
-    half = solve.minimise(setup.mean(sample.first(sample.n // 2), surrogate), found.weights, ball)
+    best, _ = solve.from_starts(mean, ball, starts, setup.random("best starts"))
+    half = solve.minimise(setup.mean(sample.first(sample.n // 2), surrogate), best.weights, ball)
     features, grades = setup.for_check
     check = setup.mean(solve.Sample(features[:, :m], grades[:, :m]), surrogate)
-    error = check.at(half.weights)[0] - check.at(found.weights)[0]
-    losses = _losses(mean, ball, found.weights)
-    return Best(np.r_[found.weights, np.zeros(population.d - sample.d)], *losses, error)
+    error = check.at(half.weights)[0] - check.at(best.weights)[0]
+    losses = _losses(mean, ball, best.weights)
+    return Best(np.r_[best.weights, np.zeros(population.d - sample.d)], *losses, error)
 
 
 def _losses(mean: solve.Mean, ball: solve.Ball, weights: np.ndarray) -> tuple[float, float, float]:
@@ -298,24 +298,24 @@ class Ascents:
         return self.found[key]
 
 
-def measure(setup: Setup, found: list[Found], seed: int) -> None:
+def measure(setup: Setup, fits: list[Found], seed: int) -> None:
     """Add to the rows what fresh queries tell: risk, excess risk and uniform gap, with their standard errors.
 
     The queries are drawn in chunks, so that they need not all fit in memory.
     """
     job, random = setup.job, setup.random("fresh", seed)
     asked = {}  # each weights once, by where its losses are found
-    for fitted in found:
+    for fitted in fits:
         ascended = [fitted.ascended[0]] if fitted.ascended else []
         for weights in (fitted.weights, fitted.best, *ascended):
             asked[_key(fitted, weights)] = weights
     size = max(1, min(job["fresh"], CHUNK // (max(job["m"]) * setup.population.d)))
-    moments = np.zeros((len(found), 4, 2))  # of risk, best, excess and of the loss where ascent ended
+    moments = np.zeros((len(fits), 4, 2))  # of risk, best, excess and of the loss where ascent ended
     for start in range(0, job["fresh"], size):
         features, grades = setup.population.draw(random, min(size, job["fresh"] - start), max(job["m"]))
         samples = {m: solve.Sample(features[:, :m], grades[:, :m]) for m in job["m"]}
         losses = {key: setup.mean(samples[key[0]], key[1]).losses(weights) for key, weights in asked.items()}
-        for fitted, sums in zip(found, moments, strict=True):
+        for fitted, sums in zip(fits, moments, strict=True):
             learnt, best = losses[_key(fitted, fitted.weights)], losses[_key(fitted, fitted.best)]
             values = [learnt, best, learnt - best]
             values += [losses[_key(fitted, fitted.ascended[0])]] if fitted.ascended else []
@@ -323,7 +323,7 @@ def measure(setup: Setup, found: list[Found], seed: int) -> None:
                 sums[i] += of_queries.sum(), np.square(of_queries).sum()
     means = moments[..., 0] / job["fresh"]
     errors = np.sqrt(np.maximum(moments[..., 1] / job["fresh"] - means**2, 0) / (job["fresh"] - 1))
-    for fitted, mean, error in zip(found, means, errors, strict=True):
+    for fitted, mean, error in zip(fits, means, errors, strict=True):
         fitted.row |= {
             "risk": mean[0], "risk_error": error[0], "best": mean[1], "excess": mean[2], "excess_error": error[2],
             "uniform": mean[3] - fitted.ascended[1] if fitted.ascended else np.nan,

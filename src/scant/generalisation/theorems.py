@@ -39,27 +39,27 @@ def theorems_table() -> pd.DataFrame:
 def _constants() -> Iterator[Check]:
     """Propositions 1 and 2, what is said of the l2 norm beside them, and RankSVM's growth."""
     for m in LENGTHS:
-        found = {norm: suprema.largest_gradient("listnet", m, ANY, ANY, norm=norm) for norm in constants.NORMS}
+        largest = {norm: suprema.largest_gradient("listnet", m, ANY, ANY, norm=norm) for norm in constants.NORMS}
         curvature = suprema.largest_hessian("listnet", m, ANY, ANY)
         for check, source, quantity, value, relation in (
-            ("listnet, G", "thesis, Proposition 1", "largest l1 norm of the gradient", found["sup"], "<="),
+            ("listnet, G", "thesis, Proposition 1", "largest l1 norm of the gradient", largest["sup"], "<="),
             ("listnet, H", "thesis, Proposition 1", "largest inf -> 1 norm of the Hessian", curvature, "<="),
-            ("listnet, l2 at most", "thesis, 4.3.1", "largest l2 norm of the gradient", found["l2"], "<="),
-            ("listnet, l2 constant", "thesis, 4.3.1", "largest l2 norm of the gradient", found["l2"], "="),
+            ("listnet, l2 at most", "thesis, 4.3.1", "largest l2 norm of the gradient", largest["l2"], "<="),
+            ("listnet, l2 constant", "thesis, 4.3.1", "largest l2 norm of the gradient", largest["l2"], "="),
         ):
             yield Check(check, source, quantity, f"labels and scores to {ANY}, by search", m, value, relation, 2.0)
     for sigma, top, m in product((0.1, 1.0), (1, 4), (2, 10)):
-        found = {
+        largest = {
             norm: suprema.largest_gradient("smoothdcg", m, top, ANY * sigma, sigma, norm) for norm in constants.NORMS
         }
         setting = f"grades to {top}, sigma = {sigma:g}, by search"
         yield Check(
             "smoothdcg, G", "thesis, Proposition 2", "largest l1 norm of the gradient", setting,
-            m, found["sup"], "<=", constants.printed_lipschitz("smoothdcg", m, top, sigma),
+            m, largest["sup"], "<=", constants.printed_lipschitz("smoothdcg", m, top, sigma),
         )  # fmt: skip
         yield Check(
             "smoothdcg, l2 constant", "thesis, 4.3.2", "largest l2 norm of the gradient over its largest l1 norm",
-            setting, m, found["l2"] / found["sup"], "=", 1.0,
+            setting, m, largest["l2"] / largest["sup"], "=", 1.0,
         )  # fmt: skip
     lengths = np.array([10, 20, 50, 100])
     grown = [suprema.largest_gradient("ranksvm", m, 1, ANY) for m in lengths]
@@ -196,10 +196,10 @@ def _descent() -> Iterator[Check]:
     for check, source in (("theorem 35", "thesis, Theorem 35"), ("theorem 45", "thesis, Theorems 36 and 45")):
         yield _worst(check, source, setting, 10, sides[check])
     yield _worst("(4.8)", "thesis, (4.8)", setting, 10, sides["(4.8)"])
-    least = [_least_risk(n, case) for n, case in draws[:200]]
+    risks = [_least_risk(n, case) for n, case in draws[:200]]
     yield Check(
         "(4.7)", "thesis, (4.7)", "how far the bound on risk at (4.7) is above its least of all step sizes, as a share",
-        setting, 10, max(abs(value / stated - 1) for value, stated in least), "=", 0.0, len(least), 1e-6,
+        setting, 10, max(abs(value / stated - 1) for value, stated in risks), "=", 0.0, len(risks), 1e-6,
     )  # fmt: skip
     for surrogate in constants.CONVEX:
         sides = []
@@ -216,11 +216,11 @@ def _least_risk(n: float, case: Problem) -> tuple[float, float]:
 
     rate = float(generalisation.optimistic_rate(n, case))
     end = math.log(1 / (4 * case.weight_smoothness))
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda log_rate: math.log(generalisation.descent_risk(n, case, math.exp(log_rate))),
         bounds=(min(end, math.log(rate)) - 3, end), method="bounded", options={"xatol": 1e-10},
     )  # fmt: skip
-    return float(generalisation.descent_risk(n, case, rate)), math.exp(found.fun)
+    return float(generalisation.descent_risk(n, case, rate)), math.exp(minimum.fun)
 
 
 def _uniform() -> Iterator[Check]:
@@ -274,7 +274,7 @@ def _integrals() -> Iterator[Check]:
             if surrogate != "ranksvm":
                 sides["corollary 43"].append(
                     (
-                        integral(lambda *at: generalisation.covering_smooth(*at, 0.5), math.sqrt(0.5 * top)),
+                        integral(lambda *point: generalisation.covering_smooth(*point, 0.5), math.sqrt(0.5 * top)),
                         float(generalisation.rademacher_smooth(n, case, 0.5)),
                     )
                 )

@@ -40,11 +40,11 @@ def _skip_blas() -> None:
     Numba does so with the first compiled function that it loads, and imports scipy.linalg for it, which takes every run
     a sixth of a second. The loops use no linear algebra; code that does has SciPy looked at when it is compiled.
     """
-    found, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    check, linalg.ensure_blas = linalg.ensure_blas, lambda: None
     try:
         from numba.np import arraymath  # noqa: F401
     finally:
-        linalg.ensure_blas = found
+        linalg.ensure_blas = check
 
 
 _skip_blas()

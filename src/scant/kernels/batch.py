@@ -107,12 +107,12 @@ def sorted_hinges(scores, labels, smoothing, g):
 
 
 @compiled()
-def hinged(scores, labels, i, end, found):
-    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `found`, int64; returns how many."""
+def hinged(scores, labels, i, end, documents):
+    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `documents`, int64; returns how many."""
     count = 0
     for j in range(scores.shape[0]):  # without branches, which could not be foreseen
         z = 1.0 + (scores[j] - scores[i])
-        found[count] = j
+        documents[count] = j
         count += (labels[j] < labels[i]) & (z > 0) & (z < end)
     return count
 
@@ -132,8 +132,8 @@ def hinges(scores, labels, smoothing, active, g):
     for i in range(m):
         if labels[i] == 0:
             continue
-        found, pulled = hinged(scores, labels, i, np.inf, active), 0.0
-        for place in range(found):
+        count, pulled = hinged(scores, labels, i, np.inf, active), 0.0
+        for place in range(count):
             j = active[place]
             z = 1.0 + (scores[j] - scores[i])
             a = min(1.0, z / smoothing)
@@ -183,13 +183,13 @@ def total(
         m = label.shape[0]
         score(x, weights, scores[:m], nothing)
         if objective == RANKSVM:
-            one, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
+            plain, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
         else:
-            one, _ = smooth_surrogate(
+            plain, _ = smooth_surrogate(
                 objective, scores[:m], label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m], goals, g[:m]
             )
-            smooth_one, support_one = one, one
-        value += counts[q] * one
+            smooth_one, support_one = plain, plain
+        value += counts[q] * plain
         smooth += counts[q] * smooth_one
         support += counts[q] * support_one
         step(x, g[:m], -np.float64(counts[q]), gradient, nothing)
@@ -227,8 +227,8 @@ def curvature(features, offsets, labels, counts, objective, smoothing, weights, 
             for i in range(m):
                 if label[i] == 0:
                     continue
-                found = hinged(s, label, i, smoothing, bits)
-                for j in bits[:found]:
+                count = hinged(s, label, i, smoothing, bits)
+                for j in bits[:count]:
                     for a in range(d):
                         pull = (x[i, a] - x[j, a]) / smoothing
                         y[i, a] += pull
@@ -264,7 +264,7 @@ def curvature(features, offsets, labels, counts, objective, smoothing, weights, 
 
 
 @compiled(fastmath=SUMS, error_model="numpy")
-def factorise(matrix, shift, least, factor):
+def factorise(matrix, shift, ridge, factor):
     """Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I`, in `factor`'s lower triangle.
 
     The damping is by each diagonal entry, as features may be on scales far apart. O(d^3 / 3).
@@ -279,7 +279,7 @@ def factorise(matrix, shift, least, factor):
         dot = 0.0
         for k in range(i):
             dot += row[k] * row[k]
-        diagonal = (1 + DAMPING) * matrix[i, i] + shift + least
+        diagonal = (1 + DAMPING) * matrix[i, i] + shift + ridge
         row[i] = math.sqrt(max(diagonal - dot, 0.01 * DAMPING * diagonal))
 
 
@@ -318,22 +318,22 @@ def model_step(hessian, gradient, weights, radius, step):
     gradient : float64 (d), not 0; weights : float64 (d), with ||weights|| <= radius; step : float64 (d), any content
     """
     d, shift = weights.shape[0], 0.0
-    factor, there, solved = np.empty((d, d)), np.empty(d), np.empty(d)
+    factor, target, solved = np.empty((d, d)), np.empty(d), np.empty(d)
     # Where the model is flat the step should only be bounded by the ball.
-    least = 1e-16 * math.sqrt(inner(gradient, gradient)) / radius
+    ridge = 1e-16 * math.sqrt(inner(gradient, gradient)) / radius
     for _ in range(SHIFTS):
-        factorise(hessian, shift, least, factor)
+        factorise(hessian, shift, ridge, factor)
         for j in range(d):
             step[j] = -gradient[j] - shift * weights[j]
         solve(factor, step)
         for j in range(d):
-            there[j] = weights[j] + step[j]
-            solved[j] = there[j]
-        norm = math.sqrt(inner(there, there))
+            target[j] = weights[j] + step[j]
+            solved[j] = target[j]
+        norm = math.sqrt(inner(target, target))
         if norm <= radius * (1 + 1e-12):
             break
         solve(factor, solved)
-        shift += norm * norm / inner(there, solved) * (norm / radius - 1)
+        shift += norm * norm / inner(target, solved) * (norm / radius - 1)
     if norm > radius:
         for j in range(d):
-            step[j] = there[j] * (radius / norm) - weights[j]
+            step[j] = target[j] * (radius / norm) - weights[j]

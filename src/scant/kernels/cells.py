@@ -22,7 +22,7 @@ def play_forecaster(outcomes, losses, top_of, feedback, estimators, eta, gamma, 
     """
     rankings, sets = losses.shape[0], feedback.shape[0]
     logs, edges, shares = np.zeros(rankings), np.empty(rankings), np.empty(sets)
-    at, value, exploring = 0, 0.0, 0
+    report, value, exploring = 0, 0.0, 0
     for t in range(outcomes.shape[0]):
         largest, sum_ = logs[0], 0.0
         for i in range(1, rankings):
@@ -33,23 +33,23 @@ def play_forecaster(outcomes, losses, top_of, feedback, estimators, eta, gamma, 
             sum_ += weight
             edges[i] = sum_
             shares[top_of[i]] += weight
-        u, shown = random.random(), 0
+        u, number = random.random(), 0
         if u < gamma:
             top = min(int(u / gamma * sets), sets - 1)
             best = -math.inf
             for i in range(rankings):
                 if top_of[i] == top and logs[i] > best:
-                    shown, best = i, logs[i]
+                    number, best = i, logs[i]
             exploring += 1
         else:
             x = (u - gamma) / (1.0 - gamma) * sum_
-            while shown < rankings - 1 and edges[shown] <= x:
-                shown += 1
-            top = top_of[shown]
-        value += losses[shown, outcomes[t]]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at], explored[at] = value, exploring
-            at += 1
+            while number < rankings - 1 and edges[number] <= x:
+                number += 1
+            top = top_of[number]
+        value += losses[number, outcomes[t]]
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report], explored[report] = value, exploring
+            report += 1
         probability = (1.0 - gamma) * (shares[top] / sum_) + gamma / sets
         step, estimate = eta / probability, estimators[top, feedback[top, outcomes[t]]]
         for i in range(rankings):

@@ -47,7 +47,7 @@ def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
     for place in range(places):
         if clicked[place]:
             last = place
-    observed, found = min(last + 2, places), False
+    observed, prefers = min(last + 2, places), False
     if last < 0:
         return False
     largest = scores[0]
@@ -76,8 +76,8 @@ def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
             weight = (odds[k] / both) * (odds[j] / both) / (1.0 + likelier)
             g[k] += weight
             g[j] -= weight
-            found = True
-    return found
+            prefers = True
+    return prefers
 
 
 @compiled()
@@ -87,7 +87,7 @@ def clicked_gradient(scores, ranking, clicked, above, g):
     Observed are all above the last click and, unless `above`, the first one below it. With `above` a clicked document
     is compared only with documents above it. Returns whether there is a pair at all.
     """
-    places, last, found = clicked.shape[0], -1, False
+    places, last, prefers = clicked.shape[0], -1, False
     g[:] = 0.0
     for place in range(places):
         if clicked[place]:
@@ -101,8 +101,8 @@ def clicked_gradient(scores, ranking, clicked, above, g):
                 slope = 1.0 / (1.0 + math.exp(np.float64(scores[k]) - np.float64(scores[j])))
                 g[k] -= slope
                 g[j] += slope
-                found = True
-    return found
+                prefers = True
+    return prefers
 
 
 @compiled()
@@ -111,7 +111,7 @@ def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
 
     A document counts (clicked - shift) / chance, by its place. Returns whether there is a pair at all.
     """
-    places, found = clicked.shape[0], False
+    places, clicked_any = clicked.shape[0], False
     g[:] = 0.0
     for first in range(places):
         count = (clicked[first] - shifts[first]) / chances[first]
@@ -123,8 +123,8 @@ def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
                 slope = count / (1.0 + math.exp(np.float64(scores[k]) - np.float64(scores[j])))
                 g[k] -= slope
                 g[j] += slope
-                found = True
-    return found
+                clicked_any = True
+    return clicked_any
 
 
 @compiled()
@@ -158,7 +158,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     learner : a `Learner`, with these fields
     kind : one of the constants above
-    shown : how many documents the user is shown
+    length : how many documents the user is shown
     click : float64 (shown, grades), the probability of a click by a user who comes to a place
     stop : float64 (grades), that of leaving after it
     delta : how far DBGD's candidate is from the weights
@@ -178,16 +178,16 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
-    kind, shown, click, stop, delta, above, swaps, chances, shifts, rate = learner
+    kind, length, click, stop, delta, above, swaps, chances, shifts, rate = learner
     largest = longest(offsets)
     scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
     mixed, teams, inside = np.empty(largest, np.uint32), np.empty(largest, np.int8), np.empty(largest, np.int8)
     bits, odds = np.empty(largest, np.int64), np.empty(largest, np.float64)
-    ranked, clicked, left = np.empty(largest, np.int16), np.empty(shown, np.int8), np.empty(shown, np.float64)
+    ranked, clicked, left = np.empty(largest, np.int16), np.empty(length, np.int8), np.empty(length, np.float64)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     unit, candidate = np.empty(d, np.float64), np.empty(d, np.float64)
-    clicks_on_first, clicks_on_other = np.ones(shown), np.ones(shown)
+    clicks_on_first, clicks_on_other = np.ones(length), np.ones(length)
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -206,7 +206,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
         sort_scores(s, o, by_score)
-        ranking, places, swapped = o, min(shown, m), 0
+        ranking, places, swapped = o, min(length, m), 0
         if kind == DBGD:
             square = 0.0
             for j in range(d):

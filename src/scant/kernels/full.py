@@ -200,11 +200,11 @@ def surrogates_along(
     scratch, by_label = np.empty((6, gains.shape[0])), np.empty(largest, np.uint32)
     flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
     other = kind != SLAM  # not False, for which Numba would compile `slam` once more
-    known, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
+    computed, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
     for t in range(queries.shape[0]):
         q = queries[t]
-        if updated[t] and not known[q]:  # queries may come again and again
-            known[q] = True
+        if updated[t] and not computed[q]:  # queries may come again and again
+            computed[q] = True
             start, stop = offsets[q], offsets[q + 1]
             m = stop - start
             s, o, label = scaled[:m], order[:m], labels[start:stop]

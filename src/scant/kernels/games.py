@@ -68,13 +68,15 @@ def quicksort(odds, random, uniforms, place):
     left_over = np.uint64(m > 1)
     while left_over > 0:  # few branches, none of which could be foreseen: sides of two or more alone are left over
         left_over -= one
-        at, n, forwards = np.uint64(sides[left_over, 0]), np.uint64(sides[left_over, 1]), sides[left_over, 2]
-        begin, step = (np.int64(at), 1) if forwards else (np.int64(at + n - one), -1)
-        start, target = (at, at + m) if at < m else (at - m, at - m)
+        start_of_side, n, forwards = np.uint64(sides[left_over, 0]), np.uint64(sides[left_over, 1]), sides[left_over, 2]
+        begin, step = (np.int64(start_of_side), 1) if forwards else (np.int64(start_of_side + n - one), -1)
+        start, target = (
+            (start_of_side, start_of_side + m) if start_of_side < m else (start_of_side - m, start_of_side - m)
+        )
         skipped = np.int64(random.random() * n) if n > 2 else 1
         pivot = items[np.uint64(begin + step * skipped)]
         if far_apart:
-            _relate(odds, items[at : at + n], odds.exponents[pivot])
+            _relate(odds, items[start_of_side : start_of_side + n], odds.exponents[pivot])
         if n == 2:
             u = items[np.uint64(begin)]
             first = random.random() * (relative[u] + relative[pivot]) < relative[u]
@@ -145,14 +147,14 @@ def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, nois
     weights, scores = np.zeros(m), np.empty(m)
     place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
     odds, by_score = even_odds(m), sorter(scores)
-    at, value = 0, 0.0
+    report, value = 0, 0.0
     for t in range(rounds):
         row = values[t]
         _show(procedure, weights, noise, odds, random, scores, place, order, by_score)
         value += _worth(place, row, place_weights, by_ap, ranked) * scale[t]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at] = value
-            at += 1
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report] = value
+            report += 1
         if not learns:
             continue
         step = rate * scale[t]
@@ -202,7 +204,7 @@ def play_blocks(
     place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
     odds, by_score = even_odds(m), sorter(scores)
     estimate, cells, flat = np.zeros(m), np.empty(c, np.int64), np.zeros(m)
-    at, value, exploring = 0, 0.0, 0
+    report, value, exploring = 0, 0.0, 0
     block, length, left, noise = -1, c, 0, 0.0
     # for the adaptive: what was shown in this block, and over all blocks, exploiting and exploring
     shown, seen, obtained = np.zeros((2, m)), np.zeros((2, m)), np.zeros(2)
@@ -216,8 +218,8 @@ def play_blocks(
         if left == 0:
             block += 1
             if adaptive:
-                least = max(c, int(1.5 * (c * c * t / m) ** (1 / 3)))
-                length = min(max(length, least), max(least, int(math.sqrt(c * t))))
+                shortest = max(c, int(1.5 * (c * c * t / m) ** (1 / 3)))
+                length = min(max(length, shortest), max(shortest, int(math.sqrt(c * t))))
                 noise = max(noise, math.sqrt(squares / difference + length * length * prior))
             else:
                 length, noise = lengths[block], noises[block]
@@ -250,9 +252,9 @@ def play_blocks(
             for u in range(start, stop):
                 estimate[u] = row[u]
         value += _worth(place, row, place_weights, by_ap, ranked) * scale[t]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at], explored[at] = value, exploring
-            at += 1
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report], explored[report] = value, exploring
+            report += 1
         if adaptive:
             kind = 1 if explores else 0
             for u in range(m):
@@ -288,22 +290,22 @@ def play_blocks(
 def sums_at(values, scale, kept, sums):
     """`sums[i]`, float64 (items): the sum of scaled values over the rounds up to the i-th kept one."""
     rounds, m = values.shape
-    total, at = np.zeros(m), 0
+    total, report = np.zeros(m), 0
     for t in range(rounds):
         row, factor = values[t], scale[t]
         for u in range(m):
             total[u] += factor * row[u]
-        if at < kept.shape[0] and kept[at] == t + 1:
+        if report < kept.shape[0] and kept[report] == t + 1:
             for u in range(m):
-                sums[at, u] = total[u]
-            at += 1
+                sums[report, u] = total[u]
+            report += 1
 
 
 @compiled()
 def overlaps_at(values, kept, overlaps):
     """`overlaps[i, a, b]`: the sum of R_t(a) R_t(b) / sum(R_t) over the rounds up to the i-th kept one (binary R)."""
     rounds, m = values.shape
-    total, at, items = np.zeros((m, m)), 0, np.empty(m, np.int64)
+    total, report, items = np.zeros((m, m)), 0, np.empty(m, np.int64)
     for t in range(rounds):
         relevant = 0
         for u in range(m):
@@ -313,11 +315,11 @@ def overlaps_at(values, kept, overlaps):
         for i in range(relevant):
             for j in range(relevant):
                 total[items[i], items[j]] += 1.0 / relevant
-        if at < kept.shape[0] and kept[at] == t + 1:
+        if report < kept.shape[0] and kept[report] == t + 1:
             for a in range(m):
                 for b in range(m):
-                    overlaps[at, a, b] = total[a, b]
-            at += 1
+                    overlaps[report, a, b] = total[a, b]
+            report += 1
 
 
 @compiled()

@@ -274,14 +274,14 @@ def _step(gradient, J, blocks, sides, corner, rank, A, step):
             y[x] += X[x, j] * first[j]
     _backward(S, y, d)
     for c in range(C):
-        own = step[c * free : (c + 1) * free]
+        border = step[c * free : (c + 1) * free]
         for i in range(free):
-            own[i] = reduced[c, i, size + d]
+            border[i] = reduced[c, i, size + d]
             for j in range(size):
-                own[i] -= reduced[c, i, j] * first[j]
+                border[i] -= reduced[c, i, j] * first[j]
             for x in range(d):
-                own[i] -= reduced[c, i, size + x] * y[x]
-        _backward(blocks[c], own, free)
+                border[i] -= reduced[c, i, size + x] * y[x]
+        _backward(blocks[c], border, free)
     return True
 
 
@@ -369,7 +369,7 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
         goal = accuracy * max(largest, scale) / (d + A)
         mu = max(goal, (abs(largest) + scale) / d) if cold else goal
         v[at_t] = largest + mu
-        found = False
+        solved = False
         while True:
             for _ in range(STEPS):
                 decrement = newton(
@@ -381,11 +381,11 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
             fill(v, base, null, span, actions_top, G, P)
             largest = value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
             goal = accuracy * max(largest, scale) / (d + A)
-            found = decrement >= 0.0 and decrement < NEARLY
-            if mu <= goal * 1.5 or not found:
+            solved = decrement >= 0.0 and decrement < NEARLY
+            if mu <= goal * 1.5 or not solved:
                 break
             mu = max(goal, mu * 0.15)
-        if found or attempt == 1:
+        if solved or attempt == 1:
             return largest
     return math.inf
 
@@ -393,11 +393,11 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
 @compiled()
 def weigh(estimates, eta, q):
     """Exponential weights `q` (classes) of the sums of estimated losses."""
-    least, total = math.inf, 0.0
+    smallest, total = math.inf, 0.0
     for c in range(q.shape[0]):
-        least = min(least, estimates[c])
+        smallest = min(smallest, estimates[c])
     for c in range(q.shape[0]):
-        q[c] = math.exp(-eta * (estimates[c] - least))
+        q[c] = math.exp(-eta * (estimates[c] - smallest))
         total += q[c]
     for c in range(q.shape[0]):
         q[c] /= total
@@ -430,7 +430,7 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
 
 @compiled()
 def play_optimised(
-    outcomes, all_losses, top_of, feedback, shown, losses, actions_class, actions_top, signal, base, null, span,
+    outcomes, all_losses, top_of, feedback, numbers, losses, actions_class, actions_top, signal, base, null, span,
     accuracy, tolerance, scale, certificate, solved, random, kept, total, explored,
 ):  # fmt: skip
     """Play `scant.games.optimisation.ExplorationByOptimisation` on a cell.
@@ -438,20 +438,20 @@ def play_optimised(
     Parameters
     ----------
     outcomes : int64 (rounds), the number of each round's relevance vector; all_losses : (rankings x outcomes)
-    shown : int64 (actions), the number of the ranking that an action shows
+    numbers : int64 (actions), the number of the ranking that an action shows
     losses, actions_class, actions_top, signal, base, null, span : the problem, see the module
     accuracy, tolerance, scale : see the class
     certificate : float64 (rounds), set to the bound on the expected regret at each round
     solved : int64 (1), set to how often the problem was solved
     kept, total : as in `scant.kernels.games.play_full`
     """
-    C, A = losses.shape[0], shown.shape[0]
+    C, A = losses.shape[0], numbers.shape[0]
     at_p = C * null.shape[1] + span.shape[1]
     features = base.shape[0] // signal.shape[0]
     v = np.zeros(at_p + A + 1)
     G, P, f = np.empty(base.shape), np.empty(signal.shape[0]), np.empty(losses.shape[1])
     estimates, q, solved_q, p, solved_p = np.zeros(C), np.empty(C), np.empty(C), np.empty(A), np.empty(A)
-    spent, value, reached, regret, at = scale, 0.0, math.inf, 0.0, 0
+    spent, value, reached, regret, report = scale, 0.0, math.inf, 0.0, 0
     logarithm = math.log(max(C, 2))
     eta = math.sqrt(logarithm / (2 * spent))
     for t in range(outcomes.shape[0]):
@@ -477,10 +477,10 @@ def play_optimised(
         while a < A - 1 and u >= p[a]:
             u -= p[a]
             a += 1
-        value += all_losses[shown[a], x]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at] = value
-            at += 1
+        value += all_losses[numbers[a], x]
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report] = value
+            report += 1
         top = actions_top[a]
         for c in range(C):
             estimates[c] += G[top * features + feedback[top, x], c] / P[top]

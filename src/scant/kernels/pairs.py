@@ -19,12 +19,12 @@ EVERY = 16  # steps between the weights that are averaged
 
 
 @compiled()
-def _next(order, at, random):
-    """The entry of `order` at place `at` of a random permutation that comes into being place by place."""
-    other = at + int(random.random() * (order.shape[0] - at))
+def _next(order, place, random):
+    """The entry of `order` at place `place` of a random permutation that comes into being place by place."""
+    other = place + int(random.random() * (order.shape[0] - place))
     chosen = order[other]
-    order[other] = order[at]
-    order[at] = chosen
+    order[other] = order[place]
+    order[place] = chosen
     return chosen
 
 

@@ -41,7 +41,7 @@ def play_phases(
     order, by_score = np.empty(m, np.uint32), sorter(sums)
     for i in range(m):
         leader[i] = i
-    at, value, exploring, phase, number = 0, 0.0, 0, 0, 0
+    report, value, exploring, phase, number = 0, 0.0, 0, 0, 0
     to_explore, to_exploit, growth = 0, 0, 0.0
     for t in range(rounds):
         row = values[t]
@@ -67,9 +67,9 @@ def play_phases(
             for u in range(m):
                 value += place_weights[leader[u]] * row[u] * scale[t]
             to_exploit -= 1
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at], explored[at] = value, exploring
-            at += 1
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report], explored[report] = value, exploring
+            report += 1
         if not explores or to_explore > 0:
             continue
         place_by(sums, leader, order, by_score)

@@ -136,21 +136,21 @@ def ideal_dcg(grades, cut, gains, discounts, counts):
 @compiled()
 def average_precision(ranked, relevant):
     """AP of `ranked`, the grades, best-ranked first, those above 0 being relevant; `relevant` (> 0) counts them."""
-    total, found = 0.0, 0
+    total, relevant_so_far = 0.0, 0
     for i in range(ranked.shape[0]):
         hit = ranked[i] > 0  # no branch on it: it could not be foreseen
-        found += hit
-        total += hit * (found / (i + 1))
+        relevant_so_far += hit
+        total += hit * (relevant_so_far / (i + 1))
     return total / relevant
 
 
 @compiled()
 def precision(ranked, cut):
     """How many of the first `cut` grades of `ranked` are above 0."""
-    found = 0
+    relevant = 0
     for i in range(min(cut, ranked.shape[0])):
-        found += ranked[i] > 0
-    return found
+        relevant += ranked[i] > 0
+    return relevant
 
 
 @compiled()

@@ -18,13 +18,13 @@ def inclusions(estimates, eta, n, weights, x):
     for i in range(m):
         x[i] = 0.0
     while full < n:
-        least, total = math.inf, 0.0
+        smallest, total = math.inf, 0.0
         for i in range(m):
             if x[i] < 1.0:
-                least = min(least, estimates[i])
+                smallest = min(smallest, estimates[i])
         for i in range(m):
             if x[i] < 1.0:
-                weights[i] = math.exp(-eta * (estimates[i] - least))
+                weights[i] = math.exp(-eta * (estimates[i] - smallest))
                 total += weights[i]
         share, before = (n - full) / total, full
         for i in range(m):
@@ -64,7 +64,7 @@ def play_sets(values, scale, place_weights, by_ap, n, k, eta, random, kept, tota
     rounds, m = values.shape
     estimates, weights, x = np.zeros(m), np.empty(m), np.empty(m)
     chosen, listed = np.empty(m, np.bool_), np.empty(m, np.int64)
-    at, value = 0, 0.0
+    report, value = 0, 0.0
     seen_inside, seen_outside = min(k, n) / n, max(k - n, 0) / max(m - n, 1)
     for t in range(rounds):
         row = values[t]
@@ -73,9 +73,9 @@ def play_sets(values, scale, place_weights, by_ap, n, k, eta, random, kept, tota
         for i in range(m):
             if chosen[i]:
                 value += row[i] * scale[t]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at] = value
-            at += 1
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report] = value
+            report += 1
         # Of the chosen items if they are more than k, else of the others, some are seen; the rest of the k are all.
         inside = k < n
         size, some = (n, k) if inside else (m - n, k - n)

@@ -14,12 +14,12 @@ def _worths(row, scale, place_weights, by_ap, rankings, worths):
     for i in range(m):
         relevant += row[i] > 0
     for r in range(rankings.shape[0]):
-        total, found = 0.0, 0
+        total, hits = 0.0, 0
         for i in range(m):
             value = row[rankings[r, i]]
             if by_ap:
-                found += value > 0
-                total += found / (i + 1) if value > 0 else 0.0
+                hits += value > 0
+                total += hits / (i + 1) if value > 0 else 0.0
             else:
                 total += place_weights[i] * value
         worths[r] = (total / relevant if relevant > 0 else 0.0) if by_ap else total * scale
@@ -34,7 +34,7 @@ def play_table(values, scale, place_weights, by_ap, rankings, sign, eta, spread,
     """
     rounds, count = values.shape[0], rankings.shape[0]
     logs, weights, worths = np.zeros(count), np.empty(count), np.empty(count)
-    at, value = 0, 0.0
+    report, value = 0, 0.0
     for t in range(rounds):
         largest, whole = logs.max(), 0.0
         for r in range(count):
@@ -46,13 +46,13 @@ def play_table(values, scale, place_weights, by_ap, rankings, sign, eta, spread,
             drawn += 1
         _worths(values[t], scale[t], place_weights, by_ap, rankings, worths)
         value += worths[drawn]
-        if at < kept.shape[0] and kept[at] == t + 1:
-            total[at] = value
-            at += 1
+        if report < kept.shape[0] and kept[report] == t + 1:
+            total[report] = value
+            report += 1
         if spread == 0.0:
             for r in range(count):
                 logs[r] -= eta * sign * worths[r]
             continue
-        least = (sign * worths).min()
+        smallest = (sign * worths).min()
         for r in range(count):
-            logs[r] += math.log1p(-eta * (sign * worths[r] - least) / spread)
+            logs[r] += math.log1p(-eta * (sign * worths[r] - smallest) / spread)

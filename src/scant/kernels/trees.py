@@ -41,18 +41,18 @@ def average(features, roots, left, right, feature, threshold, value):
                 if begin == end:
                     continue
                 if left[node] < 0:
-                    for at in range(begin, end):
-                        mean[start + rows[at]] += value[node]
+                    for place in range(begin, end):
+                        mean[start + rows[place]] += value[node]
                     continue
                 column, middle, others_count = columns[feature[node]], begin, 0
-                for at in range(begin, end):
-                    row = rows[at]
+                for place in range(begin, end):
+                    row = rows[place]
                     goes_left = column[row] <= threshold[node]
                     rows[middle] = others[others_count] = row  # no branch, which the machine would guess wrongly
                     middle += goes_left
                     others_count += not goes_left
-                for at in range(others_count):
-                    rows[middle + at] = others[at]
+                for place in range(others_count):
+                    rows[middle + place] = others[place]
                 nodes[waiting], begins[waiting], ends[waiting] = left[node], begin, middle
                 nodes[waiting + 1], begins[waiting + 1], ends[waiting + 1] = right[node], middle, end
                 waiting += 2
