@@ -119,6 +119,25 @@ def ndcg(ranking, grades, k=10, empty=0.0):
     return _dcg(ranked, k) / ideal if ideal > 0 else float(empty)
 
 
+def linear_ndcg(ranking, grades, k=None, empty=0.0):
+    """NDCG whose gain is the grade itself, as trec_eval's `ndcg` and `ndcg_cut` have it.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module
+    k : cut-off >= 1, None for the whole list; beyond m it is m
+    empty : the value of a query without a relevant document
+
+    Returns
+    -------
+    value : float in [0, 1]; exactly 1 if the grades on top are the ideal ones
+    """
+    ranked = _ranked(ranking, grades)
+    places = discount(np.arange(1, as_cutoff(k, len(ranked)) + 1))
+    ideal = float(np.sum(np.sort(ranked)[::-1][: len(places)] * places))
+    return float(np.sum(ranked[: len(places)] * places)) / ideal if ideal > 0 else float(empty)
+
+
 def average_precision(ranking, grades, empty=0.0):
     """The mean, over the relevant documents, of the precision at their positions.
 
@@ -155,6 +174,42 @@ def precision_at(ranking, grades, n):
     """
     relevant = _ranked(ranking, grades) > 0
     return int(np.count_nonzero(relevant[: as_cutoff(n, len(relevant), "n")]))
+
+
+def recall_at(ranking, grades, n):
+    """The share of the relevant documents that are among the top n.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades above 0 are relevant
+    n : cut-off >= 1
+
+    Returns
+    -------
+    value : float in [0, 1], 0 for a query without a relevant document; below 1 if more than n are relevant
+    """
+    relevant = _ranked(ranking, grades) > 0
+    top = np.count_nonzero(relevant[: as_cutoff(n, len(relevant), "n")])
+    return top / max(1, np.count_nonzero(relevant))
+
+
+def reciprocal_rank(ranking, grades, k=None, empty=0.0):
+    """One over the position of the first relevant document; its mean over queries is MRR.
+
+    Parameters
+    ----------
+    ranking, grades : shape (m,), see the module; grades above 0 are relevant
+    k : cut-off >= 1, None for the whole list; 0 if no relevant document is among the top k
+    empty : the value of a query without a relevant document
+
+    Returns
+    -------
+    value : float in [0, 1]; exactly 1 if a relevant document is first
+    """
+    relevant = np.flatnonzero(_ranked(ranking, grades) > 0)
+    if not len(relevant):
+        return float(empty)
+    return 1.0 / (relevant[0] + 1) if relevant[0] < as_cutoff(k, len(grades)) else 0.0
 
 
 def err(ranking, grades, k=None, max_grade=ERR_GRADE):
@@ -289,6 +344,9 @@ RECORDABLE = {
     "dcg": Measure("DCG", 2, dcg, cut="may"),
     "precision": Measure("Precision", 3, precision_at, cut="must"),
     "err": Measure("ERR", 4, err, cut="may", largest_grade=ERR_GRADE),
+    "mrr": Measure("MRR", 5, reciprocal_rank, cut="may", empty=True),
+    "recall": Measure("Recall", 6, recall_at, cut="must"),
+    "linear_ndcg": Measure("Linear NDCG", 7, linear_ndcg, cut="may", empty=True),
 }
 
 

@@ -19,12 +19,15 @@ from scant.measures import (
     discount,
     err,
     gain,
+    linear_ndcg,
     ndcg,
     pairwise_loss,
     position_loss,
     positions,
     precision_at,
     rank,
+    recall_at,
+    reciprocal_rank,
     spearman_loss,
     sum_loss,
 )
@@ -39,6 +42,9 @@ GRADED = {
     "ap": average_precision,
     "precision@3": lambda ranking, grades: precision_at(ranking, grades, 3),
     "err": err,
+    "mrr@3": lambda ranking, grades: reciprocal_rank(ranking, grades, k=3),
+    "recall@3": lambda ranking, grades: recall_at(ranking, grades, 3),
+    "linear_ndcg@3": lambda ranking, grades: linear_ndcg(ranking, grades, k=3),
     "sum": sum_loss,
     "pairwise": pairwise_loss,
     "auc": auc_loss,
@@ -111,23 +117,27 @@ def test_a_name_means_a_measure_and_a_cut():
         "precision@3": precision_at(RANKING, GRADES, 3),
         "err": err(RANKING, GRADES),
         "err@2": err(RANKING, GRADES, 2),
+        "mrr@2": reciprocal_rank(RANKING, GRADES, 2),
+        "recall@2": recall_at(RANKING, GRADES, 2),
+        "linear_ndcg@2": linear_ndcg(RANKING, GRADES, 2),
     }
     assert {name.partition("@")[0] for name in every} <= set(measures.RECORDABLE)
     for name, value in every.items():
         assert measures.function_of(name)(RANKING, GRADES) == value
-    titles = ["NDCG", "NDCG@2", "AP", "DCG", "DCG@2", "Precision@3", "ERR", "ERR@2"]
+    titles = ["NDCG", "NDCG@2", "AP", "DCG", "DCG@2", "Precision@3", "ERR", "ERR@2", "MRR@2", "Recall@2"]
+    titles.append("Linear NDCG@2")
     assert [measures.title_of(name) for name in every] == titles
     codes = {name: measure.code for name, measure in measures.RECORDABLE.items()}
     assert measures.codes_of(["err", "precision@12"]).tolist() == [[codes["err"], 0], [codes["precision"], 12]]
     assert (measures.codes_of([]).shape, measures.codes_of([]).dtype) == ((0, 2), np.int64)
 
 
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@2", "ap", "dcg@2", "precision@2", "err"])
+@pytest.mark.parametrize("name", ["ndcg", "linear_ndcg", "ap", "mrr", "dcg@2", "precision@2", "recall@2", "err"])
 def test_only_what_can_be_1_is_so_without_a_relevant_document(name):
-    """DCG, Precision and ERR gain nothing there, whatever the reading `empty` says of the others."""
+    """The others gain nothing there, whatever the reading `empty` says of NDCG, AP and MRR."""
     of = measures.function_of(name)
     assert of([1, 0], [0, 0]) == of([1, 0], [0, 0], 0.0) == 0
-    assert of([1, 0], [0, 0], 1.0) == (name[:4] in ("ndcg", "ap"))
+    assert of([1, 0], [0, 0], 1.0) == (name in ("ndcg", "linear_ndcg", "ap", "mrr"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +190,11 @@ def test_agrees_with_trec_eval_and_scikit_learn(seed):
     agree(dcg(ranking, grades), dcg_score([gains], [scores]))
     agree(dcg(ranking, grades, k=5), dcg_score([gains], [scores], k=5))
     agree(average_precision(ranking, grades), trec("map", grades), average_precision_score(relevant, scores))
+    agree(linear_ndcg(ranking, grades), trec("ndcg", grades), ndcg_score([grades], [scores]))
+    agree(linear_ndcg(ranking, grades, 10), trec("ndcg_cut@10", grades), ndcg_score([grades], [scores], k=10))
     agree(precision_at(ranking, grades, 5), 5 * trec("P@5", grades))
+    agree(recall_at(ranking, grades, 5), trec("recall@5", grades))
+    agree(reciprocal_rank(ranking, grades), trec("recip_rank", grades))
     agree(auc_loss(ranking, grades), 1 - roc_auc_score(relevant, scores))
 
 
@@ -200,6 +214,7 @@ def test_gains_are_greatest_and_losses_least_exactly_on_sorted_rankings(m):
                 continue
             assert (ndcg(ranking, grades, k=None) == 1) == (shown == ideal)
             assert (ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
+            assert (linear_ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
             relevant = [grade > 0 for grade in shown]
             assert (average_precision(ranking, grades) == 1) == (relevant == sorted(relevant, reverse=True))
 
@@ -226,6 +241,9 @@ def test_ranges(query):
         "ndcg@3": 1,
         "ap": 1,
         "err": 1,
+        "mrr@3": 1,
+        "recall@3": 1,
+        "linear_ndcg@3": 1,
         "auc": 1,
         "precision@3": 3,
         "pairwise": m * (m - 1) / 2,

@@ -300,10 +300,21 @@ def test_a_ranking_is_measured(query, cut, empty, seed):
         f"precision@{cut}": measures.precision_at(order, labels, cut),
         "err": measures.err(order, labels),
         f"err@{cut}": measures.err(order, labels, cut),
+        "mrr": measures.reciprocal_rank(order, labels, None, empty),
+        f"mrr@{cut}": measures.reciprocal_rank(order, labels, cut, empty),
+        f"recall@{cut}": measures.recall_at(order, labels, cut),
+        "linear_ndcg": measures.linear_ndcg(order, labels, None, empty),
+        f"linear_ndcg@{cut}": measures.linear_ndcg(order, labels, cut, empty),
     }
     assert {name.partition("@")[0] for name in expected} == set(measures.RECORDABLE)
     best, out = rank(labels), nans(len(expected))
     ideals = np.array([measures.dcg(best, labels, measures.named(name)[1]) for name in expected])
+    linear = [name.startswith("linear") for name in expected]
+    ideals[linear] = [
+        pieces.linear_dcg(labels[best], measures.named(name)[1] or len(best), DISCOUNTS)
+        for name in expected
+        if name.startswith("linear")
+    ]
     pieces.measure_ranking(
         order, labels, np.full(len(labels), -1, np.int16), np.count_nonzero(labels), ideals, empty,
         measures.codes_of(expected), GAINS, DISCOUNTS, out,

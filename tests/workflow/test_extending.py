@@ -256,13 +256,13 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
     settings["study"] = "squares"
     settings["learners"]["squares"] = {"kind": "least-squares", "rates": [0.1, 1.0]}
-    settings["experiments"]["comparison"] |= {"learners": ["squares"], "measures": ["mrr"]}
+    settings["experiments"]["comparison"] |= {"learners": ["squares"], "measures": ["rbp"]}
     copy.write(settings, "squares")
     assert copy.jobs("runs", study="squares")["run"] > 0
     copy.shell("scant schema")
     assert "least-squares" in (copy.folder / "workflow/schemas/config.schema.yaml").read_text()
-    script = "from scant.measures import function_of as of; print(of('mrr')([2, 0, 1], [1, 0, 0]))"
-    assert float(copy.shell(f'python -c "{script}"')) == 0.5
+    script = "from scant.measures import function_of as of; print(of('rbp')([2, 0, 1], [1, 0, 0]))"
+    assert float(copy.shell(f'python -c "{script}"')) == 0.2 * 0.8
 
 
 def test_the_projects_own_tests_hold_with_all_of_that(copy):

@@ -21,7 +21,7 @@ NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBER
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 NOT_KEPT = ("source", "statement", "words", "chosen", "data")  # of claims: config/claims has them, but for the last
-SIGNIFICANT = 8  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
+SIGNIFICANT = 7  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
 

@@ -20,7 +20,8 @@ from scant.kernels import compiled
 SUMS = {"reassoc", "contract"}
 EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
-NDCG, AP, DCG, PRECISION, ERR = range(5)  # codes of scant.measures.RECORDABLE (a test holds them equal)
+# The codes of scant.measures.RECORDABLE (a test holds them equal).
+NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
 ERR_GRADE = 4  # as in scant.measures (likewise)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
@@ -165,6 +166,24 @@ def err(ranked, cut, gains):
 
 
 @compiled()
+def reciprocal_rank(ranked, cut):
+    """One over the first of the first `cut` places with a grade above 0; 0 if there is none."""
+    for i in range(min(cut, ranked.shape[0])):
+        if ranked[i] > 0:
+            return 1.0 / (i + 1)
+    return 0.0
+
+
+@compiled()
+def linear_dcg(ranked, cut, discounts):
+    """DCG of the first `cut` places with grades as gains."""
+    total = 0.0
+    for i in range(min(cut, ranked.shape[0])):
+        total += ranked[i] * discounts[i]
+    return total
+
+
+@compiled()
 def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
     """The largest DCG@cut of each query, into `out`: float64 (queries)."""
     counts = np.empty(gains.shape[0], np.int64)
@@ -176,11 +195,11 @@ def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
 def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out):
     """Measures of the ranking `order`, into `out`.
 
-    Without a relevant document NDCG and AP are `empty`, and all other measures are 0.
+    Without a relevant document NDCG, AP and MRR are `empty`, and all other measures are 0.
 
     truth : the query's grades; ranked : scratch of the same kind
     measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list
-    ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG
+    ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG of whichever gain
     out : float64 (n)
     """
     m = order.shape[0]
@@ -200,6 +219,12 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
             out[j] = precision(ranked, cut)
         elif code == ERR:
             out[j] = err(ranked, cut, gains)
+        elif code == MRR:
+            out[j] = reciprocal_rank(ranked, cut) if relevant > 0 else empty
+        elif code == RECALL:
+            out[j] = precision(ranked, cut) / max(1, relevant)
+        elif code == LINEAR_NDCG:
+            out[j] = linear_dcg(ranked, cut, discounts) / ideals[j] if relevant > 0 else empty
 
 
 @compiled()

@@ -53,13 +53,16 @@ def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
     from scant.kernels import pieces
 
     stored = {0: stream.ideal_dcg, CUT: stream.ideal_dcg_at_cut}
-    gains_and_discounts = (gains(LARGEST_GRADE), discounts(stream.metadata["largest_query"]))
+    gains_of = {pieces.NDCG: gains(LARGEST_GRADE), pieces.LINEAR_NDCG: np.arange(LARGEST_GRADE + 1.0)}
+    places = discounts(stream.metadata["largest_query"])
     ideals = np.ones((len(stream), len(measures)))
     for j, (code, cut) in enumerate(measures):
         if code == pieces.NDCG and cut in stored:
             ideals[:, j] = stored[cut]
-        elif code == pieces.NDCG:
-            pieces.ideal_dcgs(stream.offsets, stream.grades, cut, *gains_and_discounts, ideals[:, j])
+        elif code in gains_of:  # a cut-off of 0 stands for the whole list
+            pieces.ideal_dcgs(
+                stream.offsets, stream.grades, cut or len(places), gains_of[code], places, ideals[:, j]
+            )
     return ideals
 
 
