@@ -49,14 +49,6 @@ def test_it_is_exact_for_one_propensity_and_independent_clicks_alone(changes, co
     assert sa.evaluate(["mine"], log, least_propensity=least).rows[-1]["bound"].startswith("betting")
 
 
-def test_exact_intervals_hold_where_they_promise():
-    wrong = 0
-    for seed in range(200):
-        row = sa.evaluate(["mine"], sa.Log.from_frame(made(400, seed))).rows[-1]
-        wrong += not row["low"] <= 0.1 <= row["high"]
-    assert wrong <= 18  # 10 are promised at most; a binomial of 200 and 0.05 is above 18 in 1 of 200
-
-
 def test_the_approximate_interval_is_the_delta_methods_and_decides_nothing():
     frame = made()
     row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows[-1]

@@ -102,7 +102,7 @@ def way(request, made, tmp_path_factory):
 
 
 @pytest.mark.slow
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(cuts=st.lists(st.integers(0, 2400), max_size=5), batch=st.sampled_from([97, 1000, 10**6]))
 def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, way, cuts, batch):
     folder = tmp_path_factory.mktemp("log")

@@ -4,6 +4,7 @@ A number may fall; then it is to be lowered here. Who raises one writes the reas
 """
 
 import ast
+import functools
 import io
 import tokenize
 from pathlib import Path
@@ -54,6 +55,7 @@ def room_of(path: Path) -> str:
     return package if package != "scant" else folder if rest else ""
 
 
+@functools.cache
 def weights() -> dict[str, dict[str, int]]:
     """What there is, by the table here that holds it."""
     code: dict[str, int] = {}
