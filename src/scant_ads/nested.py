@@ -5,6 +5,7 @@ Which keys there are, and whether they hold numbers or text, is decided by the f
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
@@ -13,12 +14,14 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads import checks
-from scant_ads.visits import Problem, is_feature
+from scant_ads import checks, eligibility
+from scant_ads.literals import literal
+from scant_ads.visits import ELIGIBLE, KEY, Problem, is_feature
 
 MOST = 1000  # keys of a column: with more of them, they look like values
 NONE = "is no JSON object; most cells are"  # what is wrong with other text in a column of objects
 OBJECT = r"^\s*\{\s*['\"}]"  # how an object begins, as JSON or Python writes it
+PYTHON = re.compile(r"\s*\{\s*'")  # as Python alone writes it
 
 
 def holder(name: str, columns) -> str | None:
@@ -46,10 +49,11 @@ class Parts:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def unstructured(table, ignore=()) -> Parts:
+def unstructured(table, ignore=(), kept=()) -> Parts:
     """An Arrow table with a column for each value of its struct columns.
 
     ignore : columns, structs or their values to leave out; other columns that are called so stay
+    kept : values to keep though they are lists; those with a usual name of lists of eligible ads are, too
     """
     from pyarrow import types
 
@@ -59,7 +63,8 @@ def unstructured(table, ignore=()) -> Parts:
 
     def take(name: str, column, inside: bool) -> None:
         nested = types.is_struct(column.type)
-        listed = inside and types.is_nested(column.type) and not nested
+        of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
+        listed = inside and types.is_nested(column.type) and not nested and not of_ads
         if nested or listed or (inside and name in ignore):
             found.names.append(name)
         if name in ignore and (nested or inside):
@@ -136,6 +141,14 @@ def _integer(digits: str) -> int:
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
+def _python(text: str):
+    """What a text of Python's holds, if JSON can hold it; raises what `parsed` does."""
+    try:
+        return parsed(json.dumps(literal(text), allow_nan=False))
+    except TypeError as error:
+        raise ValueError(NONE) from error
+
+
 @dataclass
 class Keys:
     """The keys of a column of objects.
@@ -144,6 +157,7 @@ class Keys:
     prefix : what names of its values begin with
     ignore : names to leave out, with all below them
     absent : what a number is where it is absent
+    eligible : the name of the lists of eligible ads, which become texts; "" if there are none
     kinds : by name, "numbers" or "text"
     lists : the names of values that are lists
     met : the names of `ignore` that there are
@@ -153,6 +167,7 @@ class Keys:
     prefix: str
     ignore: frozenset[str] = frozenset()
     absent: float = np.nan
+    eligible: str = ""
     kinds: dict[str, str] = field(default_factory=dict)
     lists: list[str] = field(default_factory=list)
     met: set[str] = field(default_factory=set)
@@ -174,13 +189,13 @@ class Keys:
             elif name in found:
                 raise ValueError(f"has two values called {name!r}")
             else:
-                found[name] = value
+                found[name] = json.dumps(value) if name == self.eligible and type(value) is list else value
         return found
 
     def read(self, text: str) -> dict | str:
         """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
         try:
-            thing = parsed(text)
+            thing = _python(text) if PYTHON.match(text) else parsed(text)
             return self.flat(thing) if type(thing) is dict else NONE
         except (json.JSONDecodeError, UnicodeError, RecursionError):
             return NONE
@@ -294,6 +309,7 @@ class Plan:
     keys : by column
     unseen : columns of text without a value in the first rows
     problems : what there is to know of them
+    has_lists : whether a column of its own has the lists of eligible ads
     """
 
     where: object
@@ -303,6 +319,7 @@ class Plan:
     keys: dict[str, Keys] = field(default_factory=dict)
     unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    has_lists: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -332,6 +349,7 @@ class Plan:
         SettingError : a role of a value that there is not
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
+        self.has_lists = KEY + ELIGIBLE in table.column_names
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -351,6 +369,8 @@ class Plan:
         if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
             return
         keys = Keys(name, f"{name}.", self.ignore)
+        if found := [role_of for role_of, role in self.roles.items() if role == KEY + ELIGIBLE]:
+            keys.eligible = found[0]
         read = [keys.read(text) for text in texts.to_pylist()]
         objects = [thing if type(thing) is dict else None for thing in read]
         good = np.array([thing != NONE for thing in read])
@@ -360,6 +380,13 @@ class Plan:
             mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
             self.problems.append(Problem("braces", "warning", reason, mend, column=name))
             return
+        usual = next((name for thing in objects for name, value in (thing or {}).items()
+                      if type(value) is list and eligibility.is_usual(name)), "")  # fmt: skip
+        if usual and not self.has_lists and KEY + ELIGIBLE not in self.roles.values():
+            self.roles = {**self.roles, usual: KEY + ELIGIBLE}
+            keys.eligible = usual
+            objects = [thing and {name: json.dumps(value) if name == usual and type(value) is list else value
+                                  for name, value in thing.items()} for thing in objects]  # fmt: skip
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
 

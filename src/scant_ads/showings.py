@@ -263,14 +263,14 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     ads = len(shares or ())
     if shares is None and len(values := {*showings.range.values()}) == 1:
         ((low, high),) = values
-        ads = (alike(low, len(showings.range)) if low == high else None) or 0
+        ads = (alike(low, len(showings.ads)) if low == high else None) or 0
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
     shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
     share = np.array([*shares.values()])
     stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
-    off = 0.0 if stated else np.maximum(rounded * share, [*map(_rounding, share)])
+    off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
     most, least = np.minimum(share + off, 1), np.maximum(share - off, 0)
     above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
     below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
@@ -332,7 +332,7 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
     return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
 
 
-def _rounding(propensity: float) -> float:
+def rounding(propensity: float) -> float:
     """By how much a propensity may be off for being rounded: half of its last digit."""
     half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
     is_float32 = float(np.float32(propensity)) == propensity
@@ -346,7 +346,7 @@ def alike(propensity: float, ads: int) -> int | None:
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
-        half = _rounding(propensity)
+        half = rounding(propensity)
         fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
         whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
     return whole if whole >= ads else None
