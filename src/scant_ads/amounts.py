@@ -10,6 +10,7 @@ import numpy as np
 from scant.errors import SettingError, unknown
 
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
+ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
 SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
 PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
 WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
@@ -69,11 +70,10 @@ class Units:
         return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them."""
-        if self.propensities == "log":
-            with np.errstate(over="ignore"):
-                return np.exp(values)
-        return values / 100 if self.propensities == "percent" else values
+        """Probabilities, from what is written of them; 1 for one that is above it by at most `ABOVE`."""
+        with np.errstate(over="ignore"):
+            found = {"log": np.exp, "percent": lambda values: values / 100}.get(self.propensities, np.copy)(values)
+        return np.where((found > 1) & (found <= 1 + ABOVE), 1.0, found)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
         """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""

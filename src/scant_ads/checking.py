@@ -72,9 +72,6 @@ def describe(facts: Mapping) -> str:
             f"propensities: {propensities(facts)}",
             f"features: {len(facts['features'])}",
         ]
-        if facts["eligible"]:
-            ads = f"{facts['eligible']:.3g} of the {len(facts['actions']):,} ads"
-            lines.insert(2, f"eligible ads: {ads} could be shown at a visit, on average")
         if facts["flattened"]:
             counts = ", ".join(f"{name} (into {count:,})" for name, count in facts["flattened"].items())
             lines.append(f"  of which these are values of columns of objects, taken apart: {counts}")
@@ -101,10 +98,13 @@ def describe(facts: Mapping) -> str:
 
 
 def propensities(facts: Mapping) -> str:
-    """The range of the propensities of a log, in words."""
+    """The range of the propensities of a log, and how many ads a visit could show, in words."""
     low, high = facts["propensity"]
     looks = f", which looks like {facts['fraction']}, rounded" if facts["fraction"] else ""
-    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}"
+    if facts["eligible"]:
+        ads = f"{facts['eligible']:.3g} of the {len(facts['actions']):,} ads"
+        looks = f"; {ads} could be shown at a visit, on average"
+    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}{looks}"
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:

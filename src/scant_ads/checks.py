@@ -275,7 +275,7 @@ class Columns:
         return values
 
     def probability(self, name: str) -> np.ndarray:
-        values = self.numbers(name, "It is the policy's probability of `action`")
+        values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
         bad = (values < 0) | (values > 1)
         self.within(name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`")
         return values

@@ -192,15 +192,12 @@ def probabilities(
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least), users)
     if not low <= 1 <= high and alike(tally)[0] is None:
-        which = "eligible" if tally.eligible else f"{ads}"
-        reason = f": showing all {which} ads alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"
-        mend = "Look at how propensities are logged"
         if high < 1:
             what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
-            yield Problem("propensity-sum", "warning", f"some ads {what}, or propensities are too large{reason}", mend)
-        elif tally.eligible:
-            what = "lists lack ads that could be shown, or propensities are too small"
-            yield Problem("propensity-sum", "warning", what + reason, f"{mend}, and lists")
+            which = "eligible" if tally.eligible else f"{ads}"
+            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean weight "
+                      f"of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
+            yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"

@@ -10,6 +10,7 @@ from scant.randomness import generator
 from scant_ads.visits import Problem, Visits
 
 DISTRIBUTION, STAYS = "distribution", "user"  # the kinds of the problems
+LISTED = 12  # columns that a mend names, at most
 LEAST_VALUES = 20  # different ones of a column that may be of users
 VISITS, MOSTLY = 2, 0.9  # visits of a value after the first, on average, and the share of them with its ad, at least
 CHANCE = 1e-6  # of visits of one value with one ad as often as they are, at most, for all features together
@@ -41,8 +42,10 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
         if np.all((values >= 0) & (values <= 1)) and np.all(np.abs(values.sum(axis=1) - 1) < logs.SLACK):
             policy = prefix.strip("_-:. ") or "mine"
             reason = f"features {logs.listing(columns)} sum to 1 in every row, as the probabilities of a policy do"
-            mend = f"Write that of the ad shown into a column {logs.POLICY}{policy}, evaluate it with --policy "
-            mend += f"{quote(policy)}, and leave these features out (--ignore)"
+            of_shown = f"[log.at[at, {prefix!r} + str(ad)] for at, ad in log['action'].items()]"
+            mend = (f"To judge it, write its probability of the ad shown, in pandas log[{logs.POLICY + policy!r}] = "
+                    f"{of_shown}, and evaluate with --policy {quote(policy)} --ignore ")  # fmt: skip
+            mend += " ".join(map(quote, columns)) if len(columns) <= LISTED else f"{quote(columns[0])} and the others"
             yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
 
 

@@ -150,13 +150,14 @@ def test_right_lists_are_not_accused_and_wrong_ones_are():
     kinds = [{problem["kind"] for problem in sa.Log.from_frame(frame(300, seed, shares)).check()["problems"]}
              for seed in range(20) for shares in ((1, 1, 1, 1), (6, 3, 2, 1))]  # fmt: skip
     assert not set.union(*kinds) & {"propensity-sum", "wrong-propensities", "schedule"}
+    made = frame(4000, shares=(3, 2, 2, 2)).assign(propensity=lambda made: 1 / of(made).sum(axis=1))
+    short = frame(4000)
+    short["eligible"] = [[ad for ad in ads if ad in ("a", "b", "c", shown)]
+                         for ads, shown in zip(short["eligible"], short["action"], strict=True)]  # fmt: skip
+    for wrong in (made, short):
+        (problem,) = [found for found in sa.Log.from_frame(wrong).check()["problems"] if found["severity"] == "error"]
+        assert problem["kind"] == "wrong-propensities" and "rows that could show it" in problem["reason"]
     made = frame(4000)
-    lists = [
-        [ad for ad in ads if ad != "d" or shown == "d"]
-        for ads, shown in zip(made["eligible"], made["action"], strict=True)
-    ]
-    short = sa.Log.from_frame(made.assign(eligible=lists)).check()["problems"]
-    assert any("lists lack ads" in problem["reason"] for problem in short)
     long = sa.Log.from_frame(made.assign(eligible=[[*ads, "e"] for ads in made["eligible"]])).check()["problems"]
     assert any("some ads are eligible and never shown" in problem["reason"] for problem in long)
 
