@@ -81,8 +81,7 @@ class Columns:
         self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
         self.flattened = plan.counts if plan else {}
-        of_plan = (name for name, role in plan.roles.items() if role == KEY + ELIGIBLE) if plan else ()
-        self.listing = next(iter(of_plan), listing)
+        self.listing = (plan and plan.listing) or listing
         if plan:
             with files.foreign(path, "readable log"):
                 table, found = plan.apply(table)

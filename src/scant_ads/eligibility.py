@@ -1,6 +1,6 @@
 """Which ads could be shown at a visit, as a column of lists says: Arrow lists, or texts such as `a|b` or `["a", "b"]`.
 
-Such a column is named by the role `eligible`, or recognised by a usual name if it holds lists.
+Such a column is named by the role `eligible`, or recognised by a usual name if its lists have the ads shown.
 """
 
 import json
@@ -36,19 +36,35 @@ def is_usual(name: str) -> bool:
 
 
 def usual(names: Iterable[str], column_of: Callable) -> str | None:
-    """The column that has a usual name, and lists in at least half of its first rows; None if there is none.
+    """The column that has a usual name, and lists that mostly have the ad shown; None if there is none.
 
-    column_of : gives a column, or its first rows, Arrow
+    column_of : gives a column by its name or role, or its first rows, Arrow; None for one that is not there
     """
-    return next((name for name in filter(is_usual, names) if _has_lists(column_of(name).slice(0, HEAD))), None)
+    shown = column_of("action")
+    if shown is not None:
+        shown = texts_of(shown.slice(0, HEAD).to_pylist())
+        return next((name for name in filter(is_usual, names)
+                     if fits(column_of(name).slice(0, HEAD).to_pylist(), shown)), None)  # fmt: skip
+    return None
 
 
-def _has_lists(column) -> bool:
-    if is_list(column.type):
-        return True
-    texts = [value.strip() for value in column.to_pylist() if isinstance(value, str)]
-    lists = [text for text in texts if _is_bracketed(text) or any(mark in text for mark in MARKS)]
-    return 2 * len(lists) >= len(column) > 0
+def texts_of(values: Iterable) -> list[str]:
+    """Ids as texts, whole numbers without a decimal point."""
+    return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
+
+
+def fits(values: Sequence, shown: Sequence[str]) -> bool:
+    """Whether values, each a list or a text of one, have the ads shown in at least half of the rows, and some have
+    others, too.
+    """
+    texts = [value for value in values if isinstance(value, str)]
+    if texts:
+        ads, has = of_texts(texts)
+        sets = iter([{ads[at] for at in np.flatnonzero(row)} for row in has])
+    lists = [next(sets) if isinstance(value, str) else {*texts_of(value)} if isinstance(value, list) else set()
+             for value in values]  # fmt: skip
+    among = sum(ad in ads for ad, ads in zip(shown, lists, strict=True))
+    return 2 * among >= len(lists) > 0 and max(map(len, lists)) > 1
 
 
 def of_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
@@ -81,7 +97,7 @@ def _parts(text: str, mark: str | None) -> list[str]:
             break
         try:
             values = read(text)
-        except (ValueError, RecursionError):
+        except (ValueError, SyntaxError, RecursionError):
             continue
         fits = isinstance(values, list | tuple | set) and all(type(value) in (str, int) for value in values)
         return [*map(str, values)] if fits else []

@@ -40,17 +40,17 @@ class Folder:
 
         self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
         self.units, self.parts, self.inside, self.lists = units, None, {}, ""
-        renamed = self.renamed
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
         for path in self.files:
             with files.foreign(path):
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
-                parts = nested.unstructured(described.schema.to_arrow_schema().empty_table(), ignore, renamed.values())
+                empty = described.schema.to_arrow_schema().empty_table()
+                parts = nested.unstructured(empty, ignore, self.renamed.values())
             schema, self.parts = parts.table.schema, self.parts or parts
             if path == self.files[0] and ELIGIBLE not in self.renamed:
-                self._find_lists(path, [name for name in schema.names if name not in ignore])
+                self._find_lists(path, schema.names)
             renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
             names, self.inside = renaming.names(schema.names), renaming.inside
             # columns of one-hot variables may differ, since a part may lack a category
@@ -76,18 +76,21 @@ class Folder:
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
 
-    def _find_lists(self, path: Path, names: list[str]) -> None:
-        """Take a column of the first file as that of eligible ads, if one has a usual name and lists."""
+    def _find_lists(self, path: Path, all_names: list[str]) -> None:
+        """Take a column of the first file as that of eligible ads, if it looks like one; see `eligibility.usual`."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         def head(name: str):
+            name = self.renamed.get(name, name)
+            if name not in all_names:
+                return None
             with pq.ParquetFile(path) as file:
                 batch = next(file.iter_batches(checks.HEAD, columns=[name]), file.schema_arrow.empty_table())
-            table = nested.unstructured(pa.table(batch), (), [name]).table
-            return table.column(name)
+            return nested.unstructured(pa.table(batch), (), [name]).table.column(name)
 
         with files.foreign(path):
+            names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
             if found := eligibility.usual(names, head):
                 self.renamed[ELIGIBLE], self.lists = found, eligibility.SAID.format(found)
 
@@ -171,6 +174,7 @@ class Folder:
 
         names = [name for name, kind in self.types.items() if is_feature(name) and checks.kind_of(kind) == "text"]
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        names = [*names, *({"action", KEY + ELIGIBLE} & {*self.types})] if names else []
         return plan.decide(self._first_rows(names) if names else pa.table({}), self.categorical)
 
     def _first_rows(self, names: list[str]):

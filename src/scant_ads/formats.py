@@ -294,7 +294,13 @@ class Renaming:
         if ELIGIBLE in self.columns:
             return ""
         names = [name for name in table.column_names if name not in (*self.ignore, *self.columns.values())]
-        found = eligibility.usual(names, lambda name: table.column(name).slice(0, checks.HEAD))
+        places = {"action": self.columns.get("action", "action")} if "action" not in table.column_names else {}
+
+        def column_of(name: str):
+            place = places.get(name, name)
+            return table.column(place) if place in table.column_names else None
+
+        found = eligibility.usual(names, column_of)
         self.columns |= {ELIGIBLE: found} if found else {}
         return eligibility.SAID.format(found) if found else ""
 

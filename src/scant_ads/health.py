@@ -195,8 +195,8 @@ def probabilities(
         if high < 1:
             what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
             which = "eligible" if tally.eligible else f"{ads}"
-            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean weight "
-                      f"of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
+            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean "
+                      f"weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
             yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
         return
     for name in policies:

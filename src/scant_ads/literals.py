@@ -12,15 +12,16 @@ def literal(text: str):
 
     Raises
     ------
-    ValueError : it is none, or has a key twice in one dictionary
+    SyntaxError : it is none, or too long or too deep
+    ValueError : a dictionary has a key twice, or one that is no text
     """
     if len(text) > LONGEST or sum(map(text.count, "[{(")) > DEEPEST:
-        raise ValueError("is too long, or too deep")
+        raise SyntaxError("too long, or too deep")
     try:
         tree = ast.parse(text.strip(), mode="eval")
         thing = ast.literal_eval(tree)
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        raise ValueError("is no text of Python's") from None
+        raise SyntaxError("no text of Python's") from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             keys = [ast.literal_eval(key) for key in node.keys]

@@ -145,8 +145,8 @@ def _python(text: str):
     """What a text of Python's holds, if JSON can hold it; raises what `parsed` does."""
     try:
         return parsed(json.dumps(literal(text), allow_nan=False))
-    except TypeError as error:
-        raise ValueError(NONE) from error
+    except TypeError:
+        raise SyntaxError("more than JSON can hold") from None
 
 
 @dataclass
@@ -197,7 +197,7 @@ class Keys:
         try:
             thing = _python(text) if PYTHON.match(text) else parsed(text)
             return self.flat(thing) if type(thing) is dict else NONE
-        except (json.JSONDecodeError, UnicodeError, RecursionError):
+        except (json.JSONDecodeError, UnicodeError, RecursionError, SyntaxError):
             return NONE
         except ValueError as error:
             return str(error)
@@ -310,6 +310,7 @@ class Plan:
     unseen : columns of text without a value in the first rows
     problems : what there is to know of them
     has_lists : whether a column of its own has the lists of eligible ads
+    shown : the ads of the first rows
     """
 
     where: object
@@ -320,12 +321,18 @@ class Plan:
     unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     has_lists: bool = False
+    shown: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """All names of values, and of structs."""
         of_structs = self.parts.names if self.parts else ()
         return [*of_structs, *(name for keys in self.keys.values() for name in keys.names)]
+
+    @property
+    def listing(self) -> str:
+        """The name of the value that holds the lists of eligible ads; "" if none does."""
+        return next((name for name, role in self.roles.items() if role == KEY + ELIGIBLE), "")
 
     @property
     def features(self) -> list[str]:
@@ -350,6 +357,8 @@ class Plan:
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
         self.has_lists = KEY + ELIGIBLE in table.column_names
+        if "action" in table.column_names:
+            self.shown = eligibility.texts_of(table.column("action").slice(0, eligibility.HEAD).to_pylist())
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -368,10 +377,12 @@ class Plan:
             self.unseen.append(name)
         if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
             return
-        keys = Keys(name, f"{name}.", self.ignore)
-        if found := [role_of for role_of, role in self.roles.items() if role == KEY + ELIGIBLE]:
-            keys.eligible = found[0]
+        keys = Keys(name, f"{name}.", self.ignore, eligible=self.listing)
         read = [keys.read(text) for text in texts.to_pylist()]
+        usual = "" if self.listing or self.has_lists else self._usual(codes, read)
+        if usual:
+            self.roles, keys.eligible = {**self.roles, usual: KEY + ELIGIBLE}, usual
+            read = [keys.read(text) for text in texts.to_pylist()]
         objects = [thing if type(thing) is dict else None for thing in read]
         good = np.array([thing != NONE for thing in read])
         if count[good].sum() < checks.MOSTLY * count.sum():
@@ -380,15 +391,19 @@ class Plan:
             mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
             self.problems.append(Problem("braces", "warning", reason, mend, column=name))
             return
-        usual = next((name for thing in objects for name, value in (thing or {}).items()
-                      if type(value) is list and eligibility.is_usual(name)), "")  # fmt: skip
-        if usual and not self.has_lists and KEY + ELIGIBLE not in self.roles.values():
-            self.roles = {**self.roles, usual: KEY + ELIGIBLE}
-            keys.eligible = usual
-            objects = [thing and {name: json.dumps(value) if name == usual and type(value) is list else value
-                                  for name, value in thing.items()} for thing in objects]  # fmt: skip
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
+
+    def _usual(self, codes: np.ndarray, read: list) -> str:
+        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`; "" if none does.
+
+        codes : by row, the index of its object in `read`, int (rows); -1 for none
+        """
+        objects = [{} if type(thing) is str else thing for thing in (*read, {})]
+        names = dict.fromkeys(name for thing in objects for name in filter(eligibility.is_usual, thing))
+        return next((name for name in names
+                     if eligibility.fits([objects[code].get(name) for code in codes[: len(self.shown)]], self.shown)),
+                    "")  # fmt: skip
 
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""

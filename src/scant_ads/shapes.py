@@ -10,7 +10,6 @@ from scant.randomness import generator
 from scant_ads.visits import Problem, Visits
 
 DISTRIBUTION, STAYS = "distribution", "user"  # the kinds of the problems
-LISTED = 12  # columns that a mend names, at most
 LEAST_VALUES = 20  # different ones of a column that may be of users
 VISITS, MOSTLY = 2, 0.9  # visits of a value after the first, on average, and the share of them with its ad, at least
 CHANCE = 1e-6  # of visits of one value with one ad as often as they are, at most, for all features together
@@ -44,8 +43,8 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
             reason = f"features {logs.listing(columns)} sum to 1 in every row, as the probabilities of a policy do"
             of_shown = f"[log.at[at, {prefix!r} + str(ad)] for at, ad in log['action'].items()]"
             mend = (f"To judge it, write its probability of the ad shown, in pandas log[{logs.POLICY + policy!r}] = "
-                    f"{of_shown}, and evaluate with --policy {quote(policy)} --ignore ")  # fmt: skip
-            mend += " ".join(map(quote, columns)) if len(columns) <= LISTED else f"{quote(columns[0])} and the others"
+                    f"{of_shown}, and evaluate it with --policy {quote(policy)}, these features left out "
+                    "(--ignore)")  # fmt: skip
             yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
 
 

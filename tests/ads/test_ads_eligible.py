@@ -90,9 +90,9 @@ def test_lists_of_numbers_and_lists_in_objects(tmp_path):
 
 
 def test_a_column_of_numbers_or_words_is_no_list():
-    made = frame(100).assign(eligible=1, available="yes")
+    made = frame(100).assign(eligible=1, available="yes", actions="click|buy")
     visits = sa.Log.from_frame(made).visits
-    assert visits.eligible is None and visits.names == ("x", "eligible", "available")
+    assert visits.eligible is None and visits.names == ("x", "eligible", "available", "actions")
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_every_learner_chooses_among_eligible_ads(kind):
 
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
-def test_an_ad_that_is_rarely_eligible_is_learnt_from_the_visits_that_could_show_it(kind):
+def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
     """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's 0.3."""
     random = np.random.default_rng(0)
     rare = random.random(4000) < 0.1

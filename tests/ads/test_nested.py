@@ -179,9 +179,9 @@ def test_objects_that_python_wrote_are_those_of_json():
     made = contexts()
     frame = log(made)
     found = sa.Log.from_frame(frame.assign(context=list(map(str, made))))
-    assert arrays(found) == arrays(sa.Log.from_frame(frame)) and not found.check()["problems"][1:]
+    assert str(arrays(found)) == str(arrays(sa.Log.from_frame(frame)))  # NaN equals nothing
     twice = frame.assign(context=["{'age': 1, 'age': 2}", *map(str, made[1:])])
-    with pytest.raises(DataError, match="is no JSON object"):
+    with pytest.raises(DataError, match="has a key twice in one object"):
         _ = sa.Log.from_frame(twice).visits
 
 
