@@ -82,7 +82,8 @@ def compare(
     if not isinstance(policies, Mapping):
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
     if any(map(arms.is_each, policies.values() if isinstance(policies, Mapping) else policies)):
-        policies = arms.with_each(policies, logs.ordered({*read(None, None).all().ads}))
+        ads = read(None, None).all().ads
+        policies = arms.with_each(policies, logs.ordered({ad for ad, sums in ads.items() if sums[0].any()}))
     named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
     named, baseline = with_baseline(named, baseline, train is None)
     unfitted = [name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted]
@@ -111,7 +112,7 @@ def compare(
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
     if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
-        judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,))
+        judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None)
     for name, policy in named.items():
         if isinstance(policy, str):
             judge.judge(name, column(policy), None)

@@ -9,6 +9,8 @@ import numpy as np
 
 from scant.errors import SettingError, unknown
 
+UNIFORM = "uniform"  # a split that shows all eligible ads alike
+ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
 SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
 PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
 WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
@@ -28,7 +30,7 @@ class Units:
     reward_max, reward_min : the largest and the least reward possible, which become 1 and 0
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
     propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
-        or one for all ads; None for a log that has them
+        or one for all ads; "uniform" for one that shows all ads of a list alike; None for a log that has them
 
     Raises
     ------
@@ -40,10 +42,10 @@ class Units:
     reward_max: float = 1.0
     reward_unit: str = ""
     reward_min: float = 0.0
-    propensity: float | Mapping[str, float] | None = None
+    propensity: float | str | Mapping[str, float] | None = None
 
     def __post_init__(self):
-        shares = [*self.split.values()] or ([] if self.propensity is None else [self.propensity])
+        shares = [*self.split.values()] or ([] if self.propensity in (None, UNIFORM) else [self.propensity])
         if not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
             raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
         if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
@@ -68,11 +70,10 @@ class Units:
         return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them."""
-        if self.propensities == "log":
-            with np.errstate(over="ignore"):
-                return np.exp(values)
-        return values / 100 if self.propensities == "percent" else values
+        """Probabilities, from what is written of them; 1 for one that is above it by at most `ABOVE`."""
+        with np.errstate(over="ignore"):
+            found = {"log": np.exp, "percent": lambda values: values / 100}.get(self.propensities, np.copy)(values)
+        return np.where((found > 1) & (found <= 1 + ABOVE), 1.0, found)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
         """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""

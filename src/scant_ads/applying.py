@@ -9,6 +9,7 @@ from shlex import quote
 import numpy as np
 
 from scant import files
+from scant.data import logs
 from scant.errors import DataError, SettingError
 from scant.randomness import generator
 from scant_ads import batches
@@ -38,20 +39,28 @@ def drawn(policy: Policy, contexts, u: np.ndarray, epsilon: float | None = None)
     """The ad to show on each visit, int32 (rows), and the probability with which it was chosen, float64 (rows).
 
     u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it does not matter how
-        visits are put into batches: below epsilon, it tells which of the other ads is shown
+        visits are put into batches: below epsilon, it tells which of the other ads, or other eligible ads, is shown
     epsilon : other than the policy's own
     """
     choice = policy.choice(contexts, epsilon)
     if not choice.epsilon:
         return choice.best, np.ones(len(u))
-    others = np.minimum((u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2)
-    others += others >= choice.best
+    if choice.eligible is None:
+        others = np.minimum((u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2)
+        others += others >= choice.best
+    else:
+        among = choice.eligible.copy()
+        among[np.arange(len(u)), choice.best] = False
+        count = np.count_nonzero(among, axis=1)
+        rank = np.minimum((u / choice.epsilon * count).astype(np.int32), count - 1)
+        others = np.where(count > 0, (np.cumsum(among, axis=1) > rank[:, None]).argmax(axis=1), choice.best)
     action = np.where(u < choice.epsilon, others, choice.best).astype(np.int32)
     return action, choice.probability(action)
 
 
 def apply(
-    policy: Policy, path, target, epsilon: float | None = None, seed: int | None = None, keep=(), progress=silent
+    policy: Policy, path, target, epsilon: float | None = None, seed: int | None = None, keep=(), progress=silent,
+    eligible: str = "",
 ) -> Applied:  # fmt: skip
     """Choose an ad for each visit in a file, batch by batch, and write them with their propensities.
 
@@ -67,11 +76,14 @@ def apply(
     seed : of exploration; None draws one. Visits of another day need another one
     keep : columns of the visits to write again, such as an id
     progress : called with a sentence on each step that begins
+    eligible : the column of lists of eligible ads; the one that the policy was learnt with, if there was one, unless
+        said
 
     Raises
     ------
     DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
-        of a type that the target cannot hold; nothing is written then
+        of a type that the target cannot hold; a visit of whose eligible ads the policy knows none; nothing is written
+        then
     SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
         target that is the file of visits, or of the policy
     """
@@ -83,17 +95,29 @@ def apply(
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
-    names = policy.learnt.encoder.names
+    names, texts, lists = policy.learnt.encoder.names, policy.learnt.encoder.texts, eligible or policy.learnt.lists
+    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
     metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
     with _Writer(target, metadata) as writer:
-        for table in batches.read(path, names, policy.learnt.encoder.texts, keep, ROWS):
-            contexts = batches.contexts(table, names, policy.learnt.encoder.texts, path, rows)
+        for table in batches.read(path, *read, keep, ROWS):
+            contexts = batches.contexts(table, names, texts, path, rows, lists)
+            _check_known(policy, contexts, path, rows)
             action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
             writer.write(table.select(list(keep)), action, propensity, policy.actions)
             counts += np.bincount(action, minlength=len(counts))
             rows += len(contexts)
             progress(f"chose ads for {rows:,} visits")
     return Applied(rows, epsilon, seed, dict(zip(policy.actions, counts.tolist(), strict=True)))
+
+
+def _check_known(policy: Policy, contexts, path, first: int) -> None:
+    """Raise a DataError for a visit of whose eligible ads the policy knows none; `first` rows came before."""
+    known = policy.learnt.eligible(contexts)
+    if known is not None and not known.any(axis=1).all():
+        row = int(np.argmin(known.any(axis=1)))
+        ads = logs.listing([contexts.actions[ad] for ad in np.flatnonzero(contexts.eligible[row])])
+        raise DataError(path, f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}",
+                        advice="Leave such visits to chance, and learn again with a log of these ads")  # fmt: skip
 
 
 class _Writer:

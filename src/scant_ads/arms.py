@@ -24,14 +24,29 @@ HALVINGS = 60  # of the interval in which an end is searched
 
 @dataclass(frozen=True)
 class Always:
-    """The policy that shows one ad to everyone; `ad` is its id."""
+    """The policy that shows one ad to everyone; `ad` is its id.
+
+    At a visit whose eligible ads lack it, it shows what the policy that logged the visit shows.
+    """
 
     ad: str
 
     def weight(self, visits) -> np.ndarray:
         """Its importance weights on the rows of a log, float64 (rows)."""
+        shown, fits = self._among(visits)
+        return np.where(fits, (visits.action == shown) / visits.propensity, 1.0)
+
+    def shown(self, visits) -> np.ndarray:
+        """What it shows in each row of a log, int (rows), as far as the log tells."""
+        shown, fits = self._among(visits)
+        return np.where(fits, shown, visits.action)
+
+    def _among(self, visits) -> tuple[int, np.ndarray]:
+        """The index of its ad, -1 if no row could show it, and which rows could, bool (rows)."""
         shown = visits.actions.index(self.ad) if self.ad in visits.actions else -1
-        return (visits.action == shown) / visits.propensity
+        if visits.eligible is None:
+            return shown, np.ones(len(visits), bool)
+        return shown, visits.eligible[:, shown] if shown >= 0 else np.zeros(len(visits), bool)
 
 
 def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:

@@ -66,6 +66,10 @@ class Basis:
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log = summing.logged_by_today(test, training)
         self.least, self.constant = _least(test.name, tally, declared, summary.showings.shares())
+        if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
+            has, lacks = (test, training) if tally.eligible else (training, test)
+            raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
+                            advice="Name them in both by --eligible, or --ignore them")  # fmt: skip
         self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
         self._note(
             test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
@@ -217,7 +221,8 @@ def _least(
     if declared == UNKNOWN:
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])
-    if declared is None and not constant and not shares:
+    of_lists = tally.eligible and health.alike(tally)[0] is not None  # known of every eligible ad of each visit
+    if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least probability with which the "
             "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "

@@ -9,7 +9,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import DataError, SettingError, nearest, short, unknown
 from scant_ads import checks, formats, nested, wabbit
-from scant_ads.visits import Visits
+from scant_ads.visits import ELIGIBLE, KEY, Visits
 
 
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
@@ -128,7 +128,7 @@ def _csv_batches(path, names, texts, keep):
             raise DataError(path, reason, advice=advice) from None
 
 
-def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0) -> Visits:
+def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0, lists: str = "") -> Visits:
     """The features of visits that no ad was chosen for yet.
 
     Parameters
@@ -139,12 +139,14 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
         that lacks the key
     texts : the names of the columns that are text
     where, first : what messages call the table, and how many rows came before its first one
+    lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
 
     Raises
     ------
-    DataError : a feature is not there, or has a value that is not a number
+    DataError : a feature is not there, or has a value that is not a number; lists are not there, or are none
     """
-    table = _taken_apart(table, names, texts, where, first)
+    table = _taken_apart(table, names, texts, where, first, lists)
+    actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
     absent = _absent(table.column_names, names, where)
     rows, categories = table.num_rows, {}
     features = np.zeros((rows, len(names)), np.float32)
@@ -176,7 +178,22 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
             reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
             raise DataError(where, reason, advice="Leave the cell empty")
     nothing = np.zeros(rows)
-    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, (), names, categories=categories)
+    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, actions, names, eligible=eligible,
+                  categories=categories)  # fmt: skip
+
+
+def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """The ads in lists, and which of them each row has, bool (rows x ads)."""
+    import pyarrow as pa
+
+    if lists not in table.column_names:
+        advice = "The policy chooses among each visit's own: --eligible COLUMN says which column has them"
+        raise DataError(where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice)
+    columns = checks.Columns(where, "", (), pa.table({KEY + ELIGIBLE: table.column(lists)}), None, [], ())
+    ads, eligible = columns.lists()
+    for problem in columns.problems:
+        raise DataError(where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend)
+    return tuple(ads), eligible
 
 
 def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
@@ -189,23 +206,23 @@ def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
     return found
 
 
-def _taken_apart(table, names: tuple[str, ...], texts, where, first: int):
+def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists: str):
     """An Arrow table of visits with a column for each feature that is in a column of objects; see `contexts`."""
     import pyarrow as pa
     from pyarrow import types
 
-    whole, table = table, nested.unstructured(table).table
+    whole, table = table, nested.unstructured(table, kept=[lists]).table
     plan = nested.Plan(where)
-    for column, held in _holders(whole.column_names, names).items():
+    for column, held in _holders(whole.column_names, (*names, lists) if lists else names).items():
         kind = whole.schema.field(column).type
-        kinds = {name: "text" if name in texts else "numbers" for name in held}
+        kinds = {name: "text" if name in texts or name == lists else "numbers" for name in held}
         if types.is_struct(kind) or types.is_null(kind):
             for name in held:
                 if name not in table.column_names:
                     lacks = pa.nulls(table.num_rows, pa.string() if name in texts else pa.float64())
                     table = table.append_column(name, lacks)
         elif checks.kind_of(kind) == "text":
-            plan.keys[column] = nested.Keys(column, f"{column}.", kinds=kinds)
+            plan.keys[column] = nested.Keys(column, f"{column}.", eligible=lists, kinds=kinds)
         else:
             raise DataError(
                 where, f"there is no column {held[0]!r}, a feature of the policy, nor objects in {column!r}"

@@ -20,12 +20,13 @@ def facts(log, summary) -> dict:
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
         rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
-        largest; fraction, which the only one looks like ("" if it is not rounded); rewards, what they are counted in,
-        see `Unit`; actions, with for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was
-        never shown); features, their names; flattened, by column of
-        objects how many columns it became; texts, by text feature the number of its texts; missing, by feature how many
-        numbers it lacks; policies, the names of the user's own policies in it; timestamps, the first and the last, ISO
-        8601 in UTC, or None; users, how many there are and the most visits of one, or None if they are not known
+        largest; fraction, which the only one looks like ("" if it is not rounded); eligible, how many ads could be
+        shown at a visit, on average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
+        for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never shown); features,
+        their names; flattened, by column of objects how many columns it became; texts, by text feature the number of
+        its texts; missing, by feature how many numbers it lacks; policies, the names of the user's own policies in it;
+        timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most visits of
+        one, or None if they are not known
     """
     found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
@@ -43,7 +44,9 @@ def facts(log, summary) -> dict:
         propensity, features = tally.cells[""].first, summary.features
         found |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
-            "fraction": health.fraction(tally), "rewards": asdict(unit), "actions": actions,
+            "fraction": health.fraction(tally),
+            "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
+            "rewards": asdict(unit), "actions": actions,
             "features": list(summary.names), "flattened": dict(log.source.flattened),
             "texts": {name: len(texts) for name, texts in features.texts.items()},
             "missing": {name: count for name, count in features.missing.items() if count},
@@ -95,10 +98,13 @@ def describe(facts: Mapping) -> str:
 
 
 def propensities(facts: Mapping) -> str:
-    """The range of the propensities of a log, in words."""
+    """The range of the propensities of a log, and how many ads a visit could show, in words."""
     low, high = facts["propensity"]
     looks = f", which looks like {facts['fraction']}, rounded" if facts["fraction"] else ""
-    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}"
+    if facts["eligible"]:
+        ads = f"{facts['eligible']:.3g} of the {len(facts['actions']):,} ads"
+        looks = f"; {ads} could be shown at a visit, on average"
+    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}{looks}"
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:

@@ -8,9 +8,10 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads import hashing
-from scant_ads.amounts import NO_UNITS, SPLIT, amounts
-from scant_ads.visits import KEY, Problem, Reading, Visits, is_feature
+from scant_ads import eligibility, hashing
+from scant_ads.amounts import NO_UNITS, SPLIT, UNIFORM, amounts
+from scant_ads.showings import rounding
+from scant_ads.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
 ALIASES = {  # what others call these columns
     "action": (
@@ -69,15 +70,18 @@ class Columns:
     kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no entry, where the
         first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
+    listing : the column of lists of eligible ads, as the log calls it
     """
 
     def __init__(
-        self, path, form, columns, table, lines, problems, categorical, kinds=None, plan=None, units=NO_UNITS
+        self, path, form, columns, table, lines, problems, categorical, kinds=None, plan=None, units=NO_UNITS,
+        listing=ELIGIBLE,
     ):  # fmt: skip
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
         self.flattened = plan.counts if plan else {}
+        self.listing = (plan and plan.listing) or listing
         if plan:
             with files.foreign(path, "readable log"):
                 table, found = plan.apply(table)
@@ -129,10 +133,14 @@ class Columns:
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
         policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
         reward, propensity = self.reward(), self.propensity()
-        action, actions = self.action([*full, *self.units.split])
-        propensity = propensity if self.units.propensity is None else self.stated(action, actions)
+        listed, lists = self.lists()
+        action, actions = self.action([*full, *self.units.split, *listed])
+        eligible = None if lists is None else self.eligible(listed, lists, action, actions)
+        propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
+        if eligible is not None and propensity is not None:
+            propensity = _meant(propensity, eligible)
         given = [self.probability(logs.POLICY + name) for name in policies]
-        distribution = self.distribution(full, actions, action, propensity)
+        distribution = self.distribution(full, actions, action, propensity, eligible)
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
         visit, user = self.key("id", "leave the rows out"), self.user()
@@ -140,8 +148,9 @@ class Columns:
         if distribution is False or any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
-            features, action, reward, propensity, actions, names, position, timestamp,
+            features, action, reward, propensity, actions, names, position, timestamp, eligible,
             categories, np.column_stack(given) if given else None, policies, exact, visit, user,
+            "" if eligible is None else self.listing,
         )  # fmt: skip
 
     # numbers
@@ -233,13 +242,23 @@ class Columns:
             self.within("propensity", values, tiny, f"is below {LEAST_PROPENSITY:g}, too small to be one", mend)
         return values
 
-    def stated(self, action: np.ndarray | None, actions: tuple[str, ...]) -> np.ndarray | None:
+    def stated(
+        self, action: np.ndarray | None, actions: tuple[str, ...], eligible: np.ndarray | None
+    ) -> np.ndarray | None:
         """The propensities by the split that is stated, float64 (rows)."""
         if has := [name for name in self.names if name == "propensity" or name.startswith(logs.FULL)]:
             raise SettingError(f"--propensity states the split of a log without propensities, and {self.path} has a "
                                f"column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}")  # fmt: skip
         if action is None or (action < 0).any():
             return None
+        if (self.units.propensity == UNIFORM) != (eligible is not None):
+            if eligible is None:
+                raise SettingError(f"--propensity uniform is for visits with lists of eligible ads, and {self.path} "
+                                   "has none: name them by --eligible, or state a share, as 0.25")  # fmt: skip
+            raise SettingError(f"{self.path} has lists of eligible ads: one split can be stated of it, all ads of a "
+                               "list alike, by --propensity uniform. Else give a column of propensities")  # fmt: skip
+        if eligible is not None:
+            return 1 / np.maximum(eligible.sum(axis=1), 1)
         split = self.units.split
         if not split:
             if (total := len(actions) * self.units.propensity) > 1 + SPLIT:
@@ -255,7 +274,7 @@ class Columns:
         return values
 
     def probability(self, name: str) -> np.ndarray:
-        values = self.numbers(name, "It is the policy's probability of `action`")
+        values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
         bad = (values < 0) | (values > 1)
         self.within(name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`")
         return values
@@ -309,7 +328,53 @@ class Columns:
         moved = np.array([index_of[name] for name in ids] + [-1], np.int32)[codes]
         return moved, actions
 
-    def distribution(self, full: list[str], actions, action, propensity) -> bool | None:
+    def lists(self) -> tuple[list[str], np.ndarray | None]:
+        """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads); None without lists."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if KEY + ELIGIBLE not in self.table:
+            return [], None
+        column = self.table.pop(KEY + ELIGIBLE)
+        if eligibility.is_list(column.type):
+            column = plain(column)
+            lengths = np.asarray(compute.list_value_length(column).fill_null(0), np.int64)
+            code, values = distinct(plain(pa.chunked_array([column.flatten()])))
+            ads, row = as_texts(values), np.repeat(np.arange(self.rows), lengths)
+            has = np.zeros((self.rows, len(ads)), bool)
+            has[row[code >= 0], code[code >= 0]] = True
+            texts, codes = ["[null]"], np.where(lengths > 0, 0, -1)
+        else:
+            codes, values = distinct(decoded(column))
+            texts = as_texts(values)
+            codes = np.append(np.where([text in MISSING for text in texts], -1, np.arange(len(texts))), -1)[codes]
+            ads, has = eligibility.of_texts(["" if text in MISSING else text for text in texts])
+            has = np.vstack([has, np.zeros((1, len(ads)), bool)])[codes]
+        empty = ~has.any(axis=1)
+        for kind, bad, what in (("missing", empty & (codes < 0), "are missing"), ("text", empty & (codes >= 0), "")):
+            if bad.any():
+                what = what or f"{short(texts[int(codes[np.argmax(bad)])])} are no list of ids"
+                mend = 'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
+                self.add(f"eligible-{kind}", "error", f"eligible ads {what}", mend, bad)
+        return ads, has
+
+    def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
+        """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could not."""
+        found = np.zeros((self.rows, len(actions)), bool)
+        index_of = {name: index for index, name in enumerate(actions)}
+        found[:, [index_of[name] for name in listed]] = lists
+        if action is not None:
+            bad = ~found[np.arange(self.rows), action] & found.any(axis=1) & (action >= 0)
+            if bad.any():
+                row = int(np.argmax(bad))
+                among = logs.listing([actions[ad] for ad in np.flatnonzero(found[row])])
+                reason = f"ad {actions[action[row]]!r} is shown, and not among the visit's eligible ads: {among}"
+                mend = ("Write the list of the moment when the ad was drawn, and ids in one way. If the column says "
+                        f"something else, leave it out with --ignore {quote(self.listing)}")  # fmt: skip
+                self.add("eligible", "error", reason, mend, bad)
+        return found
+
+    def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
         """Check the columns of full propensities; False if they are at fault."""
         if not full or action is None or propensity is None:
             return None
@@ -317,15 +382,18 @@ class Columns:
             reason = f"there is no column {logs.FULL + absent[0]!r}"
             self.add("column", "error", reason, "Give it for every action, or none")
             return False
-        total, outside, logged = np.zeros(self.rows), np.zeros(self.rows, bool), np.zeros(self.rows)
+        total, logged = np.zeros(self.rows), np.zeros(self.rows)
+        outside, strange = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         for number, name in enumerate(actions):
             values = self.units.probabilities(self.numbers(logs.FULL + name))
             total += values
             outside |= (values < 0) | (values > 1)
+            strange |= False if eligible is None else (values > 0) & ~eligible[:, number]
             logged = np.where(action == number, values, logged)
         known = ~np.isnan(total)
         for kind, bad, reason, values in (
             ("full-range", outside, "a propensity is not in [0, 1]; they sum to {}", total),
+            ("full-eligible", strange, "an ad that is not eligible has a propensity above 0; they sum to {}", total),
             ("full-sum", known & (np.abs(total - 1) > logs.SLACK), "the propensities sum to {:.6g}, not to 1", total),
             ("full-differs", known & (np.abs(logged - propensity) > logs.SLACK),
              "propensity differs from that of the action's own column, {}", logged),
@@ -415,7 +483,10 @@ class Columns:
         values, _ = numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
-            self.add("type", "error", reason, f"Leave it out with --ignore {quote(name)}", column=name)
+            mend = f"Leave it out with --ignore {quote(name)}"
+            if eligibility.is_list(column.type):
+                mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
+            self.add("type", "error", reason, mend, column=name)
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
@@ -492,6 +563,16 @@ class Columns:
             word = quote(name)
             mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
             self.add("user", "warning", reason, mend, column=name)
+
+
+def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+    """Propensities, or 1 / the number of eligible ads if all of them are that, rounded."""
+    alike = 1 / np.maximum(eligible.sum(axis=1), 1)
+    if not (np.abs(propensity - alike) < 0.05).all():
+        return propensity
+    values, code = np.unique(propensity, return_inverse=True)
+    near = np.abs(propensity - alike) <= np.array([*map(rounding, values)])[code] + 1e-12
+    return alike if near.all() else propensity
 
 
 def plain(column):

@@ -77,12 +77,14 @@ def add(parser: argparse.ArgumentParser) -> None:
                      help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
     reading = (
         option("--columns", type=_column, nargs="+", action=Pairs, metavar="ROLE=COLUMN",
-               help="what the log calls action, reward, propensity, timestamp, position, id or user, as reward=click"),
+               help="what the log calls action, reward, propensity, timestamp, position, id, user or eligible, as "
+               "reward=click"),
         *(option(f"--{name}", dest="columns", nargs=1, action=Pairs, metavar="COLUMN", type=partial(_column_of, role),
                  help=f"{text}; the same as --columns {role}=COLUMN")
           for name, role, text in (("id", "id", "the column that tells visits apart"),
                                    ("user", "user", "the column that says whose visit it was"),
-                                   ("time", "timestamp", "the column with the time"))),
+                                   ("time", "timestamp", "the column with the time"),
+                                   ("eligible", "eligible", "the column with the list of ads that could be shown"))),
         option("--reward-max", type=float, default=1.0,
                help="the largest reward possible, such as 500, if it is not 1"),
         option("--reward-min", type=float, default=0.0,
@@ -93,9 +95,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="features to take as text though they are numbers; columns of JSON to take as they are"),
         option("--propensities", choices=("percent", "log"),
                help="what propensities are written as, if not as probabilities; log are natural logarithms"),
-        option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...",
+        option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...|uniform",
                help="the split of a log without propensities, by which chance showed its ads: the share of each, as "
-               "control=0.5,treatment=0.5, or one share for all"),
+               "control=0.5,treatment=0.5, or one share for all; uniform if it showed all eligible ads alike"),
         option("--rewards", choices=("costs", "losses"),
                help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it"),
     )  # fmt: skip
@@ -188,6 +190,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "apply", apply, "Choose an ad for each of some new visits by a saved policy.",
         option("policy", help="the saved policy"),
         option("visits", help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy"),
+        option("--eligible", metavar="COLUMN",
+               help="the column with the list of ads that can be shown (that of the training log, if it had one)"),
         option("--epsilon", type=float, help="share of visits in which to explore (the policy's own unless said)"),
         option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
         option("--keep", nargs="+", default=[], action="extend", metavar="COLUMN",
@@ -314,7 +318,7 @@ def apply(arguments) -> None:
     policy = Policy.load(arguments.policy)
     with Progress() as progress:
         done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
-                              arguments.keep, progress)  # fmt: skip
+                              arguments.keep, progress, arguments.eligible or "")  # fmt: skip
     shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
     print(text.joined([f"{done.rows:,} visits; ads shown: {shown}"]), end="")
     if done.epsilon:
@@ -462,8 +466,10 @@ def _split(text: str) -> tuple[str, float]:
     return by, value
 
 
-def _split_of(text: str) -> float | dict[str, float]:
-    """A stated split: one share for all ads, or one for each."""
+def _split_of(text: str) -> float | str | dict[str, float]:
+    """A stated split: one share for all ads, or one for each, or "uniform"."""
+    if text == "uniform":
+        return text
     shares = {}
     try:
         if "=" not in text:

@@ -56,6 +56,11 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
             found[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
     if exact is not None:
         found += exact.T
+    if log.eligible is not None:
+        entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
+        for start in range(0, len(log), logs.CHUNK):
+            rows = slice(start, start + logs.CHUNK)
+            found[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
     for name, (known, code) in texts.items():
         _add_texts(found, name, known, code)
     return found

@@ -10,9 +10,9 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import DataError
-from scant_ads import checks, formats, nested
+from scant_ads import checks, eligibility, formats, nested
 from scant_ads.amounts import NO_UNITS, Units
-from scant_ads.visits import KEY, KEYS, Problem, Reading, is_feature
+from scant_ads.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
 
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
@@ -39,15 +39,18 @@ class Folder:
         import pyarrow.parquet as pq
 
         self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
-        self.units, self.parts, self.inside = units, None, {}
+        self.units, self.parts, self.inside, self.lists = units, None, {}, ""
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
         for path in self.files:
             with files.foreign(path):
                 described = pq.read_metadata(path)
                 self.counts.append(described.num_rows)
-                parts = nested.unstructured(described.schema.to_arrow_schema().empty_table(), ignore)
+                empty = described.schema.to_arrow_schema().empty_table()
+                parts = nested.unstructured(empty, ignore, self.renamed.values())
             schema, self.parts = parts.table.schema, self.parts or parts
+            if path == self.files[0] and ELIGIBLE not in self.renamed:
+                self._find_lists(path, schema.names)
             renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
             names, self.inside = renaming.names(schema.names), renaming.inside
             # columns of one-hot variables may differ, since a part may lack a category
@@ -69,9 +72,27 @@ class Folder:
                     reason = f"column {name!r} has {kind}, and {first} in {first_path}"
                     advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
                     raise DataError(path, reason, advice=advice)
-        self.form, self.rows = f"{len(self.files):,} parquet files", sum(self.counts)
+        self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
+
+    def _find_lists(self, path: Path, all_names: list[str]) -> None:
+        """Take a column of the first file as that of eligible ads, if it looks like one; see `eligibility.usual`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        def head(name: str):
+            name = self.renamed.get(name, name)
+            if name not in all_names:
+                return None
+            with pq.ParquetFile(path) as file:
+                batch = next(file.iter_batches(checks.HEAD, columns=[name]), file.schema_arrow.empty_table())
+            return nested.unstructured(pa.table(batch), (), [name]).table.column(name)
+
+        with files.foreign(path):
+            names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
+            if found := eligibility.usual(names, head):
+                self.renamed[ELIGIBLE], self.lists = found, eligibility.SAID.format(found)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,7 +106,7 @@ class Folder:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id and user that it has."""
+        """Those of the columns timestamp, position, id, user and eligible that it has."""
         has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
         names = {*self.types, *self.inside.values()}
         return tuple(role for role, prefix in has.items() if prefix + role in names)
@@ -153,6 +174,7 @@ class Folder:
 
         names = [name for name, kind in self.types.items() if is_feature(name) and checks.kind_of(kind) == "text"]
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        names = [*names, *({"action", KEY + ELIGIBLE} & {*self.types})] if names else []
         return plan.decide(self._first_rows(names) if names else pa.table({}), self.categorical)
 
     def _first_rows(self, names: list[str]):
@@ -170,8 +192,9 @@ class Folder:
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
         categorical = frozenset(self.categorical)
         columns = checks.Columns(
-            path, self.form, (), table, None, [], categorical, kinds, plan=self._plan, units=self.units
-        )
+            path, self.form, (), table, None, [], categorical, kinds, plan=self._plan, units=self.units,
+            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
+        )  # fmt: skip
         return columns.reading()
 
     def _tables(self, rows: int, only: Path | None = None, names: list[str] | None = None) -> Iterator[tuple]:
@@ -184,14 +207,15 @@ class Folder:
             at = 0
             if only in (None, path) and count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
-                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore)
+                    kept = self.renamed.values()
+                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore, kept)
                     header = parts.table.column_names
                     renaming = formats.Renaming(path, self.renamed, frozenset(self.ignore))
                     role = dict(zip(header, renaming.names(header), strict=True))
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:
-                            table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore).table
+                            table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore, kept).table
                             columns = {role[name]: table.column(name) for name in asked}
                             table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
                             yield table, path, at, start + at

@@ -17,9 +17,9 @@ from scant import files
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads import checks, nested, wabbit
+from scant_ads import checks, eligibility, nested, wabbit
 from scant_ads.amounts import NO_UNITS, Units
-from scant_ads.visits import KEY, KEYS, ROLES, Problem, Reading, Visits
+from scant_ads.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
 
 DELIMITERS = ",;\t|"
 BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
@@ -63,6 +63,8 @@ def read(
         to agree with `propensity` (each within 1e-4, which allows for rounding)
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
     id, user : optional, and only where `columns` says which they are; the visit, and who it was. Numbers or text
+    eligible : optional, where `columns` says which it is, or the column has a usual name (`eligibility.NAMES`) and
+        lists; the ads that could be shown, a list, or a text such as `a|b`. The ad shown has to be among them
     any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
         `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or of structs, each key becomes a
         feature of its own, `COLUMN.KEY` (`nested`)
@@ -104,7 +106,7 @@ def read(
     if not study:
         return _read(path, form, table, lines, found, renaming, categorical, units)
     table = table if lines is not None else renaming.applied(table)
-    table = table.select([name for name in table.column_names if not name.startswith(logs.POLICY)])
+    table = table.select([name for name in table.column_names if not name.startswith((logs.POLICY, KEY))])
     return checks.Columns(
         path, form, renaming.header, table, lines, found, frozenset(categorical), units=units
     ).reading()
@@ -115,12 +117,17 @@ def _read(path, form: str, table, lines, found, renaming: "Renaming", categorica
     with files.foreign(path, "readable log"):
         parts = None
         if lines is None:
-            parts = nested.unstructured(table, renaming.ignore)
+            parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
+            form += renaming.find_lists(parts.table)
             table = renaming.applied(parts.table)
+        elif said := renaming.find_lists(table):
+            form, column = form + said, renaming.columns[ELIGIBLE]
+            table = table.rename_columns([KEY + ELIGIBLE if name == column else name for name in table.column_names])
         plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
     columns = checks.Columns(
-        path, form, renaming.header, table, lines, found, frozenset(categorical), plan=plan, units=units
-    )
+        path, form, renaming.header, table, lines, found, frozenset(categorical), plan=plan, units=units,
+        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
+    )  # fmt: skip
     return columns.reading()
 
 
@@ -139,8 +146,10 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
     units = replace(units, rewards=units.rewards or "costs")
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
     form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
+    names = [name.removeprefix(KEY) for name in found.table.column_names]
+    renaming.ignore |= {KEY + ELIGIBLE} & {KEY + name for name in renaming.ignore}
     reading = checks.Columns(
-        path, ", ".join(form), (*found.table.column_names, *found.keys.lists, *found.keys.met),
+        path, ", ".join(form), (*names, *found.keys.lists, *found.keys.met),
         renaming.applied(found.table), found.lines, found.problems, frozenset(categorical), units=units,
     ).reading()  # fmt: skip
     return reading if not found.keys.column else replace(reading, flattened={found.keys.column: len(found.keys.kinds)})
@@ -245,7 +254,7 @@ class Renaming:
         for role in columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path, self.columns, self.ignore, self.header, self.line = path, columns, ignore, (), None
+        self.path, self.columns, self.ignore, self.header, self.line = path, dict(columns), ignore, (), None
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
@@ -279,6 +288,21 @@ class Renaming:
         if twice := logs.repeated(name for name in names if name):
             raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
         return names
+
+    def find_lists(self, table) -> str:
+        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of it, or ""."""
+        if ELIGIBLE in self.columns:
+            return ""
+        names = [name for name in table.column_names if name not in (*self.ignore, *self.columns.values())]
+        places = {"action": self.columns.get("action", "action")} if "action" not in table.column_names else {}
+
+        def column_of(name: str):
+            place = places.get(name, name)
+            return table.column(place) if place in table.column_names else None
+
+        found = eligibility.usual(names, column_of)
+        self.columns |= {ELIGIBLE: found} if found else {}
+        return eligibility.SAID.format(found) if found else ""
 
     def applied(self, table):
         """An Arrow table with its columns named by their roles."""

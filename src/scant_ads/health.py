@@ -142,7 +142,7 @@ def propensities(summary, policies: Iterable[str], least: float | None = None) -
     policies, least : see `probabilities`
     """
     tally = summary.all()
-    users = clusters.ByUser(tally.users, len(tally.ads), generator(0, "advice", "weights")) if summary.by_user else None
+    users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
     wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
     if wrong:
         yield wrong
@@ -153,8 +153,12 @@ def propensities(summary, policies: Iterable[str], least: float | None = None) -
 def alike(tally) -> tuple[int | None, float]:
     """How many ads a log shows alike, None if it does not, or cannot; and by which share its propensity is rounded.
 
-    See `showings.alike`; one propensity in all rows is needed.
+    See `showings.alike`; one propensity in all rows is needed. Where visits have lists of eligible ads, they are shown
+    alike if each propensity is 1 / their number.
     """
+    if tally.eligible:
+        uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
+        return (len(tally.ads) if uniform else None), 0.0
     propensity = tally.cells[""].first
     first = float(propensity[0])
     count = showings.alike(first, len(tally.ads)) if first == propensity[-1] else None
@@ -186,11 +190,13 @@ def probabilities(
     users : where visits of one user depend on each other, the sums by user
     """
     least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
-    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (ads * least), users)
+    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least), users)
     if not low <= 1 <= high and alike(tally)[0] is None:
         if high < 1:
-            reason = (f"some ads cannot be shown to everyone, or propensities are too large: showing all {ads} ads "
-                      f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
+            what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
+            which = "eligible" if tally.eligible else f"{ads}"
+            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean "
+                      f"weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
             yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
         return
     for name in policies:

@@ -146,24 +146,31 @@ class Judge:
     def judge_ad(self, name: str, policy: Always) -> None:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
         arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
-        cells = self.tally.cells[name]
+        cells, not_eligible = self.tally.cells[name], 0
+        if self.tally.eligible:
+            not_eligible = self.tally.rows - self.tally.eligible[policy.ad]
         weight, _, count = cells.arrays()
         shown, sample = weight > 0, None
         if np.ptp(weight[shown]) == 0 and not cells.rounded:
             as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, self.off)
-            sample = arms.own_rows(*cells.arrays()) if as_many else None
-            if not as_many and self.basis.wrong is None:
+            sample = arms.own_rows(*cells.arrays()) if as_many and not not_eligible else None
+            if not (as_many or not_eligible) and self.basis.wrong is None:
                 rows = f"{count[shown].sum():,} of {count.sum():,} rows"
                 self.notes.append(
                     f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
                     "visits are no random sample (sample ratio mismatch). Look at how ads are assigned and logged"
                 )
-        self.judge(name, name, (1.0,), sample)
+        if not_eligible:
+            visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
+            self.notes.append(f"{name}: this ad is not eligible in {visits}: there it stands for what the policy that "
+                              "logged them shows")  # fmt: skip
+        self.judge(name, name, None if not_eligible else (1.0,), sample)
 
     def judge_learnt(self, name: str, policy: Policy) -> None:
         """Evaluate a learnt policy."""
+        possible = evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
         self.judge(
-            name, name, evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions)),
+            name, name, None if policy.epsilon and self.tally.eligible else possible,
             new_ads=self.tally.new.get(name, 0) / self.tally.rows, untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
@@ -175,7 +182,7 @@ class Judge:
         """The sums by user, in random order; None where users are not known."""
         if "" not in tally.users.settle().sums:
             return None
-        return clusters.ByUser(tally.users, len(tally.ads), generator(self.seed, "advice", "users"))
+        return clusters.ByUser(tally.users, tally.alike, generator(self.seed, "advice", "users"))
 
     def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""
@@ -237,7 +244,8 @@ class Judge:
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
-            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: the log lacks ads that there are, or "
+            where = "lists lack" if tally.eligible else "the log lacks"
+            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
                       "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
             found = replace(found, refused=evaluation.Notice("unseen-ads", reason))
         found = replace(found, warnings=() if found.refused else tuple(notices.values()))
@@ -310,7 +318,7 @@ class Judge:
             progress(f"{name}: learns rewards for the doubly robust estimate")
             encoder, action = policy.learnt.encoder, policy.numbered(log)
             features = encoder.transform(logs.align_features(log, encoder.names, test.name)).features
-            choice = policy.learnt.fitted.choice(features, policy.epsilon)
+            choice = policy.learnt.fitted.choice(features, policy.epsilon, policy.learnt.eligible(log))
             weight, largest = learning.probability(choice, action) / log.propensity, self.judged[name].largest
             random = generator(self.seed, "advice", "doubly robust")
             terms = rewards.doubly_robust(features, action, log.reward, weight, choice, random.permutation(len(log)))
@@ -378,9 +386,8 @@ class Judge:
 
     def mix(self) -> dict[str, dict[str, float]]:
         """The mix of ads of the policies that are always compared."""
-        ads = logs.ordered({*self.tally.ads})
         found = {Logging.kind: mixes.of_log(self.of_today)}
-        return found if self.today_is_uniform else found | {Uniform.kind: dict.fromkeys(ads, 1 / len(ads))}
+        return found if self.today_is_uniform else found | {Uniform.kind: mixes.of_alike(self.tally)}
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs, after the reasons why all answers may be wrong."""
@@ -394,7 +401,9 @@ class Judge:
     def _described(self, role: str, log, tally: Tally, is_today: bool) -> str:
         """A sentence on a log; `is_today` says whether today's policy logged it."""
         ending = "; today's policy is the one that logged it" if is_today else ""
-        if is_today and self.alike:
+        if is_today and self.alike and tally.eligible:
+            ending += ", uniform: all eligible ads alike"
+        elif is_today and self.alike:
             ending += f", uniform: all {self.alike:,} ads alike"
             ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
         if meant := health.fraction(tally):

@@ -27,10 +27,12 @@ class Learnt:
 
     encoder : turns a log's features into the model's
     fitted : the model, and how it was chosen
+    lists : the column of lists of eligible ads that it was learnt with; "" for none
     """
 
     encoder: Encoder
     fitted: run.Fit
+    lists: str = ""
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -45,7 +47,15 @@ class Learnt:
         DataError : the log has other features than the training log
         """
         visits = logs.align_features(visits, self.encoder.names)
-        return self.fitted.choice(self.encoder.transform(visits).features, epsilon)
+        return self.fitted.choice(self.encoder.transform(visits).features, epsilon, self.eligible(visits))
+
+    def eligible(self, visits: Visits) -> np.ndarray | None:
+        """Which of its ads each visit can get, bool (rows x ads); None without lists of eligible ads."""
+        if visits.eligible is None:
+            return None
+        place = {ad: at for at, ad in enumerate(visits.actions)}
+        return np.column_stack([visits.eligible[:, place[ad]] if ad in place else np.zeros(len(visits), bool)
+                                for ad in self.actions])  # fmt: skip
 
 
 def fit(

@@ -48,7 +48,7 @@ class Log:
     def read(
         cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
         rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        reward_min: float = 0.0, propensity: float | Mapping[str, float] | None = None,
+        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
@@ -56,7 +56,8 @@ class Log:
         ----------
         path : the file, or the folder
         columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names; and
-            which of its columns are `id`, by which visits are told apart, and `user`, whose visit it was
+            which of its columns are `id`, by which visits are told apart, `user`, whose visit it was, and `eligible`,
+            lists of the ads that could be shown
         ignore : columns to leave out
         categorical : features to take as text though they are numbers; columns of JSON to take as they are
         propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
@@ -65,7 +66,7 @@ class Log:
         reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
         reward_min : the least reward possible
         propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
-            or one share for all ads
+            or one share for all ads; "uniform" for all eligible ads alike
 
         Raises
         ------
@@ -80,7 +81,7 @@ class Log:
     def from_frame(
         cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
         propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        reward_min: float = 0.0, propensity: float | Mapping[str, float] | None = None,
+        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
         units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
@@ -289,8 +290,15 @@ def _joined(parts: list[Visits]) -> Visits:
     """The rows of logs with the same columns, one after the other."""
     actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
     number = {ad: at for at, ad in enumerate(actions)}
-    columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in parts[0].columns()}
-    action = [np.array([number[ad] for ad in part.actions], np.int32)[part.action] for part in parts]
+    alike = (name for name in parts[0].columns() if name != "eligible")
+    columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
+    places = [np.array([number[ad] for ad in part.actions], np.int32) for part in parts]
+    action = [place[part.action] for place, part in zip(places, parts, strict=True)]
+    if parts[0].eligible is not None:
+        columns["eligible"] = np.zeros((len(columns["reward"]), len(actions)), bool)
+        ends = np.cumsum([len(part) for part in parts])
+        for place, part, end in zip(places, parts, ends, strict=True):
+            columns["eligible"][end - len(part) : end, place] = part.eligible
     categories = {}
     for name in parts[0].categories:
         texts = dict.fromkeys(text for part in parts for text in part.categories[name])

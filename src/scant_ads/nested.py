@@ -5,6 +5,7 @@ Which keys there are, and whether they hold numbers or text, is decided by the f
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
@@ -13,12 +14,14 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads import checks
-from scant_ads.visits import Problem, is_feature
+from scant_ads import checks, eligibility
+from scant_ads.literals import literal
+from scant_ads.visits import ELIGIBLE, KEY, Problem, is_feature
 
 MOST = 1000  # keys of a column: with more of them, they look like values
 NONE = "is no JSON object; most cells are"  # what is wrong with other text in a column of objects
 OBJECT = r"^\s*\{\s*['\"}]"  # how an object begins, as JSON or Python writes it
+PYTHON = re.compile(r"\s*\{\s*'")  # as Python alone writes it
 
 
 def holder(name: str, columns) -> str | None:
@@ -46,10 +49,11 @@ class Parts:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def unstructured(table, ignore=()) -> Parts:
+def unstructured(table, ignore=(), kept=()) -> Parts:
     """An Arrow table with a column for each value of its struct columns.
 
     ignore : columns, structs or their values to leave out; other columns that are called so stay
+    kept : values to keep though they are lists; those with a usual name of lists of eligible ads are, too
     """
     from pyarrow import types
 
@@ -59,7 +63,8 @@ def unstructured(table, ignore=()) -> Parts:
 
     def take(name: str, column, inside: bool) -> None:
         nested = types.is_struct(column.type)
-        listed = inside and types.is_nested(column.type) and not nested
+        of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
+        listed = inside and types.is_nested(column.type) and not nested and not of_ads
         if nested or listed or (inside and name in ignore):
             found.names.append(name)
         if name in ignore and (nested or inside):
@@ -136,6 +141,14 @@ def _integer(digits: str) -> int:
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
+def _python(text: str):
+    """What a text of Python's holds, if JSON can hold it; raises what `parsed` does."""
+    try:
+        return parsed(json.dumps(literal(text), allow_nan=False))
+    except TypeError:
+        raise SyntaxError("more than JSON can hold") from None
+
+
 @dataclass
 class Keys:
     """The keys of a column of objects.
@@ -144,6 +157,7 @@ class Keys:
     prefix : what names of its values begin with
     ignore : names to leave out, with all below them
     absent : what a number is where it is absent
+    eligible : the name of the lists of eligible ads, which become texts; "" if there are none
     kinds : by name, "numbers" or "text"
     lists : the names of values that are lists
     met : the names of `ignore` that there are
@@ -153,6 +167,7 @@ class Keys:
     prefix: str
     ignore: frozenset[str] = frozenset()
     absent: float = np.nan
+    eligible: str = ""
     kinds: dict[str, str] = field(default_factory=dict)
     lists: list[str] = field(default_factory=list)
     met: set[str] = field(default_factory=set)
@@ -174,15 +189,15 @@ class Keys:
             elif name in found:
                 raise ValueError(f"has two values called {name!r}")
             else:
-                found[name] = value
+                found[name] = json.dumps(value) if name == self.eligible and type(value) is list else value
         return found
 
     def read(self, text: str) -> dict | str:
         """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
         try:
-            thing = parsed(text)
+            thing = _python(text) if PYTHON.match(text) else parsed(text)
             return self.flat(thing) if type(thing) is dict else NONE
-        except (json.JSONDecodeError, UnicodeError, RecursionError):
+        except (json.JSONDecodeError, UnicodeError, RecursionError, SyntaxError):
             return NONE
         except ValueError as error:
             return str(error)
@@ -294,6 +309,8 @@ class Plan:
     keys : by column
     unseen : columns of text without a value in the first rows
     problems : what there is to know of them
+    has_lists : whether a column of its own has the lists of eligible ads
+    shown : the ads of the first rows
     """
 
     where: object
@@ -303,12 +320,19 @@ class Plan:
     keys: dict[str, Keys] = field(default_factory=dict)
     unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    has_lists: bool = False
+    shown: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """All names of values, and of structs."""
         of_structs = self.parts.names if self.parts else ()
         return [*of_structs, *(name for keys in self.keys.values() for name in keys.names)]
+
+    @property
+    def listing(self) -> str:
+        """The name of the value that holds the lists of eligible ads; "" if none does."""
+        return next((name for name, role in self.roles.items() if role == KEY + ELIGIBLE), "")
 
     @property
     def features(self) -> list[str]:
@@ -332,6 +356,9 @@ class Plan:
         SettingError : a role of a value that there is not
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
+        self.has_lists = KEY + ELIGIBLE in table.column_names
+        if "action" in table.column_names:
+            self.shown = eligibility.texts_of(table.column("action").slice(0, eligibility.HEAD).to_pylist())
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -350,8 +377,12 @@ class Plan:
             self.unseen.append(name)
         if not count.sum() or count[looks].sum() < checks.MOSTLY * count.sum():
             return
-        keys = Keys(name, f"{name}.", self.ignore)
+        keys = Keys(name, f"{name}.", self.ignore, eligible=self.listing)
         read = [keys.read(text) for text in texts.to_pylist()]
+        usual = "" if self.listing or self.has_lists else self._usual(codes, read)
+        if usual:
+            self.roles, keys.eligible = {**self.roles, usual: KEY + ELIGIBLE}, usual
+            read = [keys.read(text) for text in texts.to_pylist()]
         objects = [thing if type(thing) is dict else None for thing in read]
         good = np.array([thing != NONE for thing in read])
         if count[good].sum() < checks.MOSTLY * count.sum():
@@ -362,6 +393,17 @@ class Plan:
             return
         self.keys[name] = keys.decide(objects, self.where)
         self.problems += of_lists(keys.lists)
+
+    def _usual(self, codes: np.ndarray, read: list) -> str:
+        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`; "" if none does.
+
+        codes : by row, the index of its object in `read`, int (rows); -1 for none
+        """
+        objects = [{} if type(thing) is str else thing for thing in (*read, {})]
+        names = dict.fromkeys(name for thing in objects for name in filter(eligibility.is_usual, thing))
+        return next((name for name in names
+                     if eligibility.fits([objects[code].get(name) for code in codes[: len(self.shown)]], self.shown)),
+                    "")  # fmt: skip
 
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""

@@ -151,7 +151,7 @@ class Policy:
             kind, encoded[1], settings, tuple(self.lambdas), self.validation, self.threshold, self.select, self.seed,
             progress,
         )  # fmt: skip
-        return learning.Learnt(encoded[0], fitted)
+        return learning.Learnt(encoded[0], fitted, train.lists)
 
     def _required(self) -> learning.Learnt:
         if self.learnt is None:
@@ -206,7 +206,8 @@ class Policy:
     def choice(self, contexts, epsilon: float | None = None) -> Choice:
         """The policy on some visits, as `scant.ads.policies` has it.
 
-        contexts : a `Log`, or a data frame with the features of the training log; other columns are ignored
+        contexts : a `Log`, or a data frame with the features of the training log, and its lists of eligible ads, if it
+            had some; other columns are ignored
         epsilon : other than the policy's own
 
         Raises
@@ -246,4 +247,5 @@ class Policy:
                 categories = {name: texts for name, texts in found.categories.items() if name in names}
                 found = replace(found, features=found.features[:, kept], names=names, categories=categories)
             return logs.align_features(found, encoder.names)
-        return batches.contexts(formats.table_of(contexts), encoder.names, encoder.texts)
+        learnt = self._required()
+        return batches.contexts(formats.table_of(contexts), encoder.names, encoder.texts, lists=learnt.lists)

@@ -7,8 +7,6 @@ CTR as its expectation, whatever the model says. So betting's intervals are as v
 folds of the usual cross-fitting (Chernozhukov et al. 2018) depend on each other: its intervals hold in the limit only.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from scant.ads import evaluation
@@ -47,7 +45,7 @@ def doubly_robust(features, action, reward, weight, choice: Choice, order: np.nd
             q = np.clip(x @ slopes.T, 0.0, 1.0)
         else:
             q = np.zeros((len(stage), ads))
-        shown, expected = action[stage], replace(choice, best=choice.best[stage]).expected(q)
+        shown, expected = action[stage], choice.take(stage).expected(q)
         of_shown = np.where(shown >= 0, q[np.arange(len(stage)), shown], 0.0)
         terms[start:end] = evaluation.doubly_robust(reward[stage], weight[stage], of_shown, expected)
         for ad in range(ads):

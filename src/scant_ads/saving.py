@@ -55,7 +55,7 @@ def save(policy, path) -> None:
         "settings": settings | {"lambdas": list(map(float, settings["lambdas"]))},
         "names": encoder.names, "texts": {name: list(texts) for name, texts in encoder.texts.items()},
         "encoded": encoder.encoded, "actions": model.actions, "untrained": model.untrained,
-        "threshold": fit.threshold, "fitted_on": fit.fitted_on,
+        "threshold": fit.threshold, "fitted_on": fit.fitted_on, "lists": learnt.lists,
         "regularisation": None if math.isnan(fit.regularisation) else fit.regularisation,
     }  # fmt: skip
     columns = {name: pa.array([values.ravel()]) for name, values in arrays.items()}
@@ -155,7 +155,7 @@ def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learn
     model = _restored(empty, arrays, 1.0 if value is None else float(value))
     fit = run.Fit(model, seen, described["threshold"], math.nan if value is None else float(value),
                   described["fitted_on"])  # fmt: skip
-    return settings, learning.Learnt(encoder, fit)
+    return settings, learning.Learnt(encoder, fit, str(described.get("lists", "")))
 
 
 def _sized(values: np.ndarray, size: int) -> np.ndarray:

@@ -41,8 +41,10 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
         if np.all((values >= 0) & (values <= 1)) and np.all(np.abs(values.sum(axis=1) - 1) < logs.SLACK):
             policy = prefix.strip("_-:. ") or "mine"
             reason = f"features {logs.listing(columns)} sum to 1 in every row, as the probabilities of a policy do"
-            mend = f"Write that of the ad shown into a column {logs.POLICY}{policy}, evaluate it with --policy "
-            mend += f"{quote(policy)}, and leave these features out (--ignore)"
+            of_shown = f"[log.at[at, {prefix!r} + str(ad)] for at, ad in log['action'].items()]"
+            mend = (f"To judge it, write its probability of the ad shown, in pandas log[{logs.POLICY + policy!r}] = "
+                    f"{of_shown}, and evaluate it with --policy {quote(policy)}, these features left out "
+                    "(--ignore)")  # fmt: skip
             yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
 
 

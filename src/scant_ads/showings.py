@@ -22,6 +22,8 @@ each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever 
 Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad are binomial: then an
 exact test of the sample ratio is made, too, which finds smaller differences (`mismatch`).
 
+Where it is known which visits could show an ad, its rows are these: X - 1 has an expectation of 0 in each of them.
+
 It needs of a log only sums, which add up over its parts, and for the rows next to each other the first ones of each
 part of it. Rows of one time have no order: they are put in a random one, since files may be sorted by ad.
 """
@@ -135,6 +137,7 @@ class Showings:
         1 / `SCALE`
     range : by ad, its least and its largest propensity
     order : rows that come next to each other
+    eligible : by ad, int64 (groups), the rows that could show it, where visits have lists of eligible ads; else empty
     """
 
     groups: Groups = field(default_factory=Groups)
@@ -142,6 +145,7 @@ class Showings:
     ads: dict[str, np.ndarray] = field(default_factory=dict)
     range: dict[str, tuple[float, float]] = field(default_factory=dict)
     order: Order = field(default_factory=Order)
+    eligible: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, visits: Visits, block: np.ndarray) -> None:
         """Add the next rows; for `block` see `Groups.marks`."""
@@ -155,6 +159,9 @@ class Showings:
             added.ads[ad] = (powers[:, shown] @ marks[shown].astype(float)).astype(np.int64)
             if len(shown):
                 added.range[ad] = float(visits.propensity[shown].min()), float(visits.propensity[shown].max())
+        if visits.eligible is not None:
+            could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
+            added.eligible = dict(zip(visits.actions, could.T, strict=True))
         self.merge(added)
         self.order.add(visits, block)
 
@@ -162,8 +169,9 @@ class Showings:
         """Add the sums of further rows of the same log."""
         self.groups = self.groups if len(self.rows) > 1 else other.groups
         self.rows = self.rows + other.rows
-        for ad, sums in other.ads.items():
-            self.ads[ad] = self.ads.get(ad, 0) + sums
+        for kept, added in ((self.ads, other.ads), (self.eligible, other.eligible)):
+            for ad, sums in added.items():
+                kept[ad] = kept.get(ad, 0) + sums
         for ad, (low, high) in other.range.items():
             least, most = self.range.get(ad, (low, high))
             self.range[ad] = min(least, low), max(most, high)
@@ -194,7 +202,7 @@ class Showings:
         return {
             "middles": self.groups.middles, "texts": self.groups.texts, "rows": self.rows.tolist(),
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
-            "order": self.order.packed(),
+            "order": self.order.packed(), "eligible": {ad: rows.tolist() for ad, rows in self.eligible.items()},
         }  # fmt: skip
 
     @classmethod
@@ -204,12 +212,14 @@ class Showings:
         groups = Groups(middles, {str(name): tuple(map(str, kept)) for name, kept in content["texts"].items()})
         rows, order = np.array(content["rows"], np.int64), Order.unpacked(content["order"])
         ads = {str(ad): np.array(sums, np.int64) for ad, sums in content["ads"].items()}
+        eligible = {str(ad): np.array(could, np.int64) for ad, could in content["eligible"].items()}
         fits = all(sums.shape == (3, len(rows)) and (sums >= 0).all() for sums in ads.values())
+        fits &= all(could.shape == rows.shape and (could <= rows).all() for could in eligible.values())
         marked = len(groups.described) - len(middles) - 1
         if not fits or (ads and rows.shape != (marked,)) or order.rows != rows[0] or ads.keys() != order.ads.keys():
             raise ValueError("showings that do not fit each other")
         ends = {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()}
-        return cls(groups, rows, ads, ends, order)
+        return cls(groups, rows, ads, ends, order, eligible)
 
 
 def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> Problem | None:
@@ -230,7 +240,9 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
     name, (of, place, feature) = [*showings.range][ad], showings.groups.described[group]
     rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
-    shown = f"in {count:,.0f} of {rows:,.0f} rows, and by its propensities in about {rows * count / times:,.0f} at most"
+    could = " that could show it" if showings.eligible and of != "next" else ""
+    allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
+    shown = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
     by_user = KEPT * (most_visits == 1)
     if of == "next":
         reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {shown}"
@@ -263,14 +275,14 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     ads = len(shares or ())
     if shares is None and len(values := {*showings.range.values()}) == 1:
         ((low, high),) = values
-        ads = (alike(low, len(showings.range)) if low == high else None) or 0
+        ads = (alike(low, len(showings.ads)) if low == high else None) or 0
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
     shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
     share = np.array([*shares.values()])
     stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
-    off = 0.0 if stated else np.maximum(rounded * share, [*map(_rounding, share)])
+    off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
     most, least = np.minimum(share + off, 1), np.maximum(share - off, 0)
     above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
     below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
@@ -313,7 +325,8 @@ def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:
 
     next_to : those of the last group, float64 (4)
     """
-    marked = np.vstack([showings.rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]
+    rows = showings.eligible.get(ad, showings.rows)
+    marked = np.vstack([rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]
     above = slice(1 + BLOCKS, 1 + BLOCKS + len(showings.groups.middles))
     return np.column_stack([marked, marked[:, :1] - marked[:, above], next_to])
 
@@ -332,7 +345,7 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
     return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
 
 
-def _rounding(propensity: float) -> float:
+def rounding(propensity: float) -> float:
     """By how much a propensity may be off for being rounded: half of its last digit."""
     half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
     is_float32 = float(np.float32(propensity)) == propensity
@@ -346,7 +359,7 @@ def alike(propensity: float, ads: int) -> int | None:
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
-        half = _rounding(propensity)
+        half = rounding(propensity)
         fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
         whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
     return whole if whole >= ads else None

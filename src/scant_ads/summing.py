@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from scant.ads.learners import Logging
+from scant.ads.policies import Choice
 from scant.data import logs
 from scant.errors import DataError
 from scant_ads import digests, health, learning
@@ -19,7 +20,7 @@ from scant_ads.order import BLOCKS, Order
 from scant_ads.progress import silent
 from scant_ads.showings import Showings
 from scant_ads.tally import CUTS, Summary
-from scant_ads.visits import Visits
+from scant_ads.visits import ELIGIBLE, Visits
 
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
 
@@ -46,7 +47,7 @@ class Training:
         self.tally = self.summary.all()
         both = [role for role in log.source.optional if role in test.source.optional]
         self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
-        self.roles = ("reward", "propensity", *(role for role in both if role != "id"))
+        self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
         self.mark = self.summary.digests.mark()
         found = np.concatenate([self._of(visits) for visits, *_ in log.batches(rows)], axis=1)
         half = 0 if self.by_id else len(log) // 2
@@ -126,7 +127,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         whole.add_times(times)
     both = np.zeros(len(log), bool) if training is None else training.has(log, found, where)
     weights = {column(name): log.given[:, number] / log.propensity for number, name in enumerate(log.policies)}
-    unknown, best, contexts = {}, {}, {}
+    unknown, chosen, contexts = {}, {}, {}
     for name, policy in policies.items():
         if isinstance(policy, str):
             if policy not in log.policies:
@@ -134,13 +135,15 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
             continue
         if isinstance(policy, Always):
             weights[name] = policy.weight(log)
+            if log.eligible is not None:
+                chosen[name] = log.actions, Choice(policy.shown(log), 0.0, len(log.actions))
             continue
         encoder = policy.learnt.encoder
         if id(encoder) not in contexts:
             aligned = logs.align_features(log, encoder.names, where)
             contexts[id(encoder)] = encoder.transform(aligned, where).features
-        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon)
-        action, best[name] = policy.numbered(log), choice.best
+        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log))
+        action, chosen[name] = policy.numbered(log), (policy.actions, choice)
         weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
     compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
     of_today = [Logging.kind] if logged_by_today(test, training) else []
@@ -153,9 +156,8 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
         for name, marks in unknown.items():
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
-        for name, chosen in best.items():
-            ads = policies[name].actions
-            tally.add_mix(name, dict(zip(ads, np.bincount(chosen[rows], minlength=len(ads)), strict=True)))
+        for name, (ads, choice) in chosen.items():
+            tally.add_best(name, ads, choice.take(rows))
 
 
 def logged_by_today(test, training: Training | None) -> bool:

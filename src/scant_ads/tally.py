@@ -112,7 +112,7 @@ class Tally:
     rows : how many
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
     segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`, whole numbers
-        times 1 / `SCALE`
+        times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform" has weights of its own, of these alike
     lengths : int64 (pieces), the rows of each
     pairs : by two policies, the differences r (w - v) of their terms, and 0, of rows with a reward. If the first is
         "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
@@ -121,6 +121,9 @@ class Tally:
     mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
         its weights in rows with the ad, whole numbers times 1 / `SCALE`
     users : sums by user, where they are known
+    eligible : by ad, the rows in which it could be shown, where visits have lists; else empty
+    explored : by policy and ad, where visits have lists, the sum of what exploration, and "uniform", give the ad, whole
+        numbers times 1 / `SCALE`
     """
 
     rows: int = 0
@@ -132,6 +135,13 @@ class Tally:
     new: dict[str, int] = field(default_factory=dict)
     mix: dict[str, dict[str, int]] = field(default_factory=dict)
     users: Users = field(default_factory=Users)
+    eligible: dict[str, int] = field(default_factory=dict)
+    explored: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def alike(self) -> int:
+        """By what sums of "uniform" are divided: the number of ads; 1 where visits have lists of eligible ones."""
+        return 1 if self.eligible else len(self.ads)
 
     def merge(self, other: "Tally") -> None:
         """Add the tally of other rows."""
@@ -145,8 +155,10 @@ class Tally:
                 kept[name] = kept.get(name, 0) + sums
         self._merge_ads(other.ads)
         self.users.merge(other.users)
-        for name, sums in other.mix.items():
-            self.add_mix(name, sums)
+        for kept, added in ((self.mix, other.mix), (self.explored, other.explored)):
+            for name, sums in added.items():
+                _add_sums(kept.setdefault(name, {}), sums)
+        _add_sums(self.eligible, other.eligible)
 
     def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
         names, ads = dict.fromkeys((*self.ads, *other)), self.ads
@@ -172,16 +184,21 @@ class Tally:
         self.cells.setdefault("", Cells()).add(log.propensity, log.reward)
         clicked = np.flatnonzero(log.reward)
         reward, of_click = log.reward[clicked], piece[clicked]
-        terms = {"": reward, Uniform.kind: reward / log.propensity[clicked]}
+        alike = weight_of_alike(log)
+        terms = {"": reward, Uniform.kind: reward * alike[clicked]}
         if log.user is not None:
-            of_all = {"": np.ones(len(log)), Uniform.kind: 1 / log.propensity} | dict(weights)
+            of_all = {"": np.ones(len(log)), Uniform.kind: alike} | dict(weights)
             self.users.add(log.user, of_all, log.reward)
+        if log.eligible is not None:
+            self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
+            _add_sums(self.eligible, dict(zip(log.actions, log.eligible.sum(axis=0).tolist(), strict=True)))
+            self.add_explored(Uniform.kind, log.actions, log.eligible)
         for name, weight in weights.items():
             self.cells.setdefault(name, Cells()).add(weight, log.reward)
             terms[name] = reward * weight[clicked]
             if name.startswith(logs.POLICY):
                 sums = _sums(np.minimum(weight, LARGEST), log.action, len(log.actions))
-                self.add_mix(name, dict(zip(log.actions, sums, strict=True)))
+                _add_sums(self.mix.setdefault(name, {}), dict(zip(log.actions, sums, strict=True)))
         for name, term in terms.items():
             self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
         pieces = len(CUTS) if len(log.actions) <= ADS else 1
@@ -191,12 +208,20 @@ class Tally:
         by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
         self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
 
-    def add_mix(self, name: str, sums: Mapping[str, int]) -> None:
-        """Add to the `mix` of a policy, by ad."""
-        kept = self.mix.setdefault(name, {})
-        for ad, added in sums.items():
-            if added:
-                kept[ad] = kept.get(ad, 0) + int(added)
+    def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
+        """Add the best ads of a learnt policy, and what it explores."""
+        counts = np.bincount(choice.best, minlength=len(ads))
+        _add_sums(self.mix.setdefault(name, {}), dict(zip(ads, counts, strict=True)))
+        if choice.eligible is not None and choice.epsilon:
+            others, rows = choice.eligible.copy(), np.arange(len(choice.best))
+            others[rows, choice.best] = np.count_nonzero(others, axis=1) == 1  # a single one is shown anyway
+            self.add_explored(name, ads, others)
+
+    def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
+        """Add ads that are shown alike in each row, bool (rows x ads)."""
+        share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
+        _add_sums(self.explored.setdefault(name, {}),
+                  dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)))  # fmt: skip
 
     def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
         """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
@@ -205,7 +230,8 @@ class Tally:
             return
         reward = log.reward[clicked]
         terms = {name: reward * weight[clicked] for name, weight in weights.items()}
-        tables = {(Uniform.kind, name): (reward / log.propensity[clicked], term) for name, term in terms.items()}
+        alike = reward * weight_of_alike(log)[clicked]
+        tables = {(Uniform.kind, name): (alike, term) for name, term in terms.items()}
         tables |= {(name, other): (terms[name] - terms[other], np.zeros(len(clicked)))
                    for name, other in combinations(terms, 2)}  # fmt: skip
         for pair, table in tables.items():
@@ -215,14 +241,14 @@ class Tally:
 
     def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A policy's weights and the rewards, and how often each pair occurs; for "" see `cells`."""
-        if policy != Uniform.kind:
+        if policy in self.cells:
             return self.cells[policy].arrays()
         propensity, reward, count = self.cells[""].arrays()
         return 1 / (len(self.ads) * propensity), reward, count
 
     def rounded(self, policy: str) -> bool:
         """Whether a policy's weights, and the rewards, are rounded."""
-        return self.cells["" if policy == Uniform.kind else policy].rounded
+        return self.cells[policy if policy in self.cells else ""].rounded
 
     def clicks(self, ad: str) -> float:
         """The sum of the rewards of an ad."""
@@ -230,7 +256,7 @@ class Tally:
 
     def mean(self, name: str) -> float:
         """The mean of a policy's terms w r, of "" of the rewards; also where the table is rounded."""
-        ads = len(self.ads) if name == Uniform.kind else 1
+        ads = self.alike if name == Uniform.kind else 1
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
@@ -242,7 +268,7 @@ class Tally:
         terms, other, count = cells.arrays()
         size = np.abs(terms)
         if Uniform.kind in pair:
-            terms = terms / len(self.ads)
+            terms = terms / self.alike
             terms, size = terms - other, terms + other
         terms, slack = np.r_[0.0, -terms if swapped else terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
         return decisions.difference(terms, np.r_[self.rows - count.sum(), count], largest, random, slack)
@@ -251,7 +277,7 @@ class Tally:
         """The test of drift of a policy's terms; see `health.drift`."""
         first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
-        ads = len(self.ads) if name == Uniform.kind else 1
+        ads = self.alike if name == Uniform.kind else 1
         sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
         return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
 
@@ -288,7 +314,7 @@ class Tally:
         """The content as JSON takes it, for `Tally.unpacked`."""
         return {
             "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
-            "users": self.users.packed(),
+            "users": self.users.packed(), "eligible": self.eligible, "explored": self.explored,
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
             "cells": {name: cells.packed() for name, cells in self.cells.items()},
             "segments": {name: sums.tolist() for name, sums in self.segments.items()},
@@ -304,7 +330,7 @@ class Tally:
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
             {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"], content["mix"],
-            Users.unpacked(content["users"]),
+            Users.unpacked(content["users"]), content["eligible"], content["explored"],
         )  # fmt: skip
         cells = {name: cells.arrays() for name, cells in tally.cells.items()}
         possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
@@ -321,11 +347,27 @@ class Tally:
             or (tally.lengths < 0).any()
             or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
             or ("" in tally.cells) != (tally.rows > 0)
-            or any(type(count) is not int or count <= 0 for sums in tally.mix.values() for count in sums.values())
+            or any(
+                type(count) is not int or count <= 0
+                for sums in (*tally.mix.values(), *tally.explored.values(), tally.eligible)
+                for count in sums.values()
+            )
             or any(sum(tally.mix.get(name, {}).values()) != tally.rows for name in tally.new)
         ):
             raise ValueError("sums that do not fit each other")
         return tally
+
+
+def weight_of_alike(log: Visits) -> np.ndarray:
+    """What sums of "uniform" have, float64 (rows): 1 / p, or the weight of showing all eligible ads alike."""
+    return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
+
+
+def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:
+    """Add whole numbers by ad, in place, those that are not 0."""
+    for ad, added in sums.items():
+        if added:
+            kept[ad] = kept.get(ad, 0) + int(added)
 
 
 def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:

@@ -9,7 +9,8 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError
 
-KEYS = ("id", "user")  # roles that a column has only where it is said, whatever it is called
+ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
+KEYS = ("id", "user", ELIGIBLE)  # roles that a column has only where it is said, whatever it is called
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
 ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
 
@@ -47,6 +48,7 @@ class Visits(Log):
         as they were given; None where some of them were given in single precision, which `features` have
     id : uint64 (rows x 2), hashes of the visit's id; None without ids
     user : uint64 (rows), a hash of who it was; None if that is not known
+    lists : the column that `eligible` is from
     """
 
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Visits(Log):
     exact: np.ndarray | None = None
     id: np.ndarray | None = None
     user: np.ndarray | None = None
+    lists: str = ""
 
     @property
     def missing(self) -> dict[str, int]:
@@ -101,7 +104,7 @@ class Reading:
 
     @property
     def optional(self) -> tuple[str, ...]:
-        """Those of the columns timestamp, position, id and user that it has."""
+        """Those of the columns timestamp, position, id, user and eligible that it has."""
         return tuple(role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None)
 
     @property

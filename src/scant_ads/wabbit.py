@@ -28,7 +28,7 @@ from scant.data import logs
 from scant.errors import DataError, short
 from scant_ads import checks
 from scant_ads.nested import Keys, of_lists, parsed
-from scant_ads.visits import Problem, is_feature
+from scant_ads.visits import ELIGIBLE, KEY, Problem, is_feature
 
 DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
 TEXT, SHARED = "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
@@ -137,10 +137,13 @@ class _Rows:
     dropped: set[float] = field(default_factory=set)
     ads: object = None  # of the first row
     other: int = 0  # rows with other ads
+    offered: list[list[dict]] = field(default_factory=list)  # what the ads of each row may be known by
     passed: dict[str, int] = field(default_factory=dict)  # how many lines, by reason
     bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
 
-    def add(self, line: int, shown: dict, cost, probability, features: dict, time=None, event=None) -> None:
+    def add(
+        self, line: int, shown: dict, cost, probability, features: dict, time=None, event=None, offered=()
+    ) -> None:  # fmt: skip
         cost, probability = _number(cost, "cost"), _number(probability, "probability")
         self.lines.append(line)
         self.shown.append(shown)
@@ -149,6 +152,7 @@ class _Rows:
         self.objects.append(features)
         self.times.append(time)
         self.events.append(event)
+        self.offered.append(offered)
 
     def add_event(self, line: int, content: str) -> None:
         """Add a line of dsjson."""
@@ -182,7 +186,7 @@ class _Rows:
         dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
         if not 0 <= dropped < 1:
             raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
-        self.add(line, shown, cost, probability, features, event.get("Timestamp"), event.get(ID))
+        self.add(line, shown, cost, probability, features, event.get("Timestamp"), event.get(ID), identities)
         self.dropped.add(dropped)
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
@@ -223,8 +227,9 @@ class _Rows:
         ((place, label, tag),) = chosen
         _, cost, probability = label.split(":")
         shown = ({"_tag": tag} if tag else {}) | {"": str(place)}
-        self.add(line, shown, cost, probability, self.keys.flat(_features(first)))
         tags = [tag for *_, tag in labels]
+        offered = [{"_tag": tag} if tag else {} for tag in tags]
+        self.add(line, shown, cost, probability, self.keys.flat(_features(first)), offered=offered)
         offered = frozenset(tags) if all(tags) else [_features(ad) for ad in ads]
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
@@ -239,6 +244,10 @@ class _Rows:
             "reward": pa.array(self.costs, pa.float64()),
             "propensity": pa.array(self.probabilities, pa.float64()),
         }
+        lists = [[ad.get(known) for ad in ads] for ads in self.offered] if self.other and known else []
+        if lists and all(ads and None not in ads for ads in lists):
+            columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
+            self.other = 0
         if any(time is not None for time in self.times):
             columns["timestamp"] = pa.array([None if time is None else str(time) for time in self.times])
         if self.events and all(event is not None for event in self.events):

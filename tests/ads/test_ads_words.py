@@ -1,6 +1,7 @@
 """What a log calls things, and what its columns are by their values: said by `check`, whatever they are called."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,9 @@ def test_probabilities_of_all_ads_are_offered_as_a_policy():
     pi = np.random.default_rng(3).dirichlet(np.ones(4), 2000)
     frame = made().assign(**{f"pi_{ad}": pi[:, ad] for ad in range(4)})
     said = problems(frame)["distribution"]
-    assert "a column policy:pi" in said["mend"] and "'pi_0'" in said["reason"]
+    recipe = re.search(r"in pandas (log\['policy:pi'\] = .*), and evaluate it with --policy pi,", said["mend"])[1]
+    exec(recipe, {"log": (log := frame.copy()), "str": str})
+    np.testing.assert_array_equal(log["policy:pi"], pi[np.arange(2000), log["action"]])
     assert any("sum to 1 in every row" in note for note in sa.evaluate(["each-ad"], sa.Log.from_frame(frame)).notes)
     assert "distribution" not in problems(frame.assign(pi_3=0.1))
     assert "distribution" not in problems(frame.drop(columns="pi_3"))

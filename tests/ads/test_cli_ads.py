@@ -167,7 +167,10 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
 
 
 VALUES = {"--split": "0.5", "--settings": "{}", "--output": "out.csv"}  # that options take, where "1" is none
-SEVERAL = ("-h", "--columns", "--id", "--user", "--time", "--ignore", "--categorical", "--keep", "--policy", "--guard")
+SEVERAL = (
+    *("-h", "--columns", "--id", "--user", "--time", "--eligible"),
+    *("--ignore", "--categorical", "--keep", "--policy", "--guard"),
+)
 
 
 @pytest.mark.parametrize("name", ("simulate", "check", "evaluate", "part", "fit", "apply"))

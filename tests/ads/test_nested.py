@@ -175,9 +175,19 @@ def test_missing_cells_lack_all_keys():
     assert np.isnan(found["context.age"][3:7]).all() and found["context.city"][3:7] == [""] * 4
 
 
+def test_objects_that_python_wrote_are_those_of_json():
+    made = contexts()
+    frame = log(made)
+    found = sa.Log.from_frame(frame.assign(context=list(map(str, made))))
+    assert str(arrays(found)) == str(arrays(sa.Log.from_frame(frame)))  # NaN equals nothing
+    twice = frame.assign(context=["{'age': 1, 'age': 2}", *map(str, made[1:])])
+    with pytest.raises(DataError, match="has a key twice in one object"):
+        _ = sa.Log.from_frame(twice).visits
+
+
 def test_objects_that_are_not_json_are_one_text_and_told():
     made = contexts()
-    frame = log(made).assign(context=list(map(str, made)))
+    frame = log(made).assign(context=[f"{{'at': datetime.date(2026, 1, {at % 9})}}" for at in range(len(made))])
     one = sa.Log.from_frame(frame)
     assert "context" in one.visits.categories
     (problem,) = [problem for problem in one.problems if problem.kind == "braces"]

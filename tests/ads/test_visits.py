@@ -87,6 +87,14 @@ b,0,0.33333,1,0.33333,0.33333,0.33333
 """
 
 
+def test_a_probability_may_be_above_one_by_what_single_precision_rounds(tmp_path):
+    above = {"propensity": [1.0000001, 1.0, 1.0, 0.5], "policy:mine": [1.0, 0.5, 1 + 1e-6, 0.0]}
+    visits = read(tmp_path, FRAME.assign(**above)).required()
+    assert visits.propensity.tolist() == [1, 1, 1, 0.5] and visits.given[:, 0].tolist() == [1, 0.5, 1, 0]
+    above["propensity"][0] = 1 + 2e-6
+    assert read(tmp_path, FRAME.assign(**above)).visits is None
+
+
 def test_full_propensities_bring_actions_that_were_not_shown(tmp_path):
     log = own(tmp_path, FULL)
     assert log.actions == ("a", "b", "c") and log.names == ("x",)
@@ -367,7 +375,7 @@ MANY = pd.concat([FRAME] * 50, ignore_index=True).assign(x=np.arange(200) / 7)
          "Read them with --propensities percent", 200),
         ({"propensity": 1.25}, "percent", "from 1.25 to 1.25, which looks like percent", "--propensities percent", 200),
         ({"propensity": [0.5, *[50] * 199]}, "percent", "from 0.5 to 50, which looks like percent", "percent", 199),
-        ({"propensity": [*[0.25] * 199, 1.0000001]}, "propensity-range", "propensity 1.0000001 is above 1",
+        ({"propensity": [*[0.25] * 199, 1.001]}, "propensity-range", "propensity 1.001 is above 1",
          "It looks rounded: write 1 where", 1),
         ({"propensity": [*[0.25] * 199, 25]}, "propensity-range", "propensity 25.0 is not in (0, 1]", "It is the", 1),
         ({"propensity": 1.005}, "propensity-range", "propensity 1.005 is not in (0, 1]", "It is the probability", 200),

@@ -139,11 +139,13 @@ def test_ads_are_known_by_an_id_or_else_by_their_place(tmp_path, ads, names):
     assert not problems(log)
 
 
-def test_visits_with_other_ads_are_told(tmp_path):
+def test_visits_with_other_ads_have_lists_of_eligible_ones(tmp_path):
     made = events(frame())
     made[3]["c"]["_multi"].append({"_tag": "Tea"})
-    found = problems(sa.Log.read(written(tmp_path / "log.json", made)))
-    assert "1 visits could show other ads than the first" in found["offered"]["reason"]
+    log = sa.Log.read(written(tmp_path / "log.json", made))
+    assert log.visits.actions == (*ADS, "Tea") and "offered" not in problems(log)
+    np.testing.assert_array_equal(log.visits.eligible, np.column_stack([np.ones((60, 3)), np.arange(60) == 3]))
+    assert sa.Log.read(written(tmp_path / "log.json", made), ignore=["eligible"]).visits.eligible is None
     made = events(frame(), ads=[{"TAction": {"topic": topic}} for topic in "abc"])
     made[3]["c"]["_multi"] = [{"TAction": {"topic": topic}} for topic in "bca"]
     found = problems(sa.Log.read(written(tmp_path / "log.json", made)))

@@ -22,6 +22,7 @@ LIFTS = "ads/test_ads_lifts.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
 NESTED = "ads/test_nested.py"
+ELIGIBLE = "ads/test_ads_eligible.py"
 OF_ALL = "contract/test_learners.py"
 OF_CLICKS = "contract/test_click_learners.py"
 OF_TOP = "contract/test_top_learners.py"
@@ -341,12 +342,20 @@ MUTATIONS = [
      'event["a"][0]) - 1', 'event["a"][0])'),
     ("scant_ads/wabbit.py", WABBIT + "::test_the_parts_of_a_line",
      "found.get(feature, 0.0) + scale * number", "scale * number"),
-    ("scant_ads/wabbit.py", WABBIT + "::test_visits_with_other_ads_are_told",
+    ("scant_ads/wabbit.py", WABBIT + "::test_visits_with_other_ads_have_lists_of_eligible_ones",
      'offered = ads if "" in known else known', "offered = known"),
     ("scant_ads/amounts.py", WABBIT + "::test_costs_in_a_column",
      '(1 if self.rewards == "losses" else 0) - values', '(1 if self.rewards == "losses" else 0) + values'),
     ("scant_ads/amounts.py", WABBIT + "::test_propensities_in_percent_and_logarithms",
-     "return np.exp(values)", "return np.exp2(values)"),
+     '"log": np.exp,', '"log": np.exp2,'),
+    ("scant_ads/arms.py", ELIGIBLE + "::test_every_estimate_is_unbiased_over_all_logs_that_there_can_be",
+     "visits.propensity, 1.0)", "visits.propensity, 0.0)"),
+    ("scant_ads/tally.py", ELIGIBLE + "::test_every_estimate_is_unbiased_over_all_logs_that_there_can_be",
+     "(log.eligible.sum(axis=1) * log.propensity)", "(len(log.actions) * log.propensity)"),
+    ("scant/ads/policies.py", ELIGIBLE + "::test_every_learner_chooses_among_eligible_ads",
+     "np.where(others > 0, 1.0 - self.epsilon, 1.0)", "1.0 - self.epsilon"),
+    ("scant/ads/learners.py", ELIGIBLE + "::test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it",
+     "for ad in learnt if log.eligible is not None else ()", "for ad in ()"),
     ("scant_ads/checks.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
      "compute.count_distinct(column).as_py() == len(column)", "compute.count_distinct(column).as_py() <= len(column)"),
 ]

@@ -244,8 +244,9 @@ class WholeLog(AdLearner):
     """Learns from a whole log which ad to show. Made as `Class(regularisation=lambda)`.
 
     `fit(features, log, learnt, random)` takes the scaled features of the log, the log, the indices of the ads that
-    something can be learnt about, and a NumPy generator. `best(features, untrained)` returns the ad to show in each
-    context, int32 (rows); `untrained`, bool (K), marks the ads that nothing could be learnt about.
+    something can be learnt about, and a NumPy generator. `best(features, untrained, eligible)` returns the ad to show
+    in each context, int32 (rows); `untrained`, bool (K), marks the ads that nothing could be learnt about, and
+    `eligible`, bool (rows x K) or None for all, those that a context can get.
     """
 
     learns = "log"
@@ -266,7 +267,7 @@ class OneAgainstAll(WholeLog):
 
     Given the context, this reward has the expectation of the ad's reward, so that the ad with the largest estimate is
     shown (cost-sensitive one-against-all: Beygelzimer et al. 2005). Minimises half the mean squared error plus
-    lambda / 2 |w|^2.
+    lambda / 2 |w|^2. An ad's rows are those in which it is eligible.
     """
 
     kind = "cost-sensitive-oaa"
@@ -279,11 +280,16 @@ class OneAgainstAll(WholeLog):
 
         weighted = np.zeros((len(log), len(log.actions)))
         weighted[np.arange(len(log)), log.action] = log.reward / log.propensity
+        features = features.astype(np.float64)
         with _unchecked():
-            self.regression = Ridge(self.regularisation * len(log)).fit(features.astype(np.float64), weighted)
+            self.regression = Ridge(self.regularisation * len(log)).fit(features, weighted)
+            for ad in learnt if log.eligible is not None else ():
+                rows = log.eligible[:, ad]
+                of_ad = Ridge(self.regularisation * rows.sum()).fit(features[rows], weighted[rows, ad])
+                self.regression.coef_[ad], self.regression.intercept_[ad] = of_ad.coef_, of_ad.intercept_
 
-    def best(self, features: np.ndarray, untrained: np.ndarray) -> np.ndarray:
-        return np.where(untrained, NEVER, self.scores(features)).argmax(axis=1)
+    def best(self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+        return policies.largest(np.where(untrained, NEVER, self.scores(features)), eligible)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
         return self.regression.predict(features).reshape(len(features), -1)
@@ -295,7 +301,8 @@ class FilterTree(WholeLog):
     Ads are paired by index; an odd one goes on to the next round. Each match has a referee, a logistic regression that
     predicts which side has the larger reward. It is fitted to the rows where the rewards of the two sides differ, each
     weighted by the difference: these are the rows with a click on an ad that won all of its matches before, on either
-    side. If only one side has such rows, it always wins; if neither has, the left one does.
+    side. If only one side has such rows, it always wins; if neither has, the left one does. Where only one side's ad is
+    eligible, it wins without a match.
 
     leaves : int32, the ads that take part
     matches : (left, right, referee) each; left and right are numbers of players: first the leaves, then the winners of
@@ -315,18 +322,21 @@ class FilterTree(WholeLog):
             next_round = []
             for left, right in zip(players[::2], players[1::2], strict=False):
                 gain = weighted_reward * ((winners[left] == log.action).astype(float) - (winners[right] == log.action))
+                if log.eligible is not None:
+                    gain *= _fits(log.eligible, winners[left]) & _fits(log.eligible, winners[right])
                 referee = _referee(features, gain, self.regularisation)
-                winners.append(_decide(referee, features, winners[left], winners[right]))
+                winners.append(_decide(referee, features, winners[left], winners[right], log.eligible))
                 matches.append((left, right, referee))
                 next_round.append(len(winners) - 1)
             players = next_round + (players[-1:] if len(players) % 2 else [])
         self.leaves, self.matches = np.asarray(learnt, np.int32), tuple(matches)
 
-    def best(self, features: np.ndarray, untrained: np.ndarray) -> np.ndarray:
+    def best(self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
         winners = [np.full(len(features), ad, np.int32) for ad in self.leaves]
         for left, right, referee in self.matches:
-            winners.append(_decide(referee, features, winners[left], winners[right]))
-        return winners[-1] if winners else np.zeros(len(features), np.int32)
+            winners.append(_decide(referee, features, winners[left], winners[right], eligible))
+        winner = winners[-1] if winners else np.zeros(len(features), np.int32)
+        return winner if eligible is None else np.where(_fits(eligible, winner), winner, eligible.argmax(axis=1))
 
 
 @dataclass(frozen=True)
@@ -368,11 +378,20 @@ def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | boo
     return Referee(minimum.x[:-1], float(minimum.x[-1]))
 
 
-def _decide(referee, features, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _decide(referee, features, left: np.ndarray, right: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
     """The winner of a match in each context, int32 (rows), from the ads that the two sides send."""
-    if isinstance(referee, bool):
+    if isinstance(referee, bool) and eligible is None:
         return left if referee else right
-    return np.where(referee.predict(features), left, right)
+    wins = np.full(len(left), referee) if isinstance(referee, bool) else referee.predict(features)
+    if eligible is not None:
+        of_left, of_right = _fits(eligible, left), _fits(eligible, right)
+        wins = np.where(of_left == of_right, wins, of_left)
+    return np.where(wins, left, right)
+
+
+def _fits(eligible: np.ndarray, ad: np.ndarray) -> np.ndarray:
+    """Whether an ad of each context, int32 (rows), is eligible, bool (rows)."""
+    return eligible[np.arange(len(ad)), ad]
 
 
 def _unchecked():

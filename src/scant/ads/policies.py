@@ -1,6 +1,6 @@
 """Policies: which ad each context gets, and with what probability; thresholds that make rankers comparable."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ THRESHOLDS = (*MEASURES, "none")  # what thresholds maximise; with "none" they a
 class Choice:
     """An epsilon-greedy policy on some contexts: the best action with 1 - epsilon, each other with epsilon / (K - 1).
 
+    Where only some actions are eligible, K is their number; a single one has the probability 1, and the others 0.
+
     Raises
     ------
     SettingError : an epsilon outside [0, 1], one above 0 where there is a single action, or an action beyond K
@@ -22,6 +24,7 @@ class Choice:
     best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon
     epsilon: float
     actions: int  # K
+    eligible: np.ndarray | None = None  # bool (rows x K), which actions each context can get; None for all
 
     def __post_init__(self):
         if not 0 <= self.epsilon <= 1:
@@ -38,17 +41,31 @@ class Choice:
         if np.shape(action) != np.shape(self.best):
             raise SettingError(f"actions of shape {np.shape(action)} for contexts of shape {np.shape(self.best)}")
         _check_actions(action, self.actions)
-        others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
-        return np.where(np.asarray(action) == self.best, 1.0 - self.epsilon, others)
+        best, others = self._shares()
+        probability = np.where(np.asarray(action) == self.best, best, others)
+        return probability if self.eligible is None else probability * self.eligible[np.arange(len(action)), action]
 
     def expected(self, values: np.ndarray) -> np.ndarray:
         """The expected value of the policy in each context, float64 (rows).
 
         values : of each action, float64 (K), or (rows x K)
         """
-        others = self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
+        if self.eligible is not None:
+            values = values * self.eligible
+        share, others = self._shares()
         best = values[self.best] if values.ndim == 1 else values[np.arange(len(values)), self.best]
-        return (1.0 - self.epsilon) * best + others * (values.sum(axis=-1) - best)
+        return share * best + others * (values.sum(axis=-1) - best)
+
+    def take(self, rows) -> "Choice":
+        """The policy on some of the contexts."""
+        return replace(self, best=self.best[rows], eligible=None if self.eligible is None else self.eligible[rows])
+
+    def _shares(self):
+        """The probability of the best action, and of each other one: numbers, or float64 (rows)."""
+        if self.eligible is None:
+            return 1.0 - self.epsilon, self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
+        others = np.count_nonzero(self.eligible, axis=1) - 1
+        return np.where(others > 0, 1.0 - self.epsilon, 1.0), self.epsilon / np.maximum(others, 1)
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,17 @@ class Mixed:
 def uniform(rows: int, actions: int) -> Choice:
     """The uniform policy, as the epsilon-greedy one that explores so much that all ads are equally likely."""
     return Choice(np.zeros(rows, np.int32), (actions - 1) / actions, actions)
+
+
+def largest(scores: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+    """The action with the largest score in each context, int (rows), the first of equal ones.
+
+    scores : (rows x K); -inf for an action that nothing is known of
+    eligible : the actions to choose from, bool (rows x K); None for all
+    """
+    if eligible is not None:  # what nothing is known of comes before what is not eligible
+        scores = np.where(eligible, np.maximum(scores, np.finfo(np.float32).min), -np.inf)
+    return scores.argmax(axis=1)
 
 
 def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:

@@ -73,14 +73,17 @@ class Fit:
     fitted_on: str = "all"
     validation: float = np.nan
 
-    def best(self, features: np.ndarray) -> np.ndarray:
-        """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows x d)."""
-        seen = features if len(self.seen) == features.shape[1] else features[:, self.seen]
-        return self.model.best(seen, self.threshold)
+    def best(self, features: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+        """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows x d).
 
-    def choice(self, features: np.ndarray, epsilon: float = 0.0) -> policies.Choice:
-        """The epsilon-greedy policy around the model's best ads (thesis, 5.5)."""
-        return policies.Choice(self.best(features), epsilon, len(self.model.actions))
+        eligible : the ads of each context to choose from, bool (rows x K); None for all
+        """
+        seen = features if len(self.seen) == features.shape[1] else features[:, self.seen]
+        return self.model.best(seen, self.threshold, eligible)
+
+    def choice(self, features: np.ndarray, epsilon: float = 0.0, eligible: np.ndarray | None = None) -> policies.Choice:
+        """The epsilon-greedy policy around the model's best ads (thesis, 5.5); for `eligible` see `best`."""
+        return policies.Choice(self.best(features, eligible), epsilon, len(self.model.actions), eligible)
 
 
 def fits(

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from scant.ads.learners import GRID, KINDS, LAMBDAS, NEVER, STEPS, check_finite, check_options, learner_of, made
-from scant.ads.policies import MEASURES, THRESHOLDS, threshold
+from scant.ads.policies import MEASURES, THRESHOLDS, largest, threshold
 from scant.data.logs import Log
 from scant.declared import settings_of
 from scant.errors import DataError, SettingError, unknown
@@ -110,25 +110,27 @@ class Model:
             scores[rows] = self._scores(chunk)
         return scores
 
-    def best(self, features: np.ndarray, by: str = "f1") -> np.ndarray:
+    def best(self, features: np.ndarray, by: str = "f1", eligible: np.ndarray | None = None) -> np.ndarray:
         """The ad to show in each context, int32 (rows): the one with the largest score, less the threshold for rankers.
 
-        Of equal ads the first is shown.
+        Of equal ads the first is shown; where all that are eligible are untrained, the first of these.
 
         Parameters
         ----------
         features : float32 (rows x d)
         by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2), or "none" for scores as they are; other
             learners ignore it
+        eligible : the ads of each context to choose from, bool (rows x K); None for all
         """
         if by not in THRESHOLDS:
             raise unknown("measure of a threshold", by, THRESHOLDS)
         best = np.empty(len(features), np.int32)
         for rows, chunk in self._chunks(features):
+            among = None if eligible is None else eligible[rows]
             if self.whole is not None:
-                best[rows] = self.whole.best(chunk, self._untrained())
+                best[rows] = self.whole.best(chunk, self._untrained(), among)
             else:
-                best[rows] = (self._scores(chunk) - self.thresholds.get(by, 0.0)).argmax(axis=1)
+                best[rows] = largest(self._scores(chunk) - self.thresholds.get(by, 0.0), among)
         return best
 
     def _untrained(self) -> np.ndarray:
@@ -326,7 +328,7 @@ def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log
 def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[float, float]:
     """By lambda, the importance-weighted CTR of the model's deterministic policy on a log (thesis, eq. 5.4)."""
     weighted = log.reward / log.propensity
-    return {regularisation: float(np.mean(weighted * (model.best(log.features, by) == log.action)))
+    return {regularisation: float(np.mean(weighted * (model.best(log.features, by, log.eligible) == log.action)))
             for regularisation, model in models.items()}  # fmt: skip
 
 

@@ -35,6 +35,7 @@ class Log:
     names: tuple[str, ...]  # of the features
     position: np.ndarray | None = None  # int32 (rows), place on the page
     timestamp: np.ndarray | None = None  # datetime64[us] (rows), UTC
+    eligible: np.ndarray | None = None  # bool (rows x actions), which ads could be shown; None for all
 
     def __len__(self) -> int:
         return len(self.action)

@@ -1,0 +1,30 @@
+"""Texts of Python's, such as {'age': 30}, in which some write what others write as JSON."""
+
+import ast
+
+LONGEST, DEEPEST = 1 << 16, 50  # of a text that is read: its characters, and its brackets that open
+
+
+def literal(text: str):
+    """What a text of Python's holds: a dictionary or a list, of texts, numbers, True, False, None, or further ones.
+
+    No code is run.
+
+    Raises
+    ------
+    SyntaxError : it is none, or too long or too deep
+    ValueError : a dictionary has a key twice, or one that is no text
+    """
+    if len(text) > LONGEST or sum(map(text.count, "[{(")) > DEEPEST:
+        raise SyntaxError("too long, or too deep")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        thing = ast.literal_eval(tree)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        raise SyntaxError("no text of Python's") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            keys = [ast.literal_eval(key) for key in node.keys]
+            if not all(isinstance(key, str) for key in keys) or len({*keys}) < len(keys):
+                raise ValueError("has a key twice in one object, or one that is no text")
+    return thing

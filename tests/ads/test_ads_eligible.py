@@ -1,0 +1,361 @@
+"""Logs that say which ads could be shown at each visit: reading, learning, judging and use keep to these."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import scant_ads as sa
+from scant.cli import main
+from scant.errors import DataError, SettingError
+from scant_ads import applying, mixes, summing
+from scant_ads.arms import Always
+from scant_ads.learning import LEARNT
+
+ADS = ("a", "b", "c", "d")
+
+
+def frame(rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * (ad == 3) * (x > 0)):
+    """Visits with lists in which each ad is with a probability of 60 %, shown by these shares of it."""
+    random = np.random.default_rng(seed)
+    x, eligible = random.normal(size=rows).round(3), random.random((rows, 4)) < 0.6
+    eligible[np.arange(rows), random.integers(0, 4, rows)] = True
+    p = eligible * np.array(shares)
+    p = p / p.sum(axis=1, keepdims=True)
+    ad = (random.random((rows, 1)) < p.cumsum(axis=1)).argmax(axis=1)
+    reward = (random.random(rows) < rate(ad, x)).astype(int)
+    lists = [[ADS[at] for at in np.flatnonzero(row)] for row in eligible]
+    return pd.DataFrame({"action": np.array(ADS)[ad], "reward": reward, "propensity": p[np.arange(rows), ad],
+                         "x": x, "eligible": lists})  # fmt: skip
+
+
+def of(made: pd.DataFrame) -> np.ndarray:
+    return np.array([[ad in ads for ad in ADS] for ads in made["eligible"]])
+
+
+# --- reading
+
+FORMS = {
+    "lists": lambda ads: ads,
+    "arrays": np.array,
+    "json": json.dumps,
+    "python": str,
+    "tuples": lambda ads: str(tuple(ads)),
+    "numpy": lambda ads: str(np.array(ads)),
+    "postgres": lambda ads: "{" + ",".join(ads) + "}",
+    "bars": "|".join,
+    "semicolons": ";".join,
+    "commas": ", ".join,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_may_be_written_in_many_ways(tmp_path, form):
+    made = frame(200)
+    written = made.assign(eligible=made["eligible"].map(FORMS[form]))
+    logs = [sa.Log.from_frame(written), sa.Log.from_frame(written.rename(columns={"eligible": "candidates"})),
+            sa.Log.from_frame(written.rename(columns={"eligible": "x2"}), {"eligible": "x2"})]  # fmt: skip
+    if form not in ("lists", "arrays"):
+        written.to_csv(tmp_path / "log.csv", index=False)
+        logs.append(sa.Log.read(tmp_path / "log.csv"))
+    for log in logs:
+        assert log.visits.actions == ADS and log.visits.names == ("x",)
+        np.testing.assert_array_equal(log.visits.eligible, of(made))
+    assert "eligible ads by 'candidates'" in str(logs[1].check())
+    assert sa.Log.from_frame(written, ignore=["eligible"]).visits.eligible is None
+
+
+def test_lists_of_numbers_and_lists_in_objects(tmp_path):
+    made = frame(200)
+    number = {ad: at for at, ad in enumerate(ADS)}
+    numbers = made.assign(
+        action=made["action"].map(number), eligible=[[*map(number.get, ads)] for ads in made["eligible"]]
+    )
+    np.testing.assert_array_equal(sa.Log.from_frame(numbers).visits.eligible, of(made))
+    inside = made.drop(columns=["eligible", "x"]).assign(
+        context=[{"x": x, "candidates": ads} for x, ads in zip(made["x"], made["eligible"], strict=True)]
+    )
+    inside.to_parquet(tmp_path / "log.parquet")
+    (tmp_path / "folder").mkdir()
+    inside.to_parquet(tmp_path / "folder" / "0.parquet")
+    inside.assign(context=inside["context"].map(json.dumps)).to_csv(tmp_path / "log.csv", index=False)
+    for name in ("log.parquet", "log.csv", "folder"):
+        for columns in ({}, {"eligible": "context.candidates"}):
+            visits = sa.Log.read(tmp_path / name, columns).visits
+            assert (visits.names, visits.lists) == (("context.x",), "context.candidates")
+            np.testing.assert_array_equal(visits.eligible, of(made))
+
+
+def test_a_column_of_numbers_or_words_is_no_list():
+    made = frame(100).assign(eligible=1, available="yes", actions="click|buy")
+    visits = sa.Log.from_frame(made).visits
+    assert visits.eligible is None and visits.names == ("x", "eligible", "available", "actions")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "line 4: eligible ads are missing"),
+        ("NA", "line 4: eligible ads are missing"),
+        ("[]", "line 4: eligible ads '\\[\\]' are no list of ids"),
+        ("[[1]]", "are no list of ids"),
+        ('[{"id": 3}]', "are no list of ids"),
+        ("x|y", "line 4: ad '.' is shown, and not among the visit's eligible ads: 'x', 'y'"),
+    ],
+)
+def test_a_row_without_its_ad_in_a_list_is_named(tmp_path, text, reason):
+    made = frame(100)
+    lists = made["eligible"].map("|".join)
+    lists[2] = text
+    made.assign(eligible=lists).to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(DataError, match=reason.removeprefix("line 4: ")) as error:
+        _ = sa.Log.read(tmp_path / "log.csv").visits
+    assert error.value.line == 4
+
+
+def test_full_propensities_are_zero_where_an_ad_is_not_eligible():
+    made = frame(100)
+    for ad, fits in zip(ADS, of(made).T, strict=True):
+        made[f"propensity:{ad}"] = np.where(fits, made["propensity"], 0.0)
+    assert not sa.Log.from_frame(made).check()["problems"]
+    row = int(np.argmin(of(made)[:, 0]))
+    made.loc[row, "propensity:a"] = 0.001
+    with pytest.raises(DataError, match=f"row {row + 1}: an ad that is not eligible has a propensity above 0"):
+        _ = sa.Log.from_frame(made).visits
+
+
+# --- propensities
+
+
+def test_one_over_the_number_of_eligible_ads_may_be_stated_or_rounded():
+    made = frame(400)
+    exact = sa.Log.from_frame(made).visits.propensity
+    np.testing.assert_allclose(exact, 1 / of(made).sum(axis=1))
+    bare = made.drop(columns="propensity")
+    np.testing.assert_array_equal(sa.Log.from_frame(bare, propensity="uniform").visits.propensity, exact)
+    for rounded in (made["propensity"].round(2), made["propensity"].astype(np.float32)):
+        np.testing.assert_array_equal(sa.Log.from_frame(made.assign(propensity=rounded)).visits.propensity, exact)
+    off = made.assign(propensity=made["propensity"] * 0.9)
+    np.testing.assert_array_equal(sa.Log.from_frame(off).visits.propensity, off["propensity"])
+    with pytest.raises(SettingError, match="one split can be stated of it, all ads of a list alike"):
+        _ = sa.Log.from_frame(bare, propensity=0.5).visits
+    with pytest.raises(SettingError, match="is for visits with lists of eligible ads"):
+        _ = sa.Log.from_frame(bare.drop(columns="eligible"), propensity="uniform").visits
+
+
+def test_right_lists_are_not_accused_and_wrong_ones_are():
+    kinds = [{problem["kind"] for problem in sa.Log.from_frame(frame(300, seed, shares)).check()["problems"]}
+             for seed in range(20) for shares in ((1, 1, 1, 1), (6, 3, 2, 1))]  # fmt: skip
+    assert not set.union(*kinds) & {"propensity-sum", "wrong-propensities", "schedule"}
+    made = frame(4000, shares=(3, 2, 2, 2)).assign(propensity=lambda made: 1 / of(made).sum(axis=1))
+    short = frame(4000)
+    short["eligible"] = [[ad for ad in ads if ad in ("a", "b", "c", shown)]
+                         for ads, shown in zip(short["eligible"], short["action"], strict=True)]  # fmt: skip
+    for wrong in (made, short):
+        (problem,) = [found for found in sa.Log.from_frame(wrong).check()["problems"] if found["severity"] == "error"]
+        assert problem["kind"] == "wrong-propensities" and "rows that could show it" in problem["reason"]
+    made = frame(4000)
+    long = sa.Log.from_frame(made.assign(eligible=[[*ads, "e"] for ads in made["eligible"]])).check()["problems"]
+    assert any("some ads are eligible and never shown" in problem["reason"] for problem in long)
+
+
+# --- judging
+
+LISTS = (("a", "b", "c"), ("a", "b"), ("c",))
+LOGGED = ((0.5, 0.3, 0.2), (0.25, 0.75), (1.0,))
+RATES = ({"a": 0.1, "b": 0.6, "c": 0.3}, {"a": 0.9, "b": 0.2}, {"c": 0.4})
+
+
+def outcomes():
+    """Every log of three visits that there can be, and its probability."""
+    ads = [[(ad, p) for ad, p in zip(ads, shares, strict=True)] for ads, shares in zip(LISTS, LOGGED, strict=True)]
+    for shown in product(*ads):
+        for rewards in product((0, 1), repeat=3):
+            chance = 1.0
+            for (ad, p), reward, rates in zip(shown, rewards, RATES, strict=True):
+                chance *= p * (rates[ad] if reward else 1 - rates[ad])
+            yield pd.DataFrame({"action": [ad for ad, _ in shown], "reward": rewards, "eligible": [*map(list, LISTS)],
+                                "propensity": [p for _, p in shown], "x": [0.5, -0.4, 1.0]}), chance  # fmt: skip
+
+
+def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
+    learnt = sa.fit(sa.Log.from_frame(frame(400)), "cost-sensitive-oaa", epsilon=0.3)
+    policies = {"ad:c": Always("c"), "ad:b": Always("b"), "learnt": learnt}
+    shares = learnt.predict_proba(pd.DataFrame({"x": [0.5, -0.4, 1.0], "eligible": [*map(list, LISTS)]}))
+    by_ad = [dict(zip(learnt.actions, row, strict=True)) for row in shares]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert all(row[ad] > 0 if ad in ads else row[ad] == 0 for row, ads in zip(by_ad, LISTS, strict=True) for ad in ADS)
+    logged = [dict(zip(ads, p, strict=True)) for ads, p in zip(LISTS, LOGGED, strict=True)]
+    shown = {
+        "uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS],
+        "ad:c": [{"c": 1}, logged[1], {"c": 1}],
+        "ad:b": [{"b": 1}, {"b": 1}, logged[2]],
+        "learnt": by_ad,
+        "": logged,
+    }
+    truth = {
+        name: sum(p * rates.get(ad, 0) for row, rates in zip(rows, RATES, strict=True) for ad, p in row.items()) / 3
+        for name, rows in shown.items()
+    }
+    mean, weight, total = dict.fromkeys(shown, 0.0), dict.fromkeys(shown, 0.0), 0.0
+    mix = {name: dict.fromkeys(ADS, 0.0) for name in policies}
+    for made, chance in outcomes():
+        tally = summing.summary(sa.Log.from_frame(made), policies).all()
+        total += chance
+        for name in shown:
+            cells, _, count = tally.of(name)
+            mean[name] += chance * tally.mean(name)
+            weight[name] += chance * (cells @ count / 3 if name else 1)
+        for name, policy in policies.items():
+            for ad, share in mixes.of_policy(tally, name, policy).items():
+                mix[name][ad] += chance * share
+    assert total == pytest.approx(1)
+    assert mean == pytest.approx(truth) and weight == pytest.approx(dict.fromkeys(shown, 1.0))
+    for name, of_ads in mix.items():
+        assert of_ads == pytest.approx({ad: np.mean([row.get(ad, 0) for row in shown[name]]) for ad in ADS})
+
+
+def evaluated(made, policies=("logistic", "ad:a", "ad:d"), **more):
+    log = sa.Log.from_frame(made, **more)
+    train, test = log.split(0.5)
+    return sa.evaluate(list(policies), test, train=train), test
+
+
+def test_lists_of_all_ads_change_nothing():
+    made = frame(1200, shares=(1, 1, 1, 1)).drop(columns="eligible")
+    made["action"], made["propensity"] = np.random.default_rng(1).choice(ADS, 1200), 0.25
+    plain, _ = evaluated(made)
+    lists, _ = evaluated(made.assign(eligible=[list(ADS)] * len(made)))
+    pd.testing.assert_frame_equal(plain.to_frame(), lists.to_frame())
+    assert (plain.pairs.equals(lists.pairs), plain.mix, plain.choice) == (True, lists.mix, lists.choice)
+
+
+@pytest.mark.parametrize("shares", [(1, 1, 1, 1), (6, 3, 2, 1)])
+def test_an_ad_that_is_not_eligible_stands_for_what_was_shown(shares):
+    made = frame(2000, shares=shares)
+    found = sa.evaluate(["ad:d"], sa.Log.from_frame(made), least_propensity="unknown" if shares[0] > 1 else None)
+    row, has = found.to_frame().set_index("policy").loc["ad:d"], of(made)[:, 3]
+    terms = np.where(has, (made["action"] == "d") / made["propensity"], 1) * made["reward"]
+    assert row["estimate"] == pytest.approx(terms.mean()) and not row["refused"] and row["verdict"] == "yes"
+    assert f"not eligible in {(~has).sum():,} of 2,000 visits" in found.text()
+    assert found.mix["ad:d"]["d"] == pytest.approx(has.mean()) and sum(found.mix["ad:d"].values()) == pytest.approx(1)
+    assert ("uniform: all eligible ads alike" in found.text()) == (shares[0] == 1)
+
+
+def test_each_ad_and_the_uniform_policy_are_of_eligible_ads():
+    made = frame(3000, shares=(6, 3, 2, 1))
+    made["eligible"] = [[*ads, "never"] if at == 7 else ads for at, ads in enumerate(made["eligible"])]
+    found = sa.evaluate(["each-ad", sa.fit(frame(800), "logistic", epsilon=0.2)], sa.Log.from_frame(made),
+                        least_propensity=0.05)  # fmt: skip
+    rows, size = found.to_frame().set_index("policy"), np.array([*map(len, made["eligible"])])
+    assert [*rows.index] == ["logging", "uniform", *(f"ad:{ad}" for ad in ADS), "logistic"]
+    assert rows.loc["uniform", "estimate"] == pytest.approx((made["reward"] / (made["propensity"] * size)).mean())
+    assert found.mix["uniform"]["a"] == pytest.approx((of(made)[:, 0] / size).mean())
+    for name in ("uniform", "logistic"):
+        assert sum(found.mix[name].values()) == pytest.approx(1)
+    assert not any("propensity" in note for note in found.notes)
+
+
+def test_users_folders_and_parts_give_the_same_numbers(tmp_path):
+    made = frame(1500).assign(who=lambda made: np.arange(len(made)))
+    (tmp_path / "log").mkdir(), (tmp_path / "sums").mkdir()
+    front = made.index[[not {"d", "c"} & {*ads} for ads in made["eligible"]]][:30]  # a part without two of the ads
+    order = made.drop(columns="who").loc[[*front, *made.index.difference(front)]].reset_index(drop=True)
+    order.to_parquet(tmp_path / "whole.parquet")
+    for number, part in enumerate((order[:30], order[30:900], order[900:])):
+        part.to_parquet(tmp_path / "log" / f"{number}.parquet")
+    whole, folder = sa.Log.read(tmp_path / "whole.parquet"), sa.Log.read(tmp_path / "log")
+    policy = sa.fit(sa.Log.from_frame(frame(500, 3)), "logistic", epsilon=0.1)
+    policy.save(tmp_path / "policy.arrow")
+    policies = {"saved": sa.Policy.load(tmp_path / "policy.arrow"), "d": "ad:d"}
+    for name in ("0.parquet", "1.parquet", "2.parquet"):
+        sa.write_part(folder, name, tmp_path / "sums" / name, policies)
+    found = [sa.evaluate(policies, log, results=results)
+             for log, results in ((whole, None), (folder, None), (folder, tmp_path / "sums"))]  # fmt: skip
+    for other in found[1:]:
+        assert found[0].to_frame()["estimate"].notna().all()
+        pd.testing.assert_frame_equal(found[0].to_frame(), other.to_frame())
+        assert (other.mix, other.choice) == (found[0].mix, found[0].choice)
+    np.testing.assert_array_equal(folder.visits.eligible, of(order))
+    users = sa.evaluate(policies, sa.Log.from_frame(made, {"user": "who"})).to_frame()
+    assert users["estimate"].to_numpy() == pytest.approx(found[0].to_frame()["estimate"].to_numpy())
+
+
+def test_both_logs_have_lists_or_neither():
+    test, train = sa.Log.from_frame(frame(300)), sa.Log.from_frame(frame(300, 1).drop(columns="eligible"))
+    with pytest.raises(DataError, match="has no lists of eligible ads"):
+        sa.evaluate(["logistic"], test, train=train)
+
+
+# --- learning and use
+
+
+@pytest.mark.parametrize("kind", [*LEARNT, Ridge()])
+def test_every_learner_chooses_among_eligible_ads(kind):
+    made = frame(400, 2)
+    policy = sa.fit(sa.Log.from_frame(made), kind, lambdas=[0.1, 1.0], epsilon=0.25, steps=1000, trees=3)
+    new = frame(300, 5)
+    shares = policy.predict_proba(new)
+    size = of(new).sum(axis=1)
+    assert policy.actions == ADS and (shares[~of(new)] == 0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose(np.sort(shares)[size > 1, -1], 0.75)
+    np.testing.assert_allclose(shares[size == 1].max(axis=1), 1)
+    expected = (
+        new["reward"] * shares[np.arange(300), [ADS.index(ad) for ad in new["action"]]] / new["propensity"]
+    ).mean()
+    assert policy.score(sa.Log.from_frame(new)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
+def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
+    """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's 0.3."""
+    random = np.random.default_rng(0)
+    rare = random.random(4000) < 0.1
+    best = rare & (random.random(4000) < 0.5)
+    made = pd.DataFrame({"action": np.where(best, "b", "a"), "propensity": np.where(rare, 0.5, 1.0),
+                         "reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int),
+                         "x": random.random(4000),
+                         "eligible": np.where(rare, "a|b", "a|")})  # fmt: skip
+    shown = sa.fit(sa.Log.from_frame(made), kind).predict(made)
+    assert (shown[rare] == "b").all() and (shown[~rare] == "a").all()
+
+
+def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path):
+    frame(400).to_parquet(tmp_path / "log.parquet")
+    new, log = tmp_path / "new.csv", frame(500, 4)
+    made = log[["x"]].assign(eligible=log["eligible"].map("|".join))
+    made.to_csv(new, index=False)
+    arguments = ["--policy", "logistic", "--epsilon", "0.4", "--output", str(tmp_path / "policy.arrow")]
+    assert main(["ads", "fit", str(tmp_path / "log.parquet"), *arguments]) == 0
+    command = ["ads", "apply", str(tmp_path / "policy.arrow"), str(new), "--seed", "1", "--output"]
+    assert main([*command, str(tmp_path / "shown.csv")]) == 0
+    shown = pd.read_csv(tmp_path / "shown.csv")
+    policy = sa.Policy.load(tmp_path / "policy.arrow")
+    shares = policy.predict_proba(made)
+    picked = [ADS.index(ad) for ad in shown["action"]]
+    assert of(log)[np.arange(500), picked].all()
+    np.testing.assert_allclose(shown["propensity"], shares[np.arange(500), picked])
+    assert shown["action"].ne(policy.predict(made)).mean() == pytest.approx(0.35, abs=0.07)
+    made.rename(columns={"eligible": "can"}).to_csv(new, index=False)
+    assert main([*command, str(tmp_path / "again.csv"), "--eligible", "can"]) == 0
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "shown.csv").read_bytes()
+    with pytest.raises(DataError, match="there is no column 'eligible'"):
+        applying.apply(policy, new, tmp_path / "none.csv")
+    made.assign(eligible=["e|f", *made["eligible"][1:]]).to_csv(new, index=False)
+    with pytest.raises(DataError, match="row 1: the policy knows none of the eligible ads: 'e', 'f'"):
+        applying.apply(policy, new, tmp_path / "none.csv")
+
+
+def test_what_explores_is_shown_as_often_as_its_propensity_says():
+    policy = sa.fit(sa.Log.from_frame(frame(400)), "logistic", epsilon=0.4)
+    u = (np.arange(600) + 0.5) / 600
+    for ads in (["a", "c", "d"], ["b"], [*ADS]):
+        visits = pd.DataFrame({"x": np.full(600, 0.3), "eligible": [ads] * 600})
+        action, propensity = applying.drawn(policy, visits, u)
+        counts = np.bincount(action, minlength=4) / 600
+        np.testing.assert_allclose(counts, policy.predict_proba(visits)[0], atol=1e-9)
+        np.testing.assert_allclose(propensity, counts[action])
