@@ -355,10 +355,10 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
                     {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
                 )
             else:
-                refuse_unclosed(path, delimiter, len(header))
+                refuse_unclosed(path, delimiter)
                 raise DataError(path, f"not readable as CSV ({said(error)})") from None
     if stream.ends > table.num_rows + len(unequal) + 1:
-        refuse_unclosed(path, delimiter, len(header))
+        refuse_unclosed(path, delimiter)
     lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
     if table.num_columns and all(column.null_count for column in table.columns):
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
@@ -399,21 +399,22 @@ def check_header(path, header: list[str], named) -> None:
         raise DataError(path, reason, 1, advice)
 
 
-def refuse_unclosed(path, delimiter: str, fields: int) -> None:
-    """Raise a DataError if a quotation mark takes a row of a CSV file, of so many fields, for a part of a text."""
+def refuse_unclosed(path, delimiter: str) -> None:
+    """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a cell."""
     apart = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening, opened = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'), None
+    opening, closing = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'), re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
+    opened = None
     with Unpacked(path) as stream:
         for number, line in wabbit.lines_of(path, stream):
-            if opened and line.count(delimiter) >= fields - 1:
-                break
-            if opened:
-                opened = None if line.count('"') % 2 else opened
-            elif opening.fullmatch(line):
+            if opened and (end := closing.match(line)):
+                if end[1] is None:
+                    break
+                opened, line = None, line[end.end() :]
+            if not opened and opening.fullmatch(line):
                 opened = number
     if opened:
-        reason = "a quotation mark begins a text here that does not end before the next row"
+        reason = "a quotation mark begins a text here that does not end as one"
         raise DataError(path, reason, opened, "Close it; within a quoted text write a quotation mark twice")
 
 

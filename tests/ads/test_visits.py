@@ -144,7 +144,7 @@ def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
 def test_no_row_is_lost_in_a_text_that_a_quotation_mark_begins(tmp_path):
     """A text of several lines is one; a quotation mark that is not closed, in a column that is left out, is refused."""
     rows, path = [f'{ad},{number % 2},0.5,5" wide\n' for number, ad in enumerate("abc" * 100)], tmp_path / "log.csv"
-    path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so,\nand ""so"""\n', *rows[99:]]))
+    path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so,,,\n,,,and ""so"""\n', *rows[99:]]))
     assert len(formats.read(path).visits) == 301
     path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so\n', *rows[99:]]))
     with pytest.raises(DataError, match="line 101: a quotation mark begins a text"):
