@@ -8,8 +8,9 @@ user is given, and 1 to 30 visits each: equally likely ("even"), or one user in 
 one ad that suits, and clicks others half as often; the policy shows the ad that suits, and today's shows all alike.
 
 Failures are the ends of 95 % intervals on the wrong side of the truth, lower and upper, in % of the logs, where 2.5 are
-promised: of today's CTR, the policy's, and the quotient of the two, which is the lift. Besides, the mean width of the
-interval by user, over that of the one by visits. With numbers of visits as drawn, true CTRs are averages over visits.
+promised: of today's CTR, the policy's, and the quotient of the two, which is the lift; by visits, by user, and by
+the delta method with users as units (robust). Besides, the mean width of the interval by user, over those of the two
+others. With numbers of visits as drawn, true CTRs are averages over visits.
 """
 
 import argparse
@@ -51,8 +52,12 @@ def intervals_of(user, reward, weight, random) -> dict[str, list[tuple[float, fl
     quotient = lifts.ratio(weight, reward, once, float(ADS), random, single=True)
     of_users = [by_user.rate("", 1.0), by_user.rate("policy", float(ADS)), by_user.lift("policy", float(ADS))]
     one_sided = (1 + LEVEL) / 2
+    gain, clicks = (np.bincount(user, part) for part in (weight * reward, reward))
+    lift = gain.sum() / max(clicks.sum(), 1)
+    half = 1.96 * np.sqrt(((gain - lift * clicks) ** 2).sum()) / max(clicks.sum(), 1)
+    of_robust = [by_user.robust("", LEVEL), by_user.robust("policy", LEVEL), (lift - half, lift + half)]
     return {"visits": [*of_visits, (quotient.lower(one_sided), quotient.upper(one_sided))],
-            "users": [found.interval(LEVEL) for found in of_users]}  # fmt: skip
+            "users": [found.interval(LEVEL) for found in of_users], "robust": of_robust}  # fmt: skip
 
 
 def main() -> None:
@@ -60,13 +65,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    print("failures below and above in %, by visits and by user; width by user over width by visits")
+    print(
+        "failures below and above in %, by visits, by user and robust; width by user over those by visits, and robust"
+    )
     print(
         f"{'users':>6} {'visits':6} {'correlation':>11}"
-        + "".join(f"{name:>33}" for name in ("today", "policy", "lift"))
+        + "".join(f"{name:>46}" for name in ("today", "policy", "lift"))
     )
     for users, visits, correlation in product((300, 3000), ("even", "heavy", "eager"), (0.0, 0.05, 0.3)):
-        failed, width = np.zeros((2, 3, 2)), np.zeros((2, 3))
+        failed, width = np.zeros((3, 3, 2)), np.zeros((3, 3))
         for repeat in range(arguments.repeats):
             random = generator(arguments.seed, "users", users, visits, correlation, repeat)
             user, reward, weight, *truth = drawn(users, visits, correlation, random)
@@ -77,8 +84,8 @@ def main() -> None:
                 width[way] += ends[:, 1] - ends[:, 0]
         shares = 100 * failed / arguments.repeats
         cells = "".join(
-            f"{a:8.1f} {b:4.1f} {c:6.1f} {d:4.1f} {ratio:7.2f}"
-            for (a, b), (c, d), ratio in zip(*shares, width[1] / width[0], strict=True)
+            f"{a:9.1f} {b:4.1f} {c:5.1f} {d:4.1f} {e:5.1f} {f:4.1f} {over:6.2f} {robust:5.2f}"
+            for (a, b), (c, d), (e, f), over, robust in zip(*shares, *(width[1] / width[[0, 2]]), strict=True)
         )
         print(f"{users:6,} {visits:6} {correlation:11}{cells}", flush=True)
 

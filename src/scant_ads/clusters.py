@@ -3,9 +3,8 @@
 A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and n_u, how many visits
 the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over the users, whatever happens among a user's
 visits, and however rates and numbers of visits go together. So `intervals.betting` works with users in place of rows:
-the capital prod_u (1 + b_u (S_u - m n_u)), users in random order, with bets b_u <= CAP / (m max n_u), by which no user
-can lose more than the capital. How many visits the users made is taken as it is, as the design of the log is. With one
-visit of each user the bounds are betting's.
+the capital prod_u (1 + b_u (S_u - m n_u)), users in random order, with bets b_u < 1 / (m max n_u), by which no user
+can lose more than the capital. How many visits the users made is taken as it is, as the design of the log is.
 
 If users come at random, the capital is a nonnegative martingale. For given users, each with a mean of its own, the
 expected product of the first k of them in random order at a constant bet is e_k(a) / binom(U, k) <= mean(a)^k = 1 with
@@ -30,6 +29,7 @@ from scant_ads.quotients import Quotient
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
+FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled
 
 
 @dataclass
@@ -169,7 +169,8 @@ class ByUser:
         if self.most * users.largest * SCALE >= 2.0**63:
             raise SettingError(f"a weight is {users.largest:g}, and a user made {self.most:,.0f} visits: too much for "
                                "sums by user. Correct propensities that are next to 0")  # fmt: skip
-        ends = intervals.stage_ends(len(self.visits))
+        ends = FIRST << np.arange(63 - FIRST.bit_length())
+        ends = np.r_[ends[ends < len(self.visits)], len(self.visits)]
         self.stage = np.empty(len(self.visits), np.int64)
         self.stage[random.permutation(len(self.visits))] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
 
@@ -244,5 +245,5 @@ class ByUser:
         return Quotient(
             np.r_[np.zeros(len(cell)), gain[some]], np.r_[value[code], stake[some]], np.r_[stage, self.stage[some]],
             np.r_[count, np.ones(len(some), np.int64)], np.bincount(self.stage), self.most,
-            float(self.visits.mean()) / 4, low, high,
+            float(self.visits.mean()), low, high,
         )  # fmt: skip

@@ -362,7 +362,9 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
-        "parse_options": csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd),
+        "parse_options": csv.ParseOptions(
+            delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd, newlines_in_values=True
+        ),
         "convert_options": csv.ConvertOptions(
             column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
             include_columns=[*([places[0]] if index else []), *filter(None, names)], check_utf8=False,
@@ -377,7 +379,10 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
                     {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
                 )
             else:
+                refuse_unclosed(path, delimiter)
                 raise DataError(path, f"not readable as CSV ({said(error)})") from None
+    if stream.ends > table.num_rows + len(unequal) + 1:
+        refuse_unclosed(path, delimiter)
     lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
     if table.num_columns and all(column.null_count for column in table.columns):
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
@@ -418,6 +423,25 @@ def check_header(path, header: list[str], named) -> None:
         raise DataError(path, reason, 1, advice)
 
 
+def refuse_unclosed(path, delimiter: str) -> None:
+    """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a cell."""
+    apart = re.escape(delimiter)
+    cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
+    opening, closing = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'), re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
+    opened = None
+    with Unpacked(path) as stream:
+        for number, line in wabbit.lines_of(path, stream):
+            if opened and (end := closing.match(line)):
+                if end[1] is None:
+                    break
+                opened, line = None, line[end.end() :]
+            if not opened and opening.fullmatch(line):
+                opened = number
+    if opened:
+        reason = "a quotation mark begins a text here that does not end as one"
+        raise DataError(path, reason, opened, "Close it; within a quoted text write a quotation mark twice")
+
+
 def said(error: Exception) -> str:
     """What Arrow says of a CSV file that it cannot read, in a line."""
     if "straddling" in str(error):
@@ -430,9 +454,10 @@ class Unpacked:
 
     packing : "gzip" or "zstd"; None for a plain text
     last : the last byte that was read
+    ends : how many lines ended so far
     """
 
-    closed, last = False, b""
+    closed, last, ends = False, b"", 0
 
     def __init__(self, path):
         first = first_bytes(path)
@@ -463,7 +488,7 @@ class Unpacked:
             self.decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             raise DataError(self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8") from None
-        self.last = block[-1:] or self.last
+        self.last, self.ends = block[-1:] or self.last, self.ends + block.count(b"\n")
         return block
 
     def readable(self) -> bool:

@@ -2,8 +2,13 @@
 
 The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. The capital prod_i (1 + b_i (gain_i - m
 stake_i)) is a supermartingale if the quotient is m or less, for bets that earlier stages decide and that lose no more
-than the capital: b_i m max(stake) <= CAP. It falls in m, so that the lower bound is the largest m against which it
+than the capital: b_i m max(stake) < 1. It falls in m, so that the lower bound is the largest m against which it
 reached its goal at the end of a stage. With stakes of 1 this is the bound on a mean.
+
+Bets are those of `intervals.betting` but for two things. As long as little is known, gains are taken to vary as those
+of rates of m do, or of 1/2 where m is above, with a quarter more for what was not seen yet: b falls in m then, and b m
+rises, so that the capital still falls in m. And where units may have stakes above 1, bets may lose more of the capital:
+what limits them is a unit of the largest stake all of which is lost, the rarer the larger that stake is.
 """
 
 from dataclasses import dataclass
@@ -11,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.ads import intervals
+
+UNSEEN = 0.25  # the largest variance of a gain with a stake of 1
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,7 @@ class Quotient:
     stage, count : int64 (cells), in which stage they occur, and how often
     units : int64 (stages), all units of each stage, also those without a stake
     most : the largest stake possible
-    prior : the variance of a unit's gain, in squares of `high` - `low`, that is assumed until much is known
+    prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until much is known
     low, high : between which the quotient of each unit is; `high` may be infinite, and the quotient is at most 1 then
     """
 
@@ -67,11 +74,13 @@ class Quotient:
         gained, staked, *squares = np.cumsum(sums, axis=1) - sums
         m = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
         spread = np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)
-        variance = (self.prior + spread) / (np.cumsum(self.units) - self.units + 1)
-        bet = np.sqrt(2 * goal / (self.units.sum() * variance))[self.stage]
+        before, cap = np.cumsum(self.units) - self.units, 1 - (1 - intervals.CAP) / np.sqrt(self.most)
 
         def reached(m: float) -> bool:
-            shares = np.minimum(bet, intervals.CAP / (m * self.most))
+            prior = self.prior * min(m, 0.5) * (1 - min(m, 0.5))
+            variance = (prior + UNSEEN + spread) / (1 + UNSEEN / prior + before)
+            bet = np.sqrt(2 * goal / (self.units.sum() * variance))[self.stage]
+            shares = np.minimum(bet, cap / (m * self.most))
             gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
             return np.cumsum(gains).max() >= goal
 

@@ -104,7 +104,7 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Found
     of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}
     keys = Keys(*of_form.get(kind, ("", "", ignore, 0.0)))
     rows = _Rows(keys)
-    lines = _lines(path, stream)
+    lines = lines_of(path, stream)
     visits = _groups(lines) if kind == SHARED else (line for line in lines if line[1])
     add = {DSJSON: rows.add_event, JSON: rows.add_json, TEXT: rows.add_text, SHARED: rows.add_group}[kind]
     for number, content in visits:
@@ -283,7 +283,7 @@ class _Rows:
         return found
 
 
-def _lines(path, stream) -> Iterator[tuple[int, str]]:
+def lines_of(path, stream) -> Iterator[tuple[int, str]]:
     """The lines of a text that are not blank, and their numbers."""
     number, rest = 0, b""
     while True:

@@ -96,6 +96,50 @@ def test_the_difference_holds_where_today_is_known_by_another_log():
     assert mine["verdict"] == "yes" and mine["lift_low"] < 5 < mine["lift_high"]  # E[20 (2 risk - 1)+] = 5, today's 0
 
 
+ONES = {"user": "who"}  # each visit of a user of its own
+
+
+@pytest.mark.parametrize("columns", [{}, ONES], ids=["by visit", "by user"])
+@pytest.mark.parametrize(("names", "truth"), [(("mine", "worse"), 10.0), (("ad:blocked", "ad:allowed"), 0.0)])
+def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, names, truth):
+    """It turns round with the two, is that of their pair, and stays as it is where all rewards are 5 less."""
+    made = blocked(4000).assign(who=range(4000))
+    lifts = []
+    for shift, of in ((0, names), (0, names[::-1]), (-5, names)):
+        log = sa.Log.from_frame(
+            made.assign(reward=made["reward"] + shift), columns, [] if columns else ["who"], reward_min=-20 + shift,
+            reward_max=20 + shift, reward_unit="EUR",
+        )  # fmt: skip
+        found = sa.evaluate(of, log, baseline=of[1])
+        row, base = (next(row for row in found.rows if row["policy"] == name) for name in of)
+        assert row["lift"] == pytest.approx(row["estimate"] - base["estimate"]) and base["verdict"] == ""
+        (pair,) = [pair for pair in found.comparisons if {pair["policy"], pair["other"]} == {*of}]
+        side = 1 if pair["policy"] == of[0] else -1
+        assert sorted((side * pair["low"], side * pair["high"])) == pytest.approx([row["lift_low"], row["lift_high"]])
+        lifts.append(np.array([row["lift"], row["lift_low"], row["lift_high"]]))
+    there, back, shifted = lifts
+    assert there[1] < truth < there[2] and there[1] < there[0] < there[2]
+    assert shifted == pytest.approx(there) and back == pytest.approx(-there[[0, 2, 1]], abs=0.1)  # of another order
+
+
+def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_no_least_propensity_is_known():
+    train, test = (sa.Log.from_frame(blocked(4000, seed), reward_min=-20, reward_max=20) for seed in (1, 2))
+    alone, beside, unknown = (
+        next(
+            row
+            for row in sa.evaluate(["mine", "worse"], test, baseline="worse", **more).rows
+            if row["policy"] == "mine"
+        )
+        for more in ({}, {"train": train}, {"least_propensity": "unknown"})
+    )
+    assert [beside[key] for key in ("lift", "lift_low", "lift_high")] == [
+        alone[key] for key in ("lift", "lift_low", "lift_high")
+    ]
+    assert unknown["lift"] == pytest.approx(alone["lift"])
+    assert max(alone["lift_low"], unknown["lift_low"]) < 10 < min(alone["lift_high"], unknown["lift_high"])
+    assert unknown["lift_high"] - unknown["lift_low"] > alone["lift_high"] - alone["lift_low"]
+
+
 def test_only_missing_rewards_are_missing_where_rewards_are_below_0():
     made = blocked()
     log = sa.Log.from_frame(made.assign(reward=0.0), reward_min=-20, reward_max=20)

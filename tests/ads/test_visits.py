@@ -129,6 +129,8 @@ HEAD = "action,reward,propensity,x\n"
         (HEAD + "a,0,1,2\na,0,1,2,3\n", "line 3 has 5 fields, the header 4"),
         (HEAD + "a,0,1,2,9\na,0,1,2,9\n", "line 2 has 5 fields, the header 4"),
         (HEAD + 'a,0,1,2\n"a,0,1,2\n', "log.csv"),
+        (HEAD + 'a,0,1,2\n"a,0,1,2\nb,0,1,2\nb,0,1,2\n', "line 3: a quotation mark begins a text"),
+        (HEAD + 'a,0,1,2\n"a"" x",0,1,"2\n"b",0,1,2\nb,0,1,2\n', "line 3: a quotation mark begins a text"),
         (",action,reward,propensity,x\n0,a,0,1,2\n0,a,1,1,2\n", "line 1: column 1 has no name, and does not number"),
         ("action,,reward,propensity,x\na,0,0,1,2\n", "line 1: column 2 has no name. Drop an index column"),
         ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
@@ -145,6 +147,16 @@ HEAD = "action,reward,propensity,x\n"
 def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
     with pytest.raises(DataError, match=reason):
         own(tmp_path, text)
+
+
+def test_no_row_is_lost_in_a_text_that_a_quotation_mark_begins(tmp_path):
+    """A text of several lines is one; a quotation mark that is not closed, in a column that is left out, is refused."""
+    rows, path = [f'{ad},{number % 2},0.5,5" wide\n' for number, ad in enumerate("abc" * 100)], tmp_path / "log.csv"
+    path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so,,,\n,,,and ""so"""\n', *rows[99:]]))
+    assert len(formats.read(path).visits) == 301
+    path.write_text(HEAD + "".join([*rows[:99], 'a,0,0.5,"so\n', *rows[99:]]))
+    with pytest.raises(DataError, match="line 101: a quotation mark begins a text"):
+        formats.read(path, ignore=["x"])
 
 
 def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):

@@ -13,6 +13,7 @@ from scant.errors import DataError, SettingError
 from scant_ads import batches, formats, wabbit
 
 ADS = ("Cappucino", "Cold brew", "Latte")
+CONSTANT = 11650396  # the hash of the feature that Vowpal Wabbit adds to every line
 LARGE = "9" * 400  # a whole number that no double can hold
 
 
@@ -471,3 +472,53 @@ def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
 def test_a_study_takes_none_of_these(tmp_path):
     with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
         formats.read_log(written(tmp_path / "log.json", events(frame())))
+
+
+# --- as Vowpal Wabbit itself reads them
+
+PARTS = (
+    "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
+    "2:0:0.25 |n y |W weather:Rainy\r\n"
+    "3:-0.5:0.5 the| action a:2 |m x=1\n"
+)
+FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and what parts visits
+    "text": (text(frame()), "--cb 3", "\n"),
+    "parts": (PARTS, "--cb 3", "\n"),
+    "groups": (groups(frame(), tags=False), "--cb_adf", "\n\n"),
+    "dsjson": ("".join(json.dumps(one) + "\n" for one in events(frame(), ads=[{}] * 3)), "--cb_adf --dsjson", "\n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
+    """The ad shown, the reward, the propensity, and each feature, which Vowpal Wabbit knows by its hash."""
+    theirs = pytest.importorskip("vowpalwabbit")
+    content, options, ending = FORMS[form]
+    reader = theirs.Workspace(f"{options} --chain_hash -b 32 --sparse_weights --quiet")
+    (tmp_path / "log").write_text(content)
+    log = sa.Log.read(tmp_path / "log")
+    columns = features(log)
+
+    def hashed(row: int) -> dict[int, float]:
+        found = {CONSTANT: 1.0}
+        for name, column in columns.items():
+            space, _, feature = name.removeprefix("c." * (form == "dsjson")).rpartition(".")
+            key, value = reader.hash_feature(feature, reader.hash_space(space or " ")), column[row]
+            if value:  # a text is a feature of its own, and 0 or no text none
+                found |= {reader.hash_feature(value, key): 1.0} if isinstance(value, str) else {key: value}
+        return found
+
+    visits = [visit for visit in content.split(ending) if visit]
+    assert len(visits) == len(rows(log)) > 2
+    for row, (visit, (ad, reward, propensity)) in enumerate(zip(visits, rows(log), strict=True)):
+        parsed = reader.parse(visit)
+        examples = parsed if isinstance(parsed, list) else [parsed]
+        labels = [example.get_label(theirs.LabelType.CONTEXTUAL_BANDIT).costs for example in examples]
+        ((place, label),) = [(at, label) for at, of in enumerate(labels) for label in of if label.probability > 0]
+        place = place - 1 if len(examples) > 1 else label.action  # the first of several is the visit's own line
+        assert (place, -label.cost, label.probability) == (int(ad), reward, propensity)
+        found = {}
+        for key, value in examples[0].iter_features():
+            found[key] = found.get(key, 0.0) + value
+        assert found == pytest.approx(hashed(row))
+        reader.finish_example(parsed)

@@ -8,7 +8,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base"}  # without a Qt that nothing here needs
-FROM_PIP = {"playwright", "pytrec-eval-terrier", "rocrate"}  # conda-forge has none, or under another name
+FROM_PIP = {"playwright", "pytrec-eval-terrier", "rocrate", "vowpalwabbit"}  # conda-forge has none, or another name
 
 
 def pins(requirements):
