@@ -80,8 +80,6 @@ rule report:
         rules.tables.input,
         [file for name in PLAN.stated for file in PLAN.run_files(name)],
         rules.claims.output if CLAIMS else [],
-        of_project("CITATION.cff"),
-        [os.path.relpath(file) for file in sorted((PACKAGE / "page/assets").glob("*.*"))],
     output:
         page="<results>/report.html",
         manifest=update(f"<results>/{manifest.NAME}"),  # which keeps what it listed before
@@ -96,6 +94,9 @@ rule report:
         study=SETTLED,
         code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules()),
         made_by=code(*(module for modules in manifest.modules(PLAN).values() for module in modules)),
+        texts=digest(
+            [sha256(file) for file in (of_project("CITATION.cff"), *sorted((PACKAGE / "page/assets").glob("*.*")))]
+        ),
         captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(workflow.configfiles[-1]),

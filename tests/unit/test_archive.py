@@ -33,6 +33,10 @@ def study(tmp_path):
     content |= {"study": "small", "files": manifest.checksums(folder, ["tables/finals.csv"])}
     content |= {"made": provenance.made(), "results": manifest.checksums(folder, FILES)}
     content |= {"workflow": manifest.checksums(PROJECT, provenance.workflow())}
+    (tmp_path / "hers.yaml").write_text("{}")
+    content["settings"] = {"datasets": {}}
+    content["versions"] = {"Python": "3.11"}
+    content |= {"inputs": manifest.checksums(tmp_path, ["hers.yaml"]), "elsewhere": ["the Python module far"]}
     manifest.save(content, folder / manifest.NAME)
     return folder
 
@@ -80,10 +84,12 @@ def test_a_study_without_checksums_is_not_verified(study):
 def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
     path = archive.write(study, tmp_path / "small.zip")
     names = set(zipfile.ZipFile(path).namelist())
-    assert {"report.html", "claims.csv", "tables/finals.csv", "figures/figure-2.1.svg", "manifest.json"} <= names
-    assert {"Snakefile", "rules/runs.smk", "requirements.lock", "ro-crate-metadata.json", "study.json"} <= names
-    assert not any(name.startswith("runs/") for name in names)
+    results = {f"results/small/{name}" for name in {*FILES, "manifest.json"} - {"runs/a/b/c/seed-0.parquet"}}
+    workflow = {"Snakefile", "rules/runs.smk", "requirements.lock", "config/datasets.yaml"}
+    assert results | workflow | {"ro-crate-metadata.json", "README.md", "hers.yaml"} <= names
+    assert not any(name.startswith(("config/claims", "config/config")) for name in names), "the study reads none"
     zipfile.ZipFile(path).extractall(tmp_path / "crate")
+    assert "the Python module far" in (tmp_path / "crate/README.md").read_text()
     crate = ROCrate(tmp_path / "crate")
     assert crate.mainEntity["@id"] == "Snakefile" and "ComputationalWorkflow" in crate.mainEntity.type
     assert crate.mainEntity["programmingLanguage"]["name"] == "Snakemake"
@@ -91,12 +97,10 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
     assert described == names - {"ro-crate-metadata.json"}, "each file is described, and nothing else"
     files = [entity for entity in crate.data_entities if "File" in entity.type]
     assert [entity.id for entity in files if not entity.get("encodingFormat")] == []
+    assert crate.get("README.md")["about"] is crate.root_dataset
     run = crate.get("#run")
-    assert run["instrument"] is crate.mainEntity and run["object"].id == "study.json"
-    assert {item.id for item in run["result"]} == {*FILES, "manifest.json"} - {
-        "study.json",
-        "runs/a/b/c/seed-0.parquet",
-    }
+    assert run["instrument"] is crate.mainEntity and run["object"].id == "results/small/study.json"
+    assert {item.id for item in run["result"]} == results - {"results/small/study.json"}
     ids = {entity["@id"] for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]}
     for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]:
         for value in entity.values():
@@ -105,18 +109,52 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
                     assert item["@id"] in ids, item
 
 
+SAID = {"authors": ["A. Author", "B. Author"], "publisher": "Institute", "url": "https://a.org", "licence": "CC0-1.0"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "project", "authors", "licence"),
+    [
+        ({"attribution": SAID}, False, SAID["authors"], "CC0-1.0"),
+        ({"attribution": SAID}, True, SAID["authors"], "CC0-1.0"),
+        ({"attribution": {"licence": "MIT"}}, False, ["the authors of the study small"], "MIT"),
+        ({}, False, ["the authors of the study small"], "not stated"),
+        ({}, True, ["The scant contributors"], "MIT"),
+    ],
+)
+def test_results_are_whose_the_study_says_they_are(study, tmp_path, settings, project, authors, licence):
+    """All that the profiles of RO-Crate recommend of the results, the run and its software is there."""
+    made = json.loads((study / manifest.NAME).read_text())["made"]
+    change(study, settings={"datasets": {}} | settings, made=made | {"project": project})
+    with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
+        graph = {entity["@id"]: entity for entity in json.loads(packed.read(archive.CRATE))["@graph"]}
+        text = packed.read("README.md").decode()
+    root, run, workflow = graph["./"], graph["#run"], graph["Snakefile"]
+
+    def names(entities):
+        return [graph[entity["@id"]]["name"] for entity in (entities if isinstance(entities, list) else [entities])]
+
+    assert names(root["author"]) == names(run["agent"]) == authors and names(root["license"]) == [licence]
+    assert names(workflow["author"]) == ["The scant contributors"] and names(workflow["license"]) == ["MIT"]
+    organizations = [entity for entity in graph.values() if entity["@type"] == "Organization"]
+    assert graph[root["publisher"]["@id"]] in organizations and all(entity["url"] for entity in organizations)
+    assert all(graph[entity["affiliation"]["@id"]] for entity in graph.values() if entity["@type"] == "Person")
+    assert f"authors: {', '.join(authors)}\n" in text and f"licence of the results: {licence}\n" in text
+
+
 def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_path):
     (study / "figures/a b%41#.svg").write_text("<svg/>")
     change(study, results=manifest.checksums(study, [*FILES, "figures/a b%41#.svg"]))
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
         ids = [entity["@id"] for entity in json.loads(packed.read(archive.CRATE))["@graph"]]
-        assert "figures/a b%41#.svg" in packed.namelist() and "figures/a%20b%2541%23.svg" in ids
+        folder = "results/small/figures"
+        assert f"{folder}/a b%41#.svg" in packed.namelist() and f"{folder}/a%20b%2541%23.svg" in ids
 
 
 def test_the_same_study_gives_the_same_archive(study, tmp_path):
     first, second = (archive.write(study, tmp_path / name, runs=True) for name in ("a.zip", "b.zip"))
     assert first.read_bytes() == second.read_bytes()
-    assert "runs/a/b/c/seed-0.parquet" in zipfile.ZipFile(first).namelist()
+    assert "results/small/runs/a/b/c/seed-0.parquet" in zipfile.ZipFile(first).namelist()
 
 
 def test_references_do_not_say_when_they_were_made(study):
@@ -328,10 +366,18 @@ def test_names_that_are_no_plain_paths_are_refused(study, tmp_path, capsys, name
     assert not (tmp_path / "x.zip").exists()
 
 
-def test_a_result_has_no_name_of_the_workflow(study, tmp_path):
-    (study / "Snakefile").write_text("forged")
-    change(study, results=manifest.checksums(study, [*FILES, "Snakefile"]))
-    with pytest.raises(DataError, match="lists Snakefile, which is no result"):
+@pytest.mark.parametrize("name", ["README.md", "ro-crate-metadata.json"])
+def test_what_a_study_reads_has_no_name_that_an_archive_has_of_its_own(study, tmp_path, name):
+    (tmp_path / name).write_text("forged")
+    change(study, inputs=manifest.checksums(tmp_path, [name]))
+    with pytest.raises(DataError, match=f"lists {name}, which the archive has"):
+        archive.write(study, tmp_path / "x.zip")
+
+
+def test_what_a_study_reads_is_packed_as_it_was(study, tmp_path, capsys):
+    (tmp_path / "hers.yaml").write_text("{edited: true}")
+    assert main(["verify", str(study)]) == 0 and "hers.yaml differs" in capsys.readouterr().out
+    with pytest.raises(DataError, match=r"lists another hers\.yaml than there is here"):
         archive.write(study, tmp_path / "x.zip")
 
 
@@ -352,7 +398,8 @@ def test_a_forged_file_is_noticed(study, tmp_path, capsys, name):
 def test_all_that_is_packed_is_listed(study, tmp_path):
     listed = json.loads((study / manifest.NAME).read_text())
     packed = {*zipfile.ZipFile(archive.write(study, tmp_path / "x.zip", runs=True)).namelist()}
-    assert packed == {*listed["results"], *listed["workflow"], manifest.NAME, archive.CRATE}
+    results = {f"results/small/{name}" for name in (*listed["results"], manifest.NAME)}
+    assert packed == {*results, *listed["workflow"], *listed["inputs"], archive.README, archive.CRATE}
     assert "workflow/report/figure.rst" in listed["workflow"]
 
 

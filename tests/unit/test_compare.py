@@ -539,7 +539,8 @@ def tiny(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
     facts = about.facts(plan, stated, folder)
-    manifest.write(config, plan, stated, folder, facts, provenance.made(), folder / manifest.NAME)
+    made = provenance.made(str(TINY))
+    manifest.write(config, plan, stated, folder, facts, made, folder / manifest.NAME, str(TINY))
     return config, plan, folder, json.loads((folder / manifest.NAME).read_text())
 
 
@@ -551,9 +552,12 @@ def test_what_made_the_tiny_study(tiny):
     assert made["settings"]["learners"] == config["learners"]
     assert not {"study", "data"} & made["settings"].keys(), "neither changes a result"
     assert {"report.html", "study.json", *made["files"]} <= made["results"].keys()
-    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst", "config/claims/top.yaml"} <= made[
-        "workflow"
-    ].keys()
+    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst"} <= made["workflow"].keys()
+    logs = {f"examples/logs/{name}.csv" for name in ("uniform", "targeted")}
+    claims = {f"config/claims/{path.name}" for path in Path("config/claims").iterdir()}
+    assert {"config/studies/tiny.yaml", *claims} <= made["inputs"].keys() <= {
+        "config/studies/tiny.yaml", "config/datasets.yaml", *claims, *logs
+    } and not made["elsewhere"]  # fmt: skip
     assert made["settings"]["experiments"].keys() == config["experiments"].keys(), "sweeps are as they are written"
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
     assert made["claims"].keys() == settings.claims(*settings.claims_files(plan.study)).keys()

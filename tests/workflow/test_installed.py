@@ -56,17 +56,58 @@ def wheel(tmp_path_factory):
     return site
 
 
+HERS = """
+hers-beats-chance:
+  source: {title: Her paper, authors: A. Author, url: "https://example.org/hers", place: Table 1}
+  row: question
+  statement: Her learner ranks better than chance.
+  family: perceptron
+  data: a stream, her learner and a random one
+  where: {kind: perceptron}
+  learner: {kind: "hers:PairwiseLogistic"}
+  against: {kind: random}
+  quantity: final
+  comparison: greater
+"""
+
+
 @pytest.mark.slow
-def test_a_study_from_the_wheel_needs_no_clone(wheel, tmp_path):
-    folder = tmp_path / "mine"
+def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
+    """Its archive, unpacked elsewhere, is finished, and plays its runs to the same bytes."""
+    folder, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
     assert "snakemake --cores all" in run("scant", "init", folder, folder=tmp_path, package=wheel)
-    study = yaml.safe_load((folder / "study.yaml").read_text())
-    (folder / "study.yaml").write_text(yaml.safe_dump(small(study)))
-    run("snakemake", "--cores", 2, folder=folder, package=wheel)
-    results = folder / "results" / study["study"]
-    assert (results / "report.html").stat().st_size > 10**5
-    assert len(pd.read_csv(results / "claims.csv")) > 100, "the claims that came with the package"
     assert "is there already" in run("scant", "init", folder, folder=tmp_path, package=wheel, ok=False)
+    study = small(yaml.safe_load((folder / "study.yaml").read_text()))
+    rows = [f"{d % 3} qid:{q} 1:{d * q % 7} 2:{d}" for q in range(1, 9) for d in range(4)]
+    (folder / "own.txt").write_text("\n".join([*rows, ""]))
+    (folder / "hers.py").write_text((ROOT / "examples/my_learner.py").read_text())
+    (folder / "hers.yaml").write_text(HERS)
+    own = {"task": "ranking", "parser": "letor", "features": 2, "grades": 2, "terms": "CC0-1.0"}
+    study |= {"claims": ["config/claims/steps.yaml", "hers.yaml"], "streams": {"own": {"dataset": "own"}}}
+    study["datasets"] = {"own": own | {"parts": {"all": {"file": "own.txt"}}}}
+    study["learners"] = {"hers": {"kind": "hers:PairwiseLogistic", "rates": [0.1]}, "random": {"kind": "random"}}
+    study["experiments"] = {"full": study["experiments"]["full-feedback"] | {"streams": ["own"]}}
+    study["experiments"]["full"]["learners"] = ["hers", "random"]
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    run("snakemake", "--cores", 2, folder=folder, package=wheel)
+    results = f"results/{study['study']}"
+    assert {"hers-beats-chance"} < {*pd.read_csv(folder / results / "claims.csv")["id"]}, "and those of the package"
+    run("scant", "archive", results, "--output", "../mine.zip", folder=folder, package=wheel)
+    with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
+        packed.extractall(elsewhere)
+        names = {*packed.namelist()}
+    assert {"study.yaml", "hers.py", "hers.yaml", "own.txt", "config/claims/steps.yaml"} <= names
+    assert not {"config/config.yaml", "config/claims/top.yaml"} & names
+    shutil.rmtree(folder)
+    read_me = (elsewhere / "README.md").read_text()
+    commands = re.findall(r"^(?:snakemake|scant) [^#\n]*", read_me, re.M)
+    finished, replay, verify = map(str.split, commands)
+    assert "Nothing to be done" in run(*finished, "--dry-run", folder=elsewhere, package=wheel)
+    assert "gone: runs/" in run(*verify, folder=elsewhere, package=wheel, ok=False)
+    run(*replay, folder=elsewhere, package=wheel)
+    assert "files are what they were" in run(*verify, folder=elsewhere, package=wheel)
+    (elsewhere / "hers.py").write_text((elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7"))
+    assert "run" in run(*finished, "--dry-run", folder=elsewhere, package=wheel), "its code is on record"
 
 
 @pytest.mark.slow

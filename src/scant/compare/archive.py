@@ -1,23 +1,29 @@
-"""One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate.
+"""One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate, and a folder to run the study in.
 
 It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the settings that it was
-given, the results, and the run that made them (https://w3id.org/ro/wfrun/workflow/0.5).
+given, the results, and the run that made them (https://w3id.org/ro/wfrun/workflow/0.5). What the study reads, and its
+results, are where they were below the working folder; by what Snakemake knows of them, nothing is to be made anew.
 """
 
 import json
 import os
+import re
+import shlex
 import zipfile
 import zlib
+from base64 import urlsafe_b64encode
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from scant import __version__
 from scant.compare import finished, manifest, provenance, verifying
 from scant.errors import DataError, SettingError
-from scant.files import anew, atomic, check_outputs
-from scant.schema import PROJECT, of_project, read_yaml
+from scant.files import FOLDER_MARK, anew, atomic, check_outputs
+from scant.schema import PROJECT, read_yaml
 
-CRATE = "ro-crate-metadata.json"
+CRATE, README = "ro-crate-metadata.json", "README.md"
+NOWHERE = "https://example.org/"  # the address of whom a study names none
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -28,11 +34,13 @@ TYPES = {
     ".png": "image/png", ".pdf": "application/pdf", ".tex": "application/x-tex",
     ".parquet": "application/vnd.apache.parquet",
     ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml", ".cff": "application/yaml",
-    ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst", ".md": "text/markdown", "": "text/plain",
+    ".py": "text/x-python", ".txt": "text/plain", ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst",
+    ".md": "text/markdown", "": "text/plain",
 }  # fmt: skip
 LARGE = ("runs/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
+MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
 LARGEST = 1 << 26  # bytes of a manifest
-ABOUT = "Verdicts on claims of papers on learning to rank from scant feedback, with tables, figures and settings."
+ABOUT = "A study of learning to rank from scant feedback: verdicts on claims, tables, figures and settings."
 
 
 def write(folder, target=None, runs: bool = False) -> Path:
@@ -54,41 +62,134 @@ def write(folder, target=None, runs: bool = False) -> Path:
     found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
         raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
+    content, listed = finished.manifest_of(folder), folder / manifest.NAME
     if found.workflow:
-        path = folder / manifest.NAME
-        raise DataError(path, f"lists another {found.workflow[0]} than the workflow has here", advice=anew(path))
-    content = finished.manifest_of(folder)
+        raise DataError(listed, f"lists another {found.workflow[0]} than there is here", advice=anew(listed))
+    if "inputs" not in content:
+        raise DataError(listed, "does not list what the study reads, as newer ones do", advice=anew(listed))
+    study = content["study"]
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
-    if os.path.lexists(target) and _study_of(target) != content["study"]:
+    if os.path.lexists(target) and _study_of(target) != study:
         raise SettingError(
-            f"{target} is there, and is no archive of the study {content['study']}: give another name, with --output"
+            f"{target} is there, and is no archive of the study {study}: give another name, with --output"
         )
     names = [name for name in content["results"] if runs or not name.startswith(LARGE)]
-    results = {name: folder / name for name in (manifest.NAME, *names) if (folder / name).is_file()}
-    workflow = {name: PROJECT / name for name in provenance.workflow()}
-    if taken := results.keys() & {CRATE, *workflow}:
-        raise DataError(
-            folder / manifest.NAME, f"lists {min(taken)}, which is no result", advice=anew(folder / manifest.NAME)
-        )
+    results = {f"results/{study}/{name}": folder / name for name in (*names, manifest.NAME)}
+    results = {name: path for name, path in results.items() if path.is_file()}
+    workflow = {name: PROJECT / name for name in content["workflow"]}
+    workflow |= {name: provenance.source(name, folder) for name in content["inputs"] if name not in results}
+    if taken := {CRATE, README} & workflow.keys():
+        raise DataError(listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed))
     stamp = tuple(int(part) for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-"))
+    read_me = readme(content, workflow).encode()
+    described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
     with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(
-            archive, CRATE, json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode(), stamp
-        )
-        for name, path in (results | workflow).items():
+        _add(archive, CRATE, described, stamp)
+        _add(archive, README, read_me, stamp)
+        for name, path in (workflow | results | _records(results, folder)).items():
             _add(archive, name, path.read_bytes(), stamp)
     return target
+
+
+def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """What Snakemake has on record of how results were made, and its marks of folders that are outputs, by name.
+
+    With it, a change of settings or code plays again what depends on it, and nothing else.
+    """
+    place, found = folder.absolute().parents[1], {}
+    for name in dict.fromkeys(name for result in results for name in (str(Path(result).parent), result)):
+        text = urlsafe_b64encode(name.encode()).decode()
+        *parts, last = (text[start : start + 254] for start in range(0, len(text), 254))  # as Snakemake's persistence
+        records = ("/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last]), f"{name}/{FOLDER_MARK}")
+        found |= {record: place / record for record in records if (place / record).is_file()}
+    return found
+
+
+class Attribution(NamedTuple):
+    """Whose results these are. Where the study says nothing there is a neutral word, which the README explains."""
+
+    authors: list[str]
+    persons: bool
+    publisher: str
+    url: str
+    licence: str | None
+
+
+def attribution(content: dict) -> Attribution:
+    """Whose results a study's are: what its settings say; the project's, for a study that comes with scant."""
+    cited, said = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
+    if not said and content["made"]["project"]:
+        names = [author["name"] for author in cited["authors"]]
+        return Attribution(names, False, names[0], cited.get("url", NOWHERE), cited["license"])
+    nobody = f"the authors of the study {content['study']}"
+    authors = said.get("authors", [nobody])
+    publisher = said.get("publisher", nobody)
+    return Attribution(authors, "authors" in said, publisher, said.get("url", NOWHERE), said.get("licence"))
+
+
+def readme(content: dict, workflow: dict[str, Path]) -> str:
+    """The archive's README: what is in it, whose it is, how to run it again, and what that needs.
+
+    content, workflow : as for `crate`
+    """
+    study, made, whose = content["study"], content["made"], attribution(content)
+    results, file = f"results/{study}", made["study_file"] or f"results/{study}/{provenance.STUDY}"
+    option, own = f"--cores all --configfile {shlex.quote(file)}", content["settings"]["datasets"]
+    registry, rows = read_yaml(workflow[provenance.REGISTRY]), []
+    for name, checksum in content["data"].items():
+        id, part = name.split("/", 1)
+        entry = own.get(id) or registry.get(id, {})
+        path = entry.get("parts", {}).get(part, {}).get("file", "")
+        there = "here" if id in own and path in workflow else "to be put there" if id in own else "got by `scant fetch`"
+        terms = " ".join(entry.get("terms", "not stated").split())
+        rows.append(f"| {name} | `{path}` | {there} | {terms} | {checksum or 'unknown'} |")
+    needs = "".join(f"\n- {what}" for what in content["elsewhere"])
+    title = f"""# Results of the study {study}
+
+Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}. Open
+`{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside it, and
+`{manifest.NAME}`, which lists the SHA-256 of every file. `{CRATE}` describes this folder as an RO-Crate.
+
+- authors: {", ".join(whose.authors)}
+- publisher: {whose.publisher}
+- address: {"not stated" if whose.url == NOWHERE else whose.url}
+- licence of the results: {whose.licence or "not stated"}
+
+What is not stated, the study's file does not say (its key `attribution`): ask whoever gave you this folder.
+The workflow itself (`Snakefile`, `rules/`, `workflow/`) is scant's: `CITATION.cff` has its authors and licence.
+"""
+    again = f"""## Run it again
+
+Install scant {__version__}, then in this folder:
+
+```bash
+snakemake {results}/report.html {option}   # nothing to be done: it is here as it was made
+snakemake runs {option}   # plays the runs that are not here
+scant verify {results}   # do all files, runs included, have the bytes that {manifest.NAME} lists?
+```
+
+After a change of the settings, or of code, these play what depends on it and nothing else.
+"""
+    parts = [
+        title,
+        again,
+        "## Data\n\n| part | file | | terms | SHA-256 |\n|---|---|---|---|---|\n" + "\n".join(rows) if rows else "",
+        f"## What is not here\n{needs}" if needs else "",
+    ]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def _study_of(path: Path) -> str | None:
     """The id of the study whose archive this file is; None for other files."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open(manifest.NAME) as file:
+        with zipfile.ZipFile(path) as archive:
             archive.getinfo(CRATE)
-            if archive.getinfo(manifest.NAME).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
+            (name,) = (name for name in archive.namelist() if MANIFEST.fullmatch(name))
+            if archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
                 return None
-            return json.loads(file.read(LARGEST))["study"]
+            with archive.open(name) as file:
+                return json.loads(file.read(LARGEST))["study"]
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError):
         return None  # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
 
@@ -104,20 +205,27 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     """The metadata of the archive, as JSON-LD.
 
     content : the study's manifest
-    results, workflow : the files of both, by their names in the archive
+    results, workflow : the files of both, by their names in the archive; what the study reads is among the latter
     """
     from rocrate.model import ContextEntity
     from rocrate.rocrate import ROCrate
 
-    cited, made = read_yaml(of_project("CITATION.cff")), content["made"]
+    cited, made, whose = read_yaml(PROJECT / "CITATION.cff"), content["made"], attribution(content)
+    given = f"results/{content['study']}/{provenance.STUDY}"
     found = ROCrate(version="1.1")
     found.metadata.extra_contexts.append("https://w3id.org/ro/terms/workflow-run")
 
     def add(id: str, kind: str, **properties):
         return found.add(ContextEntity(found, id, {"@type": kind, **properties}))
 
-    licence = add(f"https://spdx.org/licenses/{cited['license']}", "CreativeWork", name=cited["license"],
-                  identifier=cited["license"])  # fmt: skip
+    def licence(name: str):
+        return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
+
+    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
+    authors = [add(f"#author-{number}", "Person", name=name, affiliation=publisher)
+               for number, name in enumerate(whose.authors if whose.persons else (), 1)] or [publisher]  # fmt: skip
+    unsaid = {"name": "not stated", "description": "The study states no licence of its results: ask its authors."}
+    ours = add("#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE))
     settings, made_of_it = (
         found.add_formal_parameter(name, "File", f"#{id}", properties=properties)
         for id, name, properties in (("settings", "study file", {}), ("results", "results", {"multipleValues": True}))
@@ -125,30 +233,37 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     main = found.add_workflow(
         workflow.get("Snakefile"), "Snakefile", main=True, lang="snakemake", lang_version=metadata.version("snakemake"),
         properties={"name": cited["title"], "version": _version(made), "encodingFormat": "text/plain",
-                    "license": licence, "input": settings, "output": made_of_it},
+                    "license": licence(cited["license"]), "input": settings, "output": made_of_it,
+                    "author": ours},
     )  # fmt: skip
+    found.add_file(
+        None, README, properties={"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]}
+    )
     files = {}
     for name, path in (results | workflow).items():
         if name != "Snakefile":
             about = {"name": name, "contentSize": str(path.stat().st_size)}
             about |= {"encodingFormat": TYPES[path.suffix]} if path.suffix in TYPES else {}
-            about |= {"exampleOfWork": settings if name == provenance.STUDY else made_of_it} if name in results else {}
+            about |= {"exampleOfWork": settings if name == given else made_of_it} if name in results else {}
             files[name] = found.add_file(path, name, properties=about)
     run = found.add_action(
-        main, "#run", object=files.get(provenance.STUDY),
-        result=[file for name, file in files.items() if name in results and name != provenance.STUDY],
-        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"],
+        main, "#run", object=files.get(given),
+        result=[file for name, file in files.items() if name in results and name != given],
+        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"], "agent": authors,
                     "description": "Snakemake made all results from the study file and the code named in the manifest.",
                     "actionStatus": "http://schema.org/CompletedActionStatus"},
     )  # fmt: skip
     about = {
-        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "license": licence,
+        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "author": authors,
+        "publisher": publisher,
+        "license": licence(whose.licence) if whose.licence else add("#licence", "CreativeWork", **unsaid),
         "datePublished": made["date"], "mentions": run,
         "conformsTo": [add(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
                        for id, name in PROFILES.items()],
         "citation": [add(source["url"] or f"#source-{number}", "ScholarlyArticle", name=source["title"])
                      for number, source in enumerate(content.get("sources", []), 1)],
     }  # fmt: skip
+    about |= {"url": whose.url} if whose.url != NOWHERE else {}
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()

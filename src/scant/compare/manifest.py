@@ -3,7 +3,6 @@
 import hashlib
 import json
 import platform
-import re
 import sys
 from pathlib import Path
 
@@ -22,10 +21,15 @@ NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
-OF_A_RUN = ("made", "results", "earlier", "workflow")  # what a manifest says of one run alone: references leave it out
-PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
+OF_A_RUN = (
+    "made",
+    "results",
+    "earlier",
+    "workflow",
+    "elsewhere",
+)  # what a manifest says of one run alone: references leave it out
 CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
-LISTS = ("files", "results", "earlier", "workflow")
+LISTS = ("files", "results", "earlier", "workflow", "inputs")
 SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
 SCHEMA = {
     "type": "object",
@@ -56,7 +60,9 @@ SCHEMA = {
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
 
 
-def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dict, target) -> None:
+def write(
+    config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dict, target, study_file: str = ""
+) -> None:
     """Write the manifest of a study whose claims and tables are made.
 
     Parameters
@@ -67,6 +73,7 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
     folder : the study's results, results/{study}
     facts : what the page says of the study, see `scant.page.about.facts`
     made : when and from what it was made, see `scant.compare.provenance.made`
+    study_file : the path of the study's file
 
     Raises
     ------
@@ -74,6 +81,7 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
     """
     folder, entries = Path(folder), modules(plan)
     results = checksums(folder, provenance.results(plan, stated))
+    inputs, elsewhere = provenance.inputs(plan.study, study_file)
     content = {
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),
@@ -88,6 +96,8 @@ def write(config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dic
         "results": results,
         "earlier": _earlier(folder, plan.study["study"], results),
         "workflow": checksums(PROJECT, provenance.workflow()),
+        "inputs": {name: sha256(path) for name, path in inputs.items()},
+        "elsewhere": elsewhere,
     }
     save(content, target)
 
@@ -120,7 +130,7 @@ def read(folder, advice: str = "") -> dict:
         check(content, SCHEMA, "manifest")
         if content["study"] in TAKEN:
             raise ValueError(f"no study is named {content['study']}")
-        for name in (name for part in LISTS for name in content.get(part, {}) if not PLAIN.fullmatch(name)):
+        for name in (name for part in LISTS for name in content.get(part, {}) if not provenance.PLAIN.fullmatch(name)):
             raise ValueError(f"it lists {short(name)}, which is no plain path below the study's folder")
     except (ValueError, RecursionError, SettingError) as error:
         reason = f"is no whole manifest of a study ({printable(error)})"

@@ -1,29 +1,42 @@
 """Where the results of a study come from: when and from which commit they are made, and all their files."""
 
 import os
+import re
 import shutil
 import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 
+from scant.data.registry import groups_beside
 from scant.files import sha256
-from scant.schema import PROJECT
+from scant.schema import PROJECT, of_project
+from scant.study import code
 from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, Plan
+from scant.study.settings import claims_files, own_names
 from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
 DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which can be drawn or packed again
 FOLDERS = ("runs", "comparators", "times", "streams", "bandit", "campaigns", "figures", "tables")
-WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", "config/*.yaml", "config/claims/*.yaml")
+REGISTRY = "config/datasets.yaml"
+WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", REGISTRY, "profiles/default/*.yaml")
+# The start of terms under which anybody may pass data on, and the most bytes that an archive takes of such a file.
+FREE = re.compile(r"(CC0|CC[ -]BY([ -]SA)?[ -]\d|PDDL|ODC-By|ODbL|MIT|BSD|Apache|Public domain)\b", re.IGNORECASE)
+SMALL = 1 << 20
+PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
 PAGE = "report.html"
 FINISH = "Finish the study: snakemake --cores all"
 CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
-def made() -> dict:
-    """When and from what the results are made now: date, commit and state of the clone, and checksum of the lock file.
+def made(study_file: str = "") -> dict:
+    """When and from what the results are made now: date, commit and state of the clone, checksum of the lock file.
 
-    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file.
+    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file. `study_file` is the
+    study's, by its name in an archive, "" if none can have it; `project` is whether the study came with scant.
+
+    study_file : the path of the study's file
     """
     commit = _git("rev-parse", "HEAD")
     changed = _git("status", "--porcelain") if commit else None
@@ -32,6 +45,8 @@ def made() -> dict:
         "commit": commit,
         "clean": changed == "" if commit else None,
         "lock": sha256(PROJECT / LOCK) if (PROJECT / LOCK).is_file() else None,
+        "study_file": (study_file and _name(Path(study_file))) or "",
+        "project": Path(study_file).resolve().is_relative_to((PROJECT / "config").resolve()),
     }
 
 
@@ -58,25 +73,71 @@ def workflow() -> list[str]:
     return [path.relative_to(PROJECT).as_posix() for path in paths]
 
 
+def inputs(study: dict, study_file: str = "") -> tuple[dict[str, Path], list[str]]:
+    """What a study reads besides the workflow and results: the study file, claims, code of one's own, data sets.
+
+    Data of one's own count where they are small and free; others are known by their checksums.
+
+    study : the complete settings
+    study_file : the path of its file
+
+    Returns
+    -------
+    files : by name, which is the path below the working folder, or below the project's
+    elsewhere : what an archive cannot have, in words: it is in neither folder
+    """
+    modules = dict.fromkeys(name.partition(":")[0] for name in own_names(study))
+    closure = {name: path for name, path in code.closure(*modules).items() if not path.is_absolute()}
+    free = [entry for entry in study["datasets"].values() if FREE.match(entry.get("terms", ""))]
+    data = [of_project(part["file"]) for entry in free for part in entry["parts"].values()]
+    data += filter(None, map(groups_beside, data))
+    registry = [REGISTRY] if Path(REGISTRY).is_file() else []
+    paths = [study_file, *map(of_project, claims_files(study)), *closure.values(), *registry]
+    small = [path for path in data if path.is_file() and path.stat().st_size <= SMALL]
+    named = {path: _name(path) for path in map(Path, filter(None, (*paths, *small)))}
+    elsewhere = [f"the file {path}" for path, name in named.items() if name is None]
+    elsewhere += [f"the Python module {name}" for name in modules if name not in closure]
+    return {name: path for path, name in named.items() if name}, elsewhere
+
+
+def _name(path: Path) -> str | None:
+    """The name of a file in an archive: its path below the working folder or the project's, the shorter one, if any."""
+    whole = Path(os.path.normpath(Path.cwd() / path))  # links stay
+    names = [whole.relative_to(place).as_posix() for place in (Path.cwd(), PROJECT) if whole.is_relative_to(place)]
+    return min(filter(PLAIN.fullmatch, names), key=len, default=None)
+
+
+def source(name: str, folder) -> Path:
+    """Where a file is that `inputs` names, for the results in a folder."""
+    place = Path(folder).absolute().parents[1] / name
+    return place if place.is_file() else PROJECT / name
+
+
 def results(plan: Plan, claims: dict) -> list[str]:
     """The files that the jobs of a study make, below its folder of results, without logs, benchmarks and the manifest.
 
+    They are in the order in which they are made: none is before a file that it is made of.
+
     claims : the study's claims by id; empty if it judges none
     """
-    study, names = plan.study["study"], list(plan.figures)
-    paths = [STUDY, PAGE] + ([*CLAIMS] if claims else [])
+    study, endings = plan.study["study"], ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else []))
+
+    def figures(names) -> list[str]:
+        return [f"figures/{name}.{ending}" for name in names for ending in endings]
+
+    paths: list[str] = []
     for name, jobs in plan.jobs.items():
-        paths += [RUN.format(study=study, run=job.path) for job in jobs]
         paths += [file for job in jobs for file in job.files]
+        paths += [RUN.format(study=study, run=job.path) for job in jobs]
         paths += [] if jobs else [TIMES.format(study=study, experiment=name)]
     paths += [COMPARATOR.format(study=study, run=job.path) for jobs in plan.comparators.values() for job in jobs]
     paths += [
         file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"
     ]
-    names += [f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims)] if claims else []
-    endings = ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else []))
-    paths += [f"figures/{name}.{ending}" for name in names for ending in endings]
+    paths += figures(plan.figures)
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
+    if claims:
+        paths += [*CLAIMS, *figures(f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims))]
     folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
-    own = (path.removeprefix(folder) for path in paths)
+    own = (path.removeprefix(folder) for path in [*paths, STUDY, PAGE])
     return list(dict.fromkeys(path for path in own if not path.startswith("results/")))

@@ -16,7 +16,7 @@ class Verified(NamedTuple):
     same : how many are as they were
     changed, gone : the names of the others
     drawn : how many are gone that `prune --drawn` may delete; they are not in `gone`
-    workflow : the files of the workflow here that are not as they were when they made the study
+    workflow : the files of the workflow here, and those that the study reads, that are not as they were
     """
 
     same: int
@@ -40,8 +40,10 @@ def verify(folder) -> Verified:
     absent = [name for name in listed if not (folder / name).is_file()]
     gone = [name for name in absent if not name.startswith(provenance.DRAWN)]
     changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
-    made_by = content.get("workflow", {})
-    here = {name: sha256(PROJECT / name) for name in provenance.workflow()}
+    made_by = content.get("workflow", {}) | content.get("inputs", {})
+    files = {name: provenance.source(name, folder) for name in content.get("inputs", {})}
+    files = {name: PROJECT / name for name in provenance.workflow()} | files
+    here = {name: sha256(path) for name, path in files.items() if path.is_file()}
     other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
     return Verified(len(listed) - len(absent) - len(changed), changed, gone, len(absent) - len(gone), other)
 
@@ -56,5 +58,13 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
     yield from (f"gone: {name}" for name in verified.gone)
     if wrong := verified.changed + verified.gone:
         yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
+<<<<<<< HEAD
     if verified.workflow:
         yield f"The workflow here is not the one that the manifest lists: {verified.workflow[0]} differs, for example."
+=======
+    if found.workflow:
+        yield (
+            "The workflow here, or what the study reads, is not the one that the manifest lists: "
+            f"{found.workflow[0]} differs, for example."
+        )
+>>>>>>> d09abbae920955128ab0bcee2081be2992c79774

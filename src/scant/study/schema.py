@@ -16,6 +16,7 @@ OPTIONS = {
     "description": "What your own learner is made with besides features, rate and random (or items, rounds, random).",
     "type": "object",
 }
+TEXT = {"type": "string", "minLength": 1}
 COUNT = {"type": "integer", "minimum": 1}
 SEEDS = {**COUNT, "maximum": TUNING}
 COMMON = {  # settings of the experiments of all families, besides their places and figures
@@ -80,6 +81,26 @@ STUDY = {  # sections of a study besides places, learners and experiments
         "minItems": 1,
         "uniqueItems": True,
         "default": "config/claims",
+    },
+    "attribution": {
+        "description": "Whose results these are, and what others may do with them, for archives of the study.",
+        "type": "object",
+        "additionalProperties": False,
+        "minProperties": 1,
+        "properties": {
+            "authors": {"description": "Their names.", "type": "array", "minItems": 1, "items": TEXT},
+            "publisher": {"description": "The authors' institution.", **TEXT},
+            "url": {
+                "description": "Where more is said of them.",
+                "type": "string",
+                "pattern": r"^https?://[^\s{}<>]+$",
+            },
+            "licence": {
+                "description": "An SPDX id, such as CC-BY-4.0.",
+                "type": "string",
+                "pattern": "^[A-Za-z0-9.+-]+$",
+            },
+        },
     },
     "testing": {
         "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added, or "

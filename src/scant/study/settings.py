@@ -207,6 +207,11 @@ def _without_seeds(config: dict) -> dict:
     return config | {"experiments": experiments}
 
 
+def own_names(study: dict) -> list[str]:
+    """All that a study names as `module:name`: what is imported of its own code."""
+    return list(dict.fromkeys(learner["kind"] for learner in study["learners"].values() if ":" in learner["kind"]))
+
+
 def claims_files(study: dict) -> list[str]:
     """The files of the claims that a study judges; of a folder all files of YAML in it."""
     given = study["claims"] or []
