@@ -26,18 +26,17 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "page": 1287,
     "present": 647,  # points of slopes evenly spaced on the log scale
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
-    # measurement; looks; rewards as they are written; features that are users, times or a policy; approximate intervals;
-    # ads that not every visit can get, in reading, judging and use
+    # measurement; looks; rewards as they are written; features that are users, times or a policy;
+    # approximate intervals; ads that not every visit can get, in reading, judging and use
     "scant_ads": 6980,
     "study": 1295,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 967,
     "verdict": 1941,
 }
-# tests: of slots and propensities, of broken measurement, of rewards, words that people use, two intervals, eligible ads; archives
+# tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
 LINES = {"rules": 560, "claims": 2581, "tests": 44700}
-WORDS = {
-    "documents": 56400
-}  # how learners explore, users who look by position, A/B tests, rewards, eligible ads; archives
+# how learners explore, users who look by position, A/B tests, rewards, eligible ads; archives
+WORDS = {"documents": 56400}
 
 
 def code_lines(text: str) -> int:

@@ -58,13 +58,8 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
     yield from (f"gone: {name}" for name in verified.gone)
     if wrong := verified.changed + verified.gone:
         yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
-<<<<<<< HEAD
     if verified.workflow:
-        yield f"The workflow here is not the one that the manifest lists: {verified.workflow[0]} differs, for example."
-=======
-    if found.workflow:
         yield (
             "The workflow here, or what the study reads, is not the one that the manifest lists: "
-            f"{found.workflow[0]} differs, for example."
+            f"{verified.workflow[0]} differs, for example."
         )
->>>>>>> d09abbae920955128ab0bcee2081be2992c79774
