@@ -60,9 +60,7 @@ def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
         if code == pieces.NDCG and cut in stored:
             ideals[:, j] = stored[cut]
         elif code in gains_of:  # a cut-off of 0 stands for the whole list
-            pieces.ideal_dcgs(
-                stream.offsets, stream.grades, cut or len(places), gains_of[code], places, ideals[:, j]
-            )
+            pieces.ideal_dcgs(stream.offsets, stream.grades, cut or len(places), gains_of[code], places, ideals[:, j])
     return ideals
 
 
