@@ -307,6 +307,13 @@ class Contextual(Family):
 
         return completed(table)
 
+    def feedback(self, traces):
+        from scant.online.frames_seen import WITHOUT_GRADES
+
+        first = traces[~traces["learner"].duplicated()].set_index("learner")
+        without = first["kind"].map(WITHOUT_GRADES).mask(first["user"] != "", "clicks").dropna()
+        return super().feedback(traces) | without.to_dict()
+
     def further_measures(self, columns):
         from scant.online.traces import further_measures
 
