@@ -5,6 +5,7 @@ if the paired t interval of their difference is off 0 at a level that holds for 
 together (Bonferroni): with 95 % confidence none that is told apart is as good as the best, whichever looks best.
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -76,9 +77,11 @@ def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame
         experiment; measure, and its name in words; better: "high" or "low"; tuning
     """
     titles = finals.details["titles"]
+    streams = {id: titles["streams"].get(id, id) for id in board["stream"].unique()}
+    shared = {title for title, count in Counter(streams.values()).items() if count > 1}
     named = board["learner"].str.partition(", ")  # a policy has its epsilon after the id of its learner
     return board.assign(
-        stream_title=board["stream"].map(lambda id: titles["streams"].get(id, id)),
+        stream_title=board["stream"].map(lambda id: f"{streams[id]} ({id})" if streams[id] in shared else streams[id]),
         learner_title=named[0].map(lambda id: titles["learners"].get(id, id)) + named[1] + named[2],
         feedback=named[0].map(finals.feedback).fillna(""),
         experiment=experiment,
