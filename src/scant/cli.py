@@ -67,10 +67,11 @@ def _table(arguments) -> None:
 
     leaderboard.check(arguments.rows, arguments.output)
     check_outputs([arguments.output] if arguments.output else [], [arguments.folder])
-    board = Results(arguments.folder).leaderboard(arguments.experiment, arguments.measure, arguments.tuning)
+    frame = Results(arguments.folder).leaderboard(arguments.experiment, arguments.measure, arguments.tuning)
+    frame = leaderboard.chosen(frame, arguments.stream)
     if arguments.output:
-        leaderboard.write(board, arguments.output, arguments.rows)
-    print(leaderboard.text(board, arguments.rows), end="")
+        leaderboard.write(frame, arguments.output, arguments.rows, arguments.rank)
+    print(leaderboard.text(frame, arguments.rows, arguments.rank), end="")
 
 
 def _compare(arguments) -> int:
@@ -248,7 +249,9 @@ def parser() -> argparse.ArgumentParser:
         "table", _table, "Print an experiment's final measures: learners by streams, and which are told apart.",
         folder,
         option("--experiment", help="which one; needed if the study has several"),
+        option("--stream", help="only this one, with the differences to the best in a column of their own"),
         option("--rows", default="learners", help="learners, or streams; the columns are the others"),
+        option("--rank", action="store_true", help="with mean ranks, over the streams that every learner played"),
         option("--measure", help="such as ndcg@10 (default: the experiment's own)"),
         option("--tuning", help="how rates are chosen: held-out, or paper (default: the experiment's own)"),
         option("--output", type=Path, help="write it, too: FILE.csv, or FILE.tex for LaTeX"),

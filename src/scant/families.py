@@ -359,6 +359,15 @@ class Family:
         """A run file's table, with the columns that are computed from its rows."""
         return table
 
+    def feedback(self, traces) -> dict[str, str]:
+        """What each learner of an experiment sees, by its id: "top 2"; empty if learners of the family see the same."""
+        if "k" not in traces:
+            return {}
+        first = traces[~traces["learner"].duplicated()]
+        return {
+            learner: f"top {k}" if k > 0 else "all" for learner, k in zip(first["learner"], first["k"], strict=True)
+        }
+
     def further_measures(self, columns) -> list[str]:
         """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
         return []

@@ -186,7 +186,11 @@ def claims_figures(settled: Settled, outputs) -> None:
     digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
     for name, claims in selection.figures(settled.plan, settled.claims).items():
         specification = readings.specification(frame, claims, settled.plan.titles)
-        drawn = drawings.specification(literal(specification))
+        titles = {}
+        for name in settled.plan.families.keys() & set(specification["experiment"]):
+            by_kind = settled.plan.details(name)["titles"]
+            titles |= by_kind["streams"] | by_kind["learners"]
+        drawn = drawings.specification(literal(drawings.named(specification, titles)))
         save(drawn, specification, folder / f"{OF_CLAIMS}{name}", digest)
 
 

@@ -13,8 +13,10 @@ from scipy import stats
 import scant
 from scant import families
 from scant.cli import main
+from scant.compare import leaderboard
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet, write_text
+from scant.page import boards
 from scant.present import ranking
 from scant.study import settings
 from scant.study.plan import Plan
@@ -45,6 +47,10 @@ def test_learners_are_told_apart_by_scipys_paired_t_test_times_the_number_of_pai
             assert row.best == (row.learner == best)
             p = 1.0 if row.best else stats.ttest_rel(wide[best], wide[row.learner]).pvalue
             assert row.told_apart == (6 * p < 0.05)  # six pairs of four learners
+            assert row.difference == pytest.approx(row.mean - wide[best].mean())
+            paired = wide[row.learner] - wide[best]
+            ends = stats.t.interval(1 - 0.05 / 6, SEEDS - 1, paired.mean(), stats.sem(paired))
+            assert row.best or (row.difference_low, row.difference_high) == pytest.approx(ends)
             interval = stats.t.interval(0.95, SEEDS - 1, row.mean, stats.sem(wide[row.learner]))
             assert (row.low, row.high) == pytest.approx(interval) and row.n == SEEDS
     assert set(board["told_apart"]) == {True, False}
@@ -142,16 +148,50 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert main([*command, "--output", str(csv)]) == 0
     assert pd.read_csv(csv).drop(columns="tuning").equals(board.drop(columns="tuning"))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["heads_1", "tails", "mean", "rank"] and len(lines) == 1 + 3 + 3
+    assert lines[0].split() == ["learner", "heads_1", "tails"] and len(lines) == 1 + 3 + 3
     assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner"]))
     marked = sum(map("".join(lines[:4]).count, "*†"))
-    assert marked == (~board["told_apart"]).sum() and "Bonferroni" in lines[-1] and f"over {SEEDS} seeds" in lines[-2]
-    assert main([*command, "--rows", "streams", "--output", str(tex)]) == 0
+    assert marked == (~board["told_apart"]).sum() and "Bonferroni" in lines[-2] and f"over {SEEDS} seeds" in lines[-2]
+    assert main([*command, "--rows", "streams", "--rank", "--output", str(tex)]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == ["heads_1", "tails", "mean"]
     text = tex.read_text()
     assert text.count(r"\textbf{") == board["best"].sum() == 2
     assert text.count(r"$^\dagger$") == (~board["best"] & ~board["told_apart"]).sum()
     assert r"\toprule" in text and r"heads\_1 & " in text and r"b\&w" in text
+    assert r"\caption{Regret, lower is better: means over 6 seeds with 95 \% t intervals" in text
+    assert main([*command, "--stream", "tails"]) == 0
+    assert "minus b&w" in capsys.readouterr().out.splitlines()[0]
+    assert main([*command, "--stream", "tail"]) == 1 and "did you mean 'tails'" in capsys.readouterr().err
+
+
+def of_stream(*rows):
+    """A frame of one stream, of (learner, mean, half the width of its interval, difference)."""
+    frame = pd.DataFrame(rows, columns=["learner", "mean", "half", "difference"])
+    best = frame["mean"] == frame["mean"].max()
+    return frame.assign(
+        stream="s", stream_title="S", learner_title=frame["learner"], feedback="all", low=frame["mean"] - frame["half"],
+        high=frame["mean"] + frame["half"], difference_low=(frame["difference"] - 1e-4).mask(best),
+        difference_high=(frame["difference"] + 1e-4).mask(best), n=9, best=best, told_apart=~best, mean_rank=1.0,
+        experiment="e", in_words="NDCG@10", better="high", tuning=None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("half", "decimals"), [(0.03, 2), (0.0042, 3), (0.0007, 4), (1e-9, 4), (0.0, 4)], ids=str)
+def test_decimals_are_equal_and_those_that_intervals_bear_out(half, decimals):
+    """The narrowest interval decides; no number has more than four figures."""
+    frame = of_stream(("a", 0.69123456, half, 0.0), ("b", 0.4, 0.2 * (half > 0), -0.29))
+    assert boards.board(frame)["rows"][0]["cells"][0]["mean"] == f"{0.69123456:.{decimals}f}"
+
+
+def test_where_means_print_equal_the_difference_tells_them_apart():
+    near = of_stream(("a", 0.6912, 0.003, 0.0), ("b", 0.6909, 0.003, -0.0003), ("c", 0.5, 0.003, -0.19))
+    cells = [row["cells"][0] for row in boards.board(near)["rows"]]
+    assert [cell["mean"] for cell in cells] == ["0.691", "0.691", "0.500"]
+    assert [cell["near"] for cell in cells] == ["", "-0.0003", ""] and cells[1]["apart"] == "[-0.0004, -0.0002]"
+    two = pd.concat([near, near.assign(stream="t", stream_title="T")])
+    assert "0.691 [0.688, 0.694] (-0.0003)" in leaderboard.text(two)
+    alone = leaderboard.text(near)  # has them in a column of their own
+    assert "(-0.0003)" not in alone and "-0.0003 [-0.0004, -0.0002]" in alone
 
 
 def test_no_reading_is_shown_that_was_not_played():

@@ -234,11 +234,10 @@ def test_kinds_of_rows_are_counted_apart():
     ]
     assert page.sentences([claim()])[0] == "No claim is about what a paper measured on data like its own."
     assert len(page.sentences([])) == 3
-    kinds = {kind["row"]: kind for kind in page._kinds(claims)}
-    assert list(kinds) == ["reproduction", "extension", "theorem"]
-    assert kinds["theorem"]["tightness"].endswith("0.12 to 41 % of the bounds that hold")
+    kinds = {kind["name"]: kind for kind in page._kinds(claims)}
+    assert list(kinds) == ["reproduction", "extension", "theorem check"]
     assert page.tightness([claim(row="theorem", tightness=0.5)]) == "what was measured is 50 % of the bounds that hold"
-    assert page.tightness([claim(tightness=0.5)]) == kinds["reproduction"]["tightness"] == ""
+    assert page.tightness([claim(tightness=0.5)]) == ""
     assert kinds["reproduction"]["counts"] == {"fails": 1, "not testable here": 1}
     families = page._families(claims)
     assert [(one["family"], one["kind"], one["claims"]) for one in families] == [
@@ -250,8 +249,8 @@ def test_verdicts_have_the_words_of_their_kind(make):
     controls = {"control": "", "control_verdict": ""}
     rows = [claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")]
     text = make([row | controls for row in rows])
-    # In a tile, and in the claim.
-    assert text.count("&nbsp;extends<") == 2 and text.count("&nbsp;does not reproduce<") == 2
+    assert text.count("&nbsp;extends<") == 1 and text.count("&nbsp;does not reproduce<") == 1
+    assert all(f'id="means-{verdict.split()[0]}"' in text for verdict in page.VERDICTS)  # of which the words are told
 
 
 def test_what_a_verdict_rests_on_stands_beside_it(make):
@@ -262,6 +261,27 @@ def test_what_a_verdict_rests_on_stands_beside_it(make):
     assert page.sentences([claim(1) | known])[-1] == (
         "1 of 1 verdicts rests on seeds near normal, and bets agree with 0."
     )
+
+
+def test_it_says_in_a_sentence_what_it_is_by_whom_and_of_when():
+    studied = [{"seeds": "8"}, {"seeds": "10 to 250"}]
+    facts = {"studied": studied, "authors": "us", "environment": {"scant": "1.0", "made": "2026-11-05T10:00:00+00:00"}}
+    assert page.headline([claim(1), claim(2, "fails"), claim(3, "not testable here")], facts) == (
+        "How well rankers learn from scant feedback: 2 families of learners on 8 to 250 seeds and 2 of 3 claims tested "
+        "(1 holds, 1 fails, 0 are undecided), made with scant 1.0 by us on 5 November 2026."
+    )
+    assert page.headline([], {}) == "How well rankers learn from scant feedback."
+
+
+def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
+    of = [claim(at, verdict) for at, verdict in enumerate([*page.VERDICTS, "holds"])]
+    parts = {part["title"]: [one["verdict"] for one in part["claims"]] for part in page._parts(
+        [one | {"rank": list(page.VERDICTS).index(one["verdict"])} for one in of]
+    )}  # fmt: skip
+    first, held, absent = parts
+    assert parts[first] == list(page.VERDICTS)[1:5] and (held, absent) == ("2 hold", "1 not testable here")
+    seen = Page(make(of))
+    assert sum(tag == "details" and a.get("class") == "held" for tag, a in seen.elements) == 2
 
 
 def test_a_study_without_claims_has_no_section_of_them(make):

@@ -138,6 +138,7 @@ def observed() -> pd.DataFrame:
 ADS = {"epsilon": 0.0, "of": "ips", "lower": 0.05, "exact_lower": 0.04, "true": 0.2, "level": 0.95}
 FRAMES = {
     drawing.curves: rounds,
+    drawing.losses: rounds,
     drawing.against_k: ends,
     drawing.regrets: regrets,
     drawing.dots: ends,
@@ -329,6 +330,29 @@ def test_the_readings_that_are_left_out_matter_least():
     }  # fmt: skip
     assert list(drawing_claims._shortened(strip, 3, estimates)) == ["rounds: 1", "rounds: 2"]
     assert list(drawing_claims._shortened(strip, 4, estimates)) == list(strip)
+
+
+def test_panels_of_one_title_are_told_apart_by_their_readings():
+    rows = [("e", "s", "Flips", "below"), ("f", "s", "Flips", "above"), ("g", "t", "Zipf", "above")]
+    rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]  # which their readings do not tell apart
+    frame = pd.DataFrame(rows, columns=["experiment", "stream", "panel", "reading"])
+    drawn = panels.distinct(frame)
+    assert drawn["panel"].tolist() == ["Below", "Above", "Zipf", "Same", "Same"]
+    assert drawn["reading"].tolist() == ["Flips", "Flips", "above", "x", "x"]
+
+
+def test_what_is_missing_to_1_is_drawn_and_verdicts_without_a_point_have_no_entry():
+    axis = drawing.losses(rounds()).axes[0]
+    highest = {line.get_label(): line.get_ydata() for line in axis.lines}["Listnet"]
+    assert axis.get_yscale() == "log" and highest == pytest.approx([0.5, 0.45, 0.4, 0.35, 0.3])
+    (legend,) = drawing_claims.specification(claimed().assign(verdict="holds")).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["holds", "claimed"]
+
+
+def test_ids_that_share_a_title_follow_it():
+    shared = drawing_claims.named(claimed(), {"a": "Digits", "b": "Digits", "auc-ranker": "AUC"})
+    assert set(shared["stream"]) == {"Digits (a)", "Digits (b)"} and set(shared["against"]) == {"x"}
+    assert set(shared["learner"]) == {"AUC, epsilon 0.2"}
 
 
 def test_figures_of_claims_have_titles_in_place_of_ids():

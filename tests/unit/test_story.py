@@ -30,7 +30,7 @@ def claim(verdict="fails", cells=(), **more) -> dict:
         "measures": "difference in NDCG@10", "estimate": -0.1274, "low": -0.1324, "high": -0.1224, "compared": "",
         "control": "Random", "readings_holding": 3, "readings_total": 4, "needed": None, "tightness": None,
         "anchor": "claim-c-1", "place": "2.8, Theorem 5", "statement": "It keeps up.", "measured": "", "said": "",
-        "test": "anytime t", "premise": "", "bets": "",
+        "test": "anytime t", "premise": "", "bets": "", "quantity": "difference in NDCG@10",
         "deciding": "SLAM minus ListNet on Digits",
         "cells_holding": 0, "cells_failing": 1, "cells_silent": 0, "cells_total": 1,
     } | more  # fmt: skip
@@ -45,32 +45,32 @@ def plain(text) -> str:
     [
         ("holds", "SLAM keeps up with ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10)."),
         ("fails", "SLAM falls behind ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10)."),
-        ("undecided", "It is undecided whether SLAM keeps up with ListNet (SLAM minus"),
-        (words.ALIKE, "SLAM keeps up with ListNet on Digits (SLAM minus"),
-        (words.SILENT, "Whether SLAM keeps up with ListNet cannot be told here"),
+        ("undecided", "Undecided: whether SLAM keeps up with ListNet (SLAM minus"),
+        (words.ALIKE, "SLAM keeps up with ListNet on Digits; but so does Random, which should not (SLAM minus"),
+        (words.SILENT, "Nothing that could be measured here would deny that SLAM keeps up with ListNet."),
     ],
 )
 def test_the_sentence_is_that_of_the_verdict(verdict, start):
     assert plain(story.sentence(ANSWER, claim(verdict))).startswith(start)
-
-
-def test_a_control_that_passes_is_told():
-    assert plain(story.sentence(ANSWER, claim(words.ALIKE))).endswith("; but so does Random, which should not.")
+    (told,) = story.story([ASKED], [claim(verdict)], {}, {})
+    assert start.startswith(plain(told["finding"])) and told["unit"] == "Difference in NDCG@10, 10 seeds"
+    numbers = [] if verdict == words.SILENT else ["SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"]
+    assert [plain(one["text"]).split(": cell")[0].rstrip(".") for one in told["sentences"]] == numbers
 
 
 def test_streams_that_came_out_the_other_way_are_told():
     cells = [cell(), cell("Letters", 0.002, "holds"), cell(story.OVERALL, 0.0, "holds")]
     text = plain(story.sentence(ANSWER, claim(cells=cells)))
     assert text == (
-        "SLAM falls behind ListNet on Digits (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10); it keeps up "
-        "with ListNet on Letters (+0.002 [-0.003, +0.007] of NDCG@10)."
+        "SLAM falls behind ListNet on Digits, not on Letters (SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10; "
+        "on Letters +0.002 [-0.003, +0.007] of NDCG@10)."
     )
     held = claim("undecided", cells, cells_holding=1, cells_total=2)
-    assert plain(story.sentence(ANSWER, held)).endswith(": cell by cell it holds in 1 of 2 cells, fails in 1.")
+    assert plain(story.sentence(ANSWER, held)).endswith(": cell by cell it holds in 1 of 2 cells, fails in 1).")
     some = [cell(), cell("Letters", 0.002, "undecided")]
-    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10); undecided on Letters.")
+    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10; undecided on Letters).")
     some = [cell(), cell(learner="SLAM, cut", verdict="undecided")]
-    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10); undecided in 1 of 2 cells.")
+    assert plain(story.sentence(ANSWER, claim(cells=some))).endswith(" of NDCG@10; undecided in 1 of 2 cells).")
     text = plain(story.sentence(ANSWER, claim("holds", cells, deciding=story.OVERALL)))
     assert text == "SLAM keeps up with ListNet in the mean over 2 cells (0 [-0.005, +0.005] of NDCG@10)."
 
@@ -116,17 +116,18 @@ def test_how_sure_says_which_verdicts_rest_on_a_premise_and_what_bets_say():
 
 
 def test_without_claims_the_best_learners_are_told():
-    best = {"mean": 0.5, "low": 0.4, "high": 0.6, "best": True, "told_apart": False}
+    best = {"mean": "0.5", "interval": "[0.4, 0.6]", "best": True, "told_apart": False}
     rows = [
         {"learner": "KL", "cells": [best]},
         {"learner": "Squared", "cells": [best | {"best": False}]},
         {"learner": "Random", "cells": [best | {"best": False, "told_apart": True}]},
     ]
-    board = {"streams": ["Digits"], "measure": "NDCG@10", "rows": rows}
+    board = {"streams": ["Digits"], "measure": "NDCG@10", "rows": rows, "best": ["KL"]}
     (told,) = story.story([ASKED], [], {"figure-1": {}}, {"figure-1": [board]})
     text = "KL is best on Digits (0.5 [0.4, 0.6] of NDCG@10), and Squared cannot be told from it."
     assert told["text"] == "Who has the best NDCG@10?"
     assert [plain(one["text"]) for one in told["sentences"]] == [text]
+    assert plain(told["finding"]) == "KL is best on Digits, not told apart from Squared"
 
 
 def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
@@ -137,6 +138,7 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     ]  # fmt: skip
     (told,) = story.story([asked], claims, {}, {})
     (sentence,) = told["sentences"]
+    assert told["finding"] == "1 of 4 theorem checks fails"
     assert plain(sentence["text"]) == (
         "Of 4 tested, 2 hold and 1 fails: Theorem 5; 1 undecided. "
         "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."

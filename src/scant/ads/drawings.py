@@ -12,7 +12,8 @@ WEIGHTED = {"label": "importance-weighted", "markersize": 4.5}
 TRUE = {
     "label": "true CTR", "marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": "",
 }  # fmt: skip
-T = {"label": "lower bound by Student's t", "marker": 6, "markersize": 4.5, "ls": ""}  # a caret up, where the CTR is
+# A thick bar and a thin one: a triangle would be a learner.
+T = {"label": "lower bound by Student's t", "marker": "_", "markersize": 5, "markeredgewidth": 2.2, "ls": ""}
 EXACT = {
     "label": "lower bound for every distribution (betting)", "marker": "_", "markersize": 10, "markeredgewidth": 0.8,
     "ls": "",

@@ -1,65 +1,70 @@
-"""The table of final measures, for the terminal or a paper: see `scant.present.ranking`."""
+"""The table of final measures, for the terminal or a paper: see `scant.present.ranking` and `scant.page.boards`."""
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError, printable, unknown
 from scant.files import write_csv, write_text
-from scant.page import page
+from scant.page.boards import board, grid
+from scant.page.numbers import ABSENT
 from scant.present import tables
-from scant.present.ranking import HOW
 
 ROWS = ("learners", "streams")
 ENDINGS = (".csv", ".tex")
 BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are not told apart from it
 
 
-def note(board: pd.DataFrame) -> str:
-    """What the table shows, in a line."""
-    row, n = board.iloc[0], board["n"]
-    seeds = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
-    tuned = f", tuning {row['tuning']}" if row["tuning"] else ""
-    played = board.groupby("stream").size() == board["learner"].nunique()
-    return (
-        f"{row['experiment']}: {row['measure']}{tuned}; means with 95 % t intervals over {seeds} seeds; "
-        f"mean ranks over {played.sum()} of {len(played)} streams, where every learner played"
-    )
+def chosen(frame: pd.DataFrame, stream: str | None) -> pd.DataFrame:
+    """The rows of one stream, or all of them. A SettingError, if there is no such stream."""
+    if stream is not None and stream not in set(frame["stream"]):
+        raise unknown("stream", stream, frame["stream"].unique())
+    return frame if stream is None else frame[frame["stream"] == stream]
 
 
-def text(board: pd.DataFrame, rows: str = "learners") -> str:
-    """The table for the terminal, with a note."""
+def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
+    """The table for the terminal, with a note.
 
-    def cell(row) -> str:
-        mark = BEST if row.best else "" if row.told_apart else ALIKE
-        return f"{page.shown(row.mean)}{mark}{_interval(row)}"
+    frame : see `scant.present.ranking.leaderboard`
+    rows : "learners", or "streams" to turn the table over
+    rank : with mean ranks
+    """
 
-    grid = [[printable(value) for value in line] for line in _grid(board, rows, cell, page.ABSENT)]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in grid]
-    return "\n".join([*lines, "", printable(note(board)), f"{BEST} best, {ALIKE} not told apart from it: {HOW}", ""])
+    def cell(one: dict) -> str:
+        return _cell(one, f"{one['mean']}{BEST if one['best'] else '' if one['told_apart'] else ALIKE}")
 
-
-def latex(board: pd.DataFrame, rows: str = "learners") -> str:
-    """The table as a LaTeX tabular for the package booktabs: the best in bold, those not told apart with a dagger."""
-
-    def cell(row) -> str:
-        mean = page.shown(row.mean)
-        marked = rf"\textbf{{{mean}}}" if row.best else mean if row.told_apart else rf"{mean}$^\dagger$"
-        return f"{marked}{_interval(row)}"
-
-    grid = _grid(board.map(lambda value: tables.escaped(value) if isinstance(value, str) else value), rows, cell, "--")
-    notes = f"% {tables.escaped(note(board))}\n% bold: best, dagger: not told apart from it: {HOW}\n"
-    return notes + tables.tabular("l" * len(grid[0]), grid)
+    of = board(frame)
+    lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    marks = f"{BEST} best, {ALIKE} not told apart from it"
+    return "\n".join([*aligned, "", printable(f"{of['experiment']}: {of['caption']}"), marks, ""])
 
 
-def write(board: pd.DataFrame, path, rows: str = "learners") -> None:
+def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
+    """The table for LaTeX with the package booktabs: the best in bold, those not told apart with a dagger."""
+
+    def cell(one: dict) -> str:
+        mean = one["mean"]
+        return _cell(one, rf"\textbf{{{mean}}}" if one["best"] else mean if one["told_apart"] else rf"{mean}$^\dagger$")
+
+    def name(title: str) -> str:
+        return tables.escaped(title).replace(ABSENT, "--")
+
+    of = board(frame)
+    lines = _turned(grid(of, cell, rank, name), rows)
+    said = tables.escaped(f"{of['caption']} Bold: the best; dagger: not told apart from it.")
+    aligned = "l" * (1 + (rows == "learners" and of["feedback"]))
+    table = tables.tabular(aligned + "r" * (len(lines[0]) - len(aligned)), lines)
+    return f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n{table}\\end{{table}}\n"
+
+
+def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
     """Write the table to a file, as CSV with a row for each learner and stream or as LaTeX, by its ending."""
     if Path(path).suffix == ".csv":
-        write_csv(board, path)
+        write_csv(frame, path)
     else:
-        write_text(path, latex(board, rows))
+        write_text(path, latex(frame, rows, rank))
 
 
 def check(rows: str, output=None) -> None:
@@ -70,18 +75,11 @@ def check(rows: str, output=None) -> None:
         raise SettingError(f"{output} does not say which form the table is to have: end it in {' or '.join(ENDINGS)}")
 
 
-def _interval(row) -> str:
-    """The interval after a mean; "" with a single seed."""
-    return "" if np.isnan(row.low) else f" [{page.shown(row.low)}, {page.shown(row.high)}]"
+def _cell(one: dict, mean: str) -> str:
+    """A mean as marked, with its interval, and the difference to the best where the means print equal."""
+    return " ".join(filter(None, (mean, one["interval"], f"({one['near']})" if one["near"] else "")))
 
 
-def _grid(board: pd.DataFrame, rows: str, cell, absent: str) -> list[list[str]]:
-    """The texts of the table, its head first: learners by streams with the mean rank at the end, or turned over."""
-    cells = {(row.learner, row.stream): cell(row) for row in board.itertuples()}
-    streams = list(dict.fromkeys(board["stream"]))
-    ranks = board.drop_duplicates("learner").set_index("learner")["mean_rank"]
-    grid = [["", *streams, "mean rank"]]
-    for learner, rank in ranks.items():
-        mean_rank = absent if np.isnan(rank) else f"{rank:.3g}"
-        grid.append([learner, *(cells.get((learner, stream), absent) for stream in streams), mean_rank])
-    return grid if rows == "learners" else list(map(list, zip(*grid, strict=True)))
+def _turned(lines: list[list[str]], rows: str) -> list[list[str]]:
+    """The lines of a table, or its columns as lines."""
+    return lines if rows == "learners" else list(map(list, zip(*lines, strict=True)))

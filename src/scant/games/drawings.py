@@ -25,7 +25,7 @@ def averages(frame: pd.DataFrame):
     style.apply()
     frame = panels.named(frame)
     looks, handles = style.looks(frame), {}
-    divided = _apart(frame)
+    divided = panels.distinct(_apart(frame))
     crowded = len(panels.split(divided)) > len(panels.split(frame))
     names = (
         0.4 + max(panels.text_width(name, 7.5) for name in looks) if crowded and not panels.narrow() else 0.0
@@ -93,7 +93,7 @@ def _groups(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
 def growth(frame: pd.DataFrame, along: str):
     """Regret against the horizon or the number of items, both logarithmic, with slopes; bounds are dotted."""
     style.apply()
-    frame = panels.named(frame)
+    frame = panels.distinct(panels.named(frame))
     figure, axes = panels.grid(frame, most=2, beside=1.0)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):

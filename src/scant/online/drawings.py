@@ -1,5 +1,6 @@
 """The figures of contextual learners, drawn from their frames."""
 
+from functools import partial
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -36,10 +37,16 @@ USED = {AS_SEEN: "A loss of what was seen, as it is", UNBIASED: "The best unbias
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
-def curves(frame: pd.DataFrame):
-    """Draw time averages by round: a curve and a band for each learner."""
+def curves(frame: pd.DataFrame, lost: bool = False):
+    """Draw time averages by round: a curve and a band for each learner.
+
+    lost : draw what they are short of 1, on a logarithmic axis, which tells values near 1 apart
+    """
     style.apply()
-    frame = panels.named(frame)
+    frame = panels.distinct(panels.named(frame))
+    if lost:
+        frame = frame.assign(mean=1 - frame["mean"], low=1 - frame["high"], high=1 - frame["low"])
+        frame = frame[frame["mean"] > 0]
     figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
@@ -51,13 +58,20 @@ def curves(frame: pd.DataFrame):
         late = panel[panel["round"] >= min(10, panel["round"].max())]
         floor, top = late["mean"].min(), late["mean"].max()
         room = 0.08 * max(top - floor, 0.02)
-        axis.set_ylim(max(0, floor - room), min(1.005, top + room))
+        if lost:
+            axis.set(yscale="log", ylim=(floor / 1.5, min(1, 1.5 * top)))
+        else:
+            axis.set_ylim(max(0, floor - room), min(1.005, top + room))
         if panel["round"].max() > 10:
             axis.set_xlim(10, panel["round"].max())
     for axis in axes[:, 0]:
-        axis.set_ylabel(f"time-averaged {title_of(frame['measure'].iloc[0])}")
+        of = title_of(frame["measure"].iloc[0])
+        axis.set_ylabel(f"1 - time-averaged {of}" if lost else f"time-averaged {of}")
     panels.legend(figure, handles, f"mean over seeds; bands: {panels.INTERVAL}")
     return figure
+
+
+losses = partial(curves, lost=True)
 
 
 def regrets(frame: pd.DataFrame):

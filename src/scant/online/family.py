@@ -307,6 +307,13 @@ class Contextual(Family):
 
         return completed(table)
 
+    def feedback(self, traces):
+        from scant.online.frames_seen import WITHOUT_GRADES
+
+        first = traces[~traces["learner"].duplicated()].set_index("learner")
+        without = first["kind"].map(WITHOUT_GRADES).mask(first["user"] != "", "clicks").dropna()
+        return super().feedback(traces) | without.to_dict()
+
     def further_measures(self, columns):
         from scant.online.traces import further_measures
 
@@ -334,9 +341,10 @@ def _on(separable: bool):
 
 
 def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
+    draw, what = ("losses", "What is missing to 1 in time-averaged") if separable else ("curves", "Time-averaged")
     return Shown(
-        name, caption=f"Time-averaged {words} {BANDS} {TUNED}",
-        frame="scant.online.frames:curves", draw="scant.online.drawings:curves",
+        name, caption=f"{what} {words} {BANDS} {TUNED}",
+        frame="scant.online.frames:curves", draw=f"scant.online.drawings:{draw}",
         options={"measure": measure, "separable": separable}, shows=_on(separable), heading=heading,
     )  # fmt: skip
 
@@ -353,7 +361,7 @@ class Perceptron(Contextual):
     learners = learners.LEARNERS
     shown = (
         _curves(
-            "figure-2.1", "NDCG@10 by round, separable streams (thesis, Figure 2.1)",
+            "figure-2.1", "1 - NDCG@10 by round, separable streams (thesis, Figure 2.1)",
             "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
         ),
         _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),

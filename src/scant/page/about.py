@@ -61,6 +61,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "datasets": _datasets(study, datasets),
         "environment": _environment(),
         "timings": status.by("rule", status.benchmarks(folder)),
+        "authors": authors(),
         "citation": citation(),
         "commands": _commands(study, datasets, Path(folder), study_file),
     }
@@ -197,6 +198,12 @@ def sources(stated: dict) -> list[dict[str, str]]:
         | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
         for reference in read_yaml(of_project(CITATION))["references"]
     ]
+
+
+def authors() -> str:
+    """Who made the project, as CITATION.cff has them, within a sentence: "the scant contributors"."""
+    names = [author["name"] for author in read_yaml(of_project(CITATION))["authors"]]
+    return " and ".join(name[:1].lower() + name[1:] for name in names)
 
 
 def citation() -> str:

@@ -1,47 +1,134 @@
-"""Who does best on which stream, for the page: the final measures of each experiment as a table."""
+"""Who is best on which stream: final measures as the page, the terminal and a paper show them, in the same texts."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 
-from scant.measures import recordable, title_of
+import pandas as pd
+
+from scant.page.numbers import ABSENT
 from scant.present import ranking
 from scant.study.plan import Runs
 
+FIGURES = 4  # at most, of the largest number of a column
 
-def boards(experiments: Iterable[Runs]) -> dict[str, dict]:
-    """The tables of experiments, by their ids, from their run files.
+
+def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
+    """The tables of experiments from their run files: by the experiment's id one for each measure.
 
     An experiment of one learner or one seed has none, nor one whose learners have no final measure in common.
     """
-    found = {runs.experiment: ranking.finals(runs) for runs in experiments}
-    return {
-        name: board(finals)
-        for name, finals in found.items()
-        if finals and finals.table["seed"].nunique() > 1 and finals.table["learner"].nunique() > 1
-    }
+    found = {}
+    for runs in experiments:
+        comparable = [one for one in ranking.by_measure(runs) if _several(one.table, "seed", "learner")]
+        if comparable:
+            found[runs.experiment] = [_of_page(finals, runs.experiment) for finals in comparable]
+    return found
 
 
-def board(finals: ranking.Finals) -> dict:
-    """An experiment's table for the template.
+def _several(table: pd.DataFrame, *columns: str) -> bool:
+    """Whether each of the columns has several values."""
+    return all(len(set(table[column])) > 1 for column in columns)
+
+
+def _of_page(finals: ranking.Finals, experiment: str) -> dict:
+    """The `board` of an experiment, with its `kind` and `title`."""
+    frame = ranking.titled(ranking.ranked(finals.table, finals.quantity.better), finals, experiment)
+    return board(frame) | {"kind": finals.details["kind"], "title": finals.details["title"]}
+
+
+def board(frame: pd.DataFrame) -> dict:
+    """The texts of a table, whoever shows it.
+
+    frame : see `scant.present.ranking.leaderboard`
 
     Returns
     -------
-    board : the experiment's `kind` and `title`, the `measure` and which values are `better`, `tuning`, the least and
-        the largest number of seeds `n`, the titles of its `streams`, and `rows` for learners, the best first:
-        `learner`, `mean_rank` and, for each stream, a row of `scant.present.ranking.ranked`, or None
+    board : its `caption`, `experiment` and `measure`, the titles of its `streams`, who is `best` on each; `feedback`,
+        whether learners see different things; and `rows` for learners, the best first: `learner`, `feedback`,
+        `mean_rank` and, for each stream, a cell or None. Its numbers have the decimals of its stream:
+        `mean`, `interval`, `difference` to the best with the interval of that as `apart`, all texts; `near`, the
+        difference where the mean prints as the best's does; `value`, `best` and `told_apart` as the frame has them
     """
-    frame, titles = ranking.ranked(finals.table, finals.quantity.better), finals.details["titles"]
-    streams = list(finals.table["stream"].unique())
-    rows = []
-    for learner, of_learner in frame.groupby("learner", sort=False):
-        by_stream = {row["stream"]: row for row in of_learner.to_dict("records")}
-        id, comma, policy = learner.partition(", ")
-        rows.append(
-            {"learner": titles["learners"].get(id, id) + comma + policy, "mean_rank": of_learner["mean_rank"].iloc[0]}
-            | {"cells": [by_stream.get(stream) for stream in streams]}
-        )
+    first, streams = frame.iloc[0], dict(zip(frame["stream"], frame["stream_title"], strict=True))
+    places = {id: list(_cells(frame[frame["stream"] == id])) for id in streams}
+    cells = {(stream, learner): cell for stream, of_stream in places.items() for learner, cell in of_stream}
+    rows = [
+        {"learner": row.learner_title, "feedback": row.feedback}
+        | {"mean_rank": ABSENT if math.isnan(row.mean_rank) else f"{row.mean_rank:.3g}"}
+        | {"cells": [cells.get((stream, row.learner)) for stream in streams]}
+        for row in frame.drop_duplicates("learner").itertuples()
+    ]
     return {
-        "kind": finals.details["kind"], "title": finals.details["title"], "tuning": finals.tuning or "",
-        "measure": title_of(finals.measure) if recordable(finals.measure) else finals.quantity.words,
-        "better": finals.quantity.better, "n": [int(frame["n"].min()), int(frame["n"].max())], "rows": rows,
-        "streams": [titles["streams"].get(id, id) for id in streams],
+        "caption": caption(frame), "experiment": first["experiment"], "measure": first["in_words"], "rows": rows,
+        "streams": list(streams.values()), "feedback": _several(frame, "feedback"),
+        "best": [next(row["learner"] for row in rows if row["cells"][at] and row["cells"][at]["best"])
+                 for at in range(len(streams))],
     }  # fmt: skip
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """What a table shows: the measure, which values are better, seeds, how rates are chosen, and what marks mean."""
+    row, n = frame.iloc[0], frame["n"]
+    seeds = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
+    tuned = f", tuning {row['tuning']}" if row["tuning"] else ""
+    return (
+        f"{row['in_words'][:1].upper()}{row['in_words'][1:]}, {'higher' if row['better'] == 'high' else 'lower'} is "
+        f"better: means over {seeds} seeds with 95 % t intervals{tuned}. Differences are to the best, {ranking.HOW}."
+    )
+
+
+def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
+    """The learners of a stream, each with its cell of `board`."""
+    places = _decimals(rows["mean"], rows["high"] - rows["low"])
+    closer = max(places, _decimals(rows["difference"], rows["difference_high"] - rows["difference_low"]))
+    best = _number(rows["mean"][rows["best"]].iloc[0], places)
+    for row in rows.to_dict("records"):
+        mean, difference = _number(row["mean"], places), _number(row["difference"], closer, "+")
+        yield row["learner"], {
+            "mean": mean, "interval": _interval(row["low"], row["high"], places),
+            "difference": "" if row["best"] else difference, "value": row["mean"],
+            "apart": _interval(row["difference_low"], row["difference_high"], closer, "+"),
+            "near": difference if mean == best and not row["best"] else "",
+            "best": row["best"], "told_apart": row["told_apart"],
+        }  # fmt: skip
+
+
+def _decimals(values: pd.Series, widths: pd.Series) -> int:
+    """How many decimals the numbers of a column have: those that show half its narrowest interval, with one figure.
+
+    At most as many as give the largest value FIGURES, which it has where there is no interval.
+    """
+    most = FIGURES - 1 - math.floor(math.log10(values.abs().max() or 1.0))
+    known = widths[widths > ranking.ROUNDING]
+    return max(0, min(most, -math.floor(math.log10(known.min() / 2))) if len(known) else most)
+
+
+def _number(value: float, decimals: int, sign: str = "") -> str:
+    return ABSENT if math.isnan(value) else f"{value:{sign},.{decimals}f}"
+
+
+def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
+    """The ends in brackets; "" without an interval."""
+    return "" if math.isnan(low) else f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]"
+
+
+def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
+    """A table as texts, its head first: learners, what they see where that differs, and a column for each stream.
+
+    Of a single stream the differences to the best have a column of their own; of several, they stand in the cells of
+    those means that print as the best's does.
+
+    cell, name : write a cell of `board`, and a title
+    rank : with the mean rank over the streams that every learner played
+    """
+    alone, sees = len(board["streams"]) == 1, board["feedback"]
+    head = ["learner", *(["feedback"] if sees else []), *board["streams"]]
+    head += [f"minus {board['best'][0]}"] if alone else []
+    lines = [list(map(name, head + (["mean rank"] if rank else [])))]
+    for row in board["rows"]:
+        cells = [one and (one | {"near": ""} if alone else one) for one in row["cells"]]
+        line = [name(row["learner"]), *([name(row["feedback"])] if sees else [])]
+        line += [name(ABSENT) if one is None else cell(one) for one in cells]
+        line += [" ".join(filter(None, (one["difference"], one["apart"]))) for one in cells if alone]
+        lines.append(line + ([name(row["mean_rank"])] if rank else []))
+    return lines

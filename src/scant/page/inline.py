@@ -113,9 +113,16 @@ def _rename(root, prefix: str) -> None:
 
 
 def _mark(root) -> list[str]:
-    """Number the legend's entries and what belongs to them; returns the names of those that something belongs to."""
+    """Number the legend's entries and what belongs to them; returns the names of those that something belongs to.
+
+    Panels are marked `data-panel`; legends' entries, their titles and what stands beside panels `data-key`.
+    """
     names = {}
     for node in root.iter():
+        if node.get("id", "").startswith("figure_"):
+            for part in node:
+                mark = {"axes": "data-panel", "text": "data-key"}.get(part.get("id", "").partition("_")[0])
+                part.attrib |= {mark: ""} if mark else {}
         if found := CURVE.fullmatch(node.get("id", "")):
             node.set("data-curve", found[1])
             names[int(found[1])] = ""
@@ -124,11 +131,13 @@ def _mark(root) -> list[str]:
         for child in list(legend):
             handles.append(child)
             found = ENTRY.fullmatch(child.get("id", ""))
+            if not child.get("id", "").startswith(("entry", "text")):  # an entry is its handles, then its text
+                continue
+            group, handles = _together(legend, handles), []
+            group.set("data-key", "")
             if found and int(found[1]) in names:  # an entry that nothing belongs to explains something else
                 names[int(found[1])] = "".join(map(str.strip, child.itertext()))
-                _together(legend, handles).set("data-entry", found[1])
-            if child.get("id", "").startswith(("entry", "text")):  # an entry is its handles, then its text
-                handles = []
+                group.set("data-entry", found[1])
     return [names[number] for number in sorted(names)]
 
 

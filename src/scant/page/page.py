@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from datetime import date
 from importlib import resources
 from pathlib import Path
 from statistics import median_low
@@ -17,7 +18,6 @@ from scant.files import read_cells, read_rows, visible, write_text
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
 from scant.page.story import resting, story
-from scant.present import ranking
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
@@ -59,27 +59,30 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     claims = [_claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) for row in claims]
     figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
     boards, shows = about.get("boards", {}), about.get("shows", {})
-    boards_by_figure = {name: [boards[id] for id in ids if id in boards] for name, ids in shows.items()}
+    boards_by_figure = {name: [boards[id][0] for id in ids if id in boards] for name, ids in shows.items()}
     parts = {
         "study": str(study_settings["study"]),
         "questions": story(
             families.questions(), claims, {figure["name"]: figure for figure in figures}, boards_by_figure
         ),
-        "summary": _summary(claims),
+        "headline": headline(claims, about),
+        "wide": families.HEADLINE,
         "claims": claims,
+        "parts": _parts(claims),
+        "meanings": words.MEANINGS,
         "tested": claims != [],
         "verdicts": VERDICTS,
         "kinds": _kinds(claims),
         "few": FEW,
         "families": _families(claims),
         "claims_files": [_download(path, folder) for path in sorted(folder.glob("claims*.csv")) if claims],
-        "sentences": sentences(claims),
+        "sentences": [*filter(None, (_robustness(claims), resting(claims)))] if claims else sentences(claims),
         "studied": about.get("studied", []),
         "left_out": about.get("left_out", []),
         "sources": about.get("sources", []),
         "figures": figures,
-        "boards": boards,
-        "how": ranking.HOW,
+        "boards": _named(boards),
+        "first_board": next(iter(boards), ""),
         "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
@@ -136,15 +139,40 @@ def sentences(claims: list[Claim]) -> list[str]:
     return [f"{sentence}." for sentence in (*told, _robustness(claims), resting(claims)) if sentence]
 
 
-def _summary(claims: list[dict]) -> str:
-    """How many claims could be tested, and what came of them."""
-    counts = Counter(claim["verdict"] for claim in claims)
-    tested = counts.total() - counts[words.UNTESTABLE]
-    if not tested:
-        return ""
-    decided = f"{_are(counts['holds'], 'holds', 'hold')}, {_are(counts['fails'], 'fails', 'fail')}"
-    undecided = _are(counts["undecided"], "is undecided", "are undecided")
-    return f"{tested} of {len(claims)} claims could be tested: {decided}, and {undecided}."
+def headline(claims: list[dict], about: dict) -> str:
+    """What the study is, by whom and of when, in a sentence."""
+    studied, counts = about.get("studied", []), Counter(claim["verdict"] for claim in claims)
+    seeds = [int(number) for row in studied for number in re.findall(r"\d+", row["seeds"])]
+    kinds = f"{len(studied)} famil{'y' if len(studied) == 1 else 'ies'} of learners"
+    parts = [f"{kinds} on {spread(seeds)} seeds"] if seeds else []
+    if tested := counts.total() - counts[words.UNTESTABLE]:
+        decided = f"{_are(counts['holds'], 'holds', 'hold')}, {_are(counts['fails'], 'fails', 'fail')}"
+        undecided = _are(counts["undecided"], "is undecided", "are undecided")
+        parts.append(f"{tested} of {len(claims)} claims tested ({decided}, {undecided})")
+    environment, made = about.get("environment", {}), ""
+    if "made" in environment and about.get("authors"):
+        day = date.fromisoformat(environment["made"][:10])
+        made = f", made with scant {environment['scant']} by {about['authors']} on {day.day} {day:%B %Y}"
+    said = f": {' and '.join(parts)}" if parts else ""
+    return f"How well rankers learn from scant feedback{said}{made}."
+
+
+def _parts(claims: list[dict]) -> list[dict]:
+    """The claims in the page's parts: what fails and what is open, what holds, and what is not testable here."""
+    ranked = sorted(claims, key=lambda claim: claim["rank"])
+    held, absent = ([claim for claim in ranked if claim["verdict"] == name] for name in ("holds", words.UNTESTABLE))
+    parts = {"What fails and what is open": [claim for claim in ranked if claim not in (*held, *absent)]}
+    parts |= {f"{_are(len(held), 'holds', 'hold')}": held, f"{len(absent)} {words.UNTESTABLE}": absent}
+    return [{"title": title, "claims": of} for title, of in parts.items()]
+
+
+def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
+    """Boards with `name`, their experiment's title, and its id where several of a kind have that title."""
+    titles = Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
+    return {
+        id: [one | {"name": one["title"] + (f" ({id})" if titles[one["kind"], one["title"]] > 1 else "")} for one in of]
+        for id, of in boards.items()
+    }
 
 
 def _counted(row: str, counts: Counter) -> str:
@@ -269,10 +297,7 @@ def _kinds(claims: list[dict]) -> list[dict]:
         of_kind = [claim for claim in claims if claim["row"] == row]
         if of_kind:
             counts = Counter(claim["verdict"] for claim in of_kind)
-            said = {verdict: words.said(row, verdict) for verdict in VERDICTS}
-            about_kind = {"row": row, "name": words.kind(row), "several": several, "about": about}
-            kinds.append(about_kind | {"said": said, "counts": counts, "claims": len(of_kind)})
-            kinds[-1]["tightness"] = tightness(of_kind)
+            kinds.append({"name": words.kind(row), "several": several, "about": about, "counts": counts})
     return kinds
 
 

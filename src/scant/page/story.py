@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from markupsafe import Markup
 
 from scant.families import Answer, Question
-from scant.page.numbers import interval, measured, percent, shown, spread
+from scant.page.numbers import measured, percent, shown, spread
 from scant.verdict import words
 from scant.verdict.readings import OVERALL
 
@@ -34,8 +34,9 @@ def story(
 
     Returns
     -------
-    rows : `id` and `text` of the question, `figure` or None, `sentences`, each with `text` and
-        `claim` (None if it is of no single claim), `sure`, how sure they are, and `claims`, those that were tested
+    rows : `id` and `text` of the question, `figure` or None, its `finding` and the `unit` of that, `sentences`, each
+        with `text` and `claim` (None if it is of no single claim), `sure`, how sure they are, and `claims`, those that
+        were tested
     """
     told = []
     for question in questions:
@@ -43,28 +44,48 @@ def story(
         name = next((name for name in question.figures if name in figures), None)
         if not tested and (name is None or not question.alone):
             continue
-        row = {"id": question.id, "text": question.text, "figure": figures.get(name), "claims": tested, "sure": ""}
+        row = {"id": question.id, "text": question.text, "figure": figures.get(name), "claims": tested}
         row["strip"] = strip(tested) if name is None else None
-        if tested:
-            row |= _answered(question, tested)
-        else:
-            compared = boards.get(name, [])
-            row["text"] = f"Who has the best {compared[0]['measure']}?" if compared else question.text
-            row["sentences"] = [{"text": _best(board), "claim": None} for board in compared[:SENTENCES]]
-        told.append(row)
+        told.append(row | (_answered(question, tested) if tested else _by_boards(question, boards.get(name, []))))
     return told
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
-    """The `sentences` that answer a question by claims, and how `sure` they are."""
+    """What answers a question by claims: `finding`, its `unit`, the `sentences` behind it, and how `sure` they are."""
     by_id = {claim["id"]: claim for claim in tested}
     said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
     said = sorted(said, key=lambda pair: pair[1]["verdict"] not in words.DECIDED)[:SENTENCES]
-    if said:
-        sentences = [{"text": sentence(answer, claim), "claim": claim} for answer, claim in said]
-        return {"sentences": sentences, "sure": _sure([claim for _, claim in said])}
-    decided = [claim for claim in tested if claim["verdict"] in words.DECIDED]
-    return {"sentences": [{"text": _counted(tested), "claim": None}], "sure": _sure(decided)}
+    if not said:
+        decided = [claim for claim in tested if claim["verdict"] in words.DECIDED]
+        counted = {"text": _counted(tested), "claim": None}
+        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted], "sure": _sure(decided)}
+    (answer, claim), *others = said
+    sentences = [{"text": Markup("{}.").format(_capital(evidence(claim))), "claim": claim}] if evidence(claim) else []
+    sentences += [{"text": sentence(*pair), "claim": pair[1]} for pair in others]
+    seeds = "checked exactly" if claim["test"] == "exact" else f"{claim['n']:g} seeds" if claim["n"] else ""
+    unit = ", ".join(filter(None, (_capital(claim["quantity"]), seeds)))
+    sure = _sure([claim for _, claim in said])
+    return {"finding": finding(answer, claim), "unit": unit, "sentences": sentences, "sure": sure}
+
+
+def _by_boards(question: Question, boards: list[dict]) -> dict:
+    """The same of a question of which no claim was tested: who is best in the experiments of its figure."""
+    if not boards:
+        return {"finding": question.text, "unit": "", "sentences": [], "sure": ""}
+    first = boards[0]
+    sentences = [{"text": _best(board), "claim": None} for board in boards[:SENTENCES]]
+    text = f"Who has the best {first['measure']}?"
+    finding = Markup("{} is best on <i>{}</i>").format(first["best"][0], first["streams"][0])
+    if alike := _alike(first, 0):
+        finding += Markup(", not told apart from {}").format(_listed(alike))
+    return {"finding": finding, "text": text, "unit": first["measure"], "sentences": sentences, "sure": ""}
+
+
+def _tally(question: Question, claims: list[dict]) -> str:
+    """How many of the claims of a question fail, as its finding: "13 of 58 theorem checks fail"."""
+    fails = sum(claim["verdict"] == "fails" for claim in claims)
+    what = words.ROWS[question.row][0] if question.row else "claims"
+    return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'}"
 
 
 def _asks(question: Question, claim: dict) -> bool:
@@ -73,43 +94,77 @@ def _asks(question: Question, claim: dict) -> bool:
 
 
 def sentence(answer: Answer, claim: dict) -> Markup:
-    """What a claim came to, in words: who did what, where, and by how much.
+    """What a claim came to, in words: who did what, where, and by how much."""
+    numbers = evidence(claim)
+    return finding(answer, claim) + (Markup(" ({}).").format(numbers) if numbers else Markup("."))
+
+
+def finding(answer: Answer, claim: dict) -> Markup:
+    """What a claim came to, without its numbers: "SLAM is more than 5 % behind ListNet on Digits, not on Letters".
 
     Streams whose cells, by themselves, came out otherwise than the claim are told apart from the others.
     """
-    verdict, cells = claim["verdict"], [cell for cell in claim["cells"] if cell["estimate"] is not None]
-    mean, cells = ([cell for cell in cells if (cell["stream"] == OVERALL) == of_all] for of_all in (True, False))
+    verdict = claim["verdict"]
     if verdict == words.SILENT:
-        return Markup("Whether {} {} cannot be told here: nothing that could be measured would deny it.").format(
-            answer.subject, answer.holds
+        return Markup("Nothing that could be measured here would deny that {} {}").format(
+            answer.subject, answer.holds.strip(",")
         )
     if verdict == "undecided":
-        some = words.cells(*(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
-        known = Markup(": cell by cell it {}").format(some) if claim["cells_holding"] or claim["cells_failing"] else ""
-        return Markup("It is undecided whether {} {}{}{}.").format(
-            answer.subject, answer.holds, _numbers(claim, cells), known
-        )
-    says = {"holds": answer.holds, "fails": answer.fails}
-    came_out = "fails" if verdict == "fails" else "holds"
-    if claim["deciding"] == OVERALL and mean:
-        agreed, others = cells, []
-        where = Markup(" in the mean over {} cells ({})").format(len(cells), measured(mean, claim["measures"]))
-    else:
-        agreed = [cell for cell in cells if cell["verdict"] == came_out] or cells
-        others = [cell for cell in cells if cell not in agreed]
-        where = _places(agreed) + _numbers(claim, agreed)
-    text = Markup("{} {}{}").format(_capital(answer.subject), says.pop(came_out), where)
-    for other, said in says.items():
-        if contrary := [cell for cell in others if cell["verdict"] == other]:
-            again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
-            text += Markup("; it {}{}{}").format(said, _places(contrary), again)
-    if open_ := [cell for cell in others if cell["verdict"] not in words.DECIDED]:
-        places = {cell["stream"] for cell in open_} - {cell["stream"] for cell in agreed}
-        where = _places([cell for cell in open_ if cell["stream"] in places]) if places else ""
-        text += Markup("; undecided{}").format(where or f" in {len(open_)} of {len(cells)} cells")
+        return Markup("Undecided: whether {} {}").format(answer.subject, answer.holds.strip(","))
+    agreed, contrary, _ = _sides(claim)
+    said = answer.fails if verdict == "fails" else answer.holds
+    where = _places(agreed) if not _overall(claim) else Markup(" in the mean over {} cells").format(len(agreed))
+    text = Markup("{} {}{}").format(_capital(answer.subject), said if where else said.strip(","), where)
+    if contrary:
+        text += Markup(", not{}").format(_places(contrary))
     if verdict == words.ALIKE:
         text += Markup("; but so does {}, which should not").format(claim["control"])
-    return text + "."
+    return text
+
+
+def evidence(claim: dict) -> Markup:
+    """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; "" without any.
+
+    Those of streams that came out the other way, and what is undecided, follow.
+    """
+    if claim["verdict"] == words.SILENT:
+        return Markup("")
+    agreed, contrary, rest = _sides(claim)
+    mean = _overall(claim)
+    text = _numbers(claim, mean or agreed, brief=bool(mean))
+    if claim["verdict"] == "undecided":
+        some = words.cells(*(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
+        known = claim["cells_holding"] or claim["cells_failing"]
+        return text + (Markup(": cell by cell it {}").format(some) if known else "")
+    if contrary:
+        again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
+        text += Markup(";{} {}").format(_places(contrary), again)
+    if rest:
+        places = {cell["stream"] for cell in rest} - {cell["stream"] for cell in agreed}
+        where = _places([cell for cell in rest if cell["stream"] in places]) if places else ""
+        text += Markup("; undecided{}").format(where or f" in {len(rest)} of {len(claim['cells'])} cells")
+    return text
+
+
+def _overall(claim: dict) -> list[dict]:
+    """The cell of the mean over all others, if that decides the claim."""
+    cells = [cell for cell in claim["cells"] if cell["estimate"] is not None and cell["stream"] == OVERALL]
+    return cells if claim["deciding"] == OVERALL else []
+
+
+def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
+    """The cells that came out as the claim did, those that came out the other way, and those that are not decided.
+
+    Of a claim that is undecided, or that the mean over its cells decides, the first are all of them.
+    """
+    cells = [cell for cell in claim["cells"] if cell["estimate"] is not None and cell["stream"] != OVERALL]
+    came_out = "fails" if claim["verdict"] == "fails" else "holds"
+    agreed = [cell for cell in cells if cell["verdict"] == came_out]
+    if claim["verdict"] == "undecided" or _overall(claim) or not agreed:
+        return cells, [], []
+    others = [cell for cell in cells if cell["verdict"] != came_out]
+    contrary = [cell for cell in others if cell["verdict"] in words.DECIDED]
+    return agreed, contrary, [cell for cell in others if cell not in contrary]
 
 
 def _places(cells: list[dict]) -> Markup:
@@ -122,14 +177,14 @@ def _places(cells: list[dict]) -> Markup:
 
 
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
-    """What was measured, in brackets; without cells, the claim's own estimate.
+    """What was measured; without cells, the claim's own estimate.
 
     brief : without what is compared
     """
     if not cells and claim["estimate"] is None:
         return Markup("")
     pair = "" if brief else _pair(cells) or claim["compared"]
-    return Markup(" ({})").format(measured(cells or [claim], claim["measures"], pair))
+    return Markup("{}").format(measured(cells or [claim], claim["measures"], pair))
 
 
 def _pair(cells: list[dict]) -> str:
@@ -238,20 +293,28 @@ def _tick(power: int) -> str:
 
 
 def _best(board: dict) -> Markup:
-    """Who is best on each stream of an experiment, and how many cannot be told from it."""
+    """Who is best on each stream of an experiment, and what cannot be told from it."""
     parts = []
     for at, stream in enumerate(board["streams"][:PLACES]):
-        cells = [(row["learner"], row["cells"][at]) for row in board["rows"] if row["cells"][at]]
-        name, best = next((learner, cell) for learner, cell in cells if cell["best"])
-        alike = [learner for learner, cell in cells if not cell["told_apart"] and learner != name]
+        best = next(row["cells"][at] for row in board["rows"] if row["cells"][at] and row["cells"][at]["best"])
         part = Markup("{} is best on <i>{}</i> ({} of {})").format(
-            name, stream, f"{shown(best['mean'])} {interval(best)}".strip(), board["measure"]
+            board["best"][at], stream, f"{best['mean']} {best['interval']}".strip(), board["measure"]
         )
-        if alike:
-            others = " and ".join(alike) if len(alike) < PLACES else f"{len(alike)} others"
-            part += Markup(", and {} cannot be told from it").format(others)
+        if alike := _alike(board, at):
+            part += Markup(", and {} cannot be told from it").format(_listed(alike))
         parts.append(part)
     return Markup("; ").join(parts) + "."
+
+
+def _alike(board: dict, at: int) -> list[str]:
+    """The learners that are not told apart from the best of a board's stream."""
+    cells = [(row["learner"], row["cells"][at]) for row in board["rows"] if row["cells"][at]]
+    return [learner for learner, cell in cells if not cell["told_apart"] and learner != board["best"][at]]
+
+
+def _listed(names: list[str]) -> str:
+    """Names, or of many how many there are."""
+    return " and ".join(names) if len(names) < PLACES else f"{len(names)} others"
 
 
 def _capital(text: str) -> str:

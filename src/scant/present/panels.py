@@ -95,12 +95,12 @@ def legend(figure, handles: dict, title: str) -> None:
     if empty and handles:
         row = empty[0].get_subplotspec().rowspan.start
         beside = len([axis for axis in figure.axes if axis.get_subplotspec().rowspan.start == row])
-        width = 0.9 * figure.get_figwidth() / beside
+        width = 0.9 * figure.get_figwidth() / beside - 0.2
         title_lines = wrapped(title, width, 8)
         height = 0.17 * (len(handles) + title_lines.count("\n") + 2)
         if height < 2.2 and max(text_width(text, 8) for text in handles) + 0.5 < width:
             box = figure.legend(
-                handles.values(), handles.keys(), loc="center", bbox_to_anchor=(0.5, 0.5),
+                handles.values(), handles.keys(), loc="center left", bbox_to_anchor=(0, 0.5),
                 bbox_transform=empty[0].transAxes, title=title_lines,
             )  # fmt: skip
             box.get_title().set_multialignment("center")
@@ -127,6 +127,19 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
     ambiguous |= frame.groupby(["experiment", "stream", "label"])["learner"].transform("nunique") > 1
     title = frame["label"].where(~ambiguous, frame["label"] + " (" + frame["learner"] + ")")
     return frame.assign(id=frame["learner"], learner=title)
+
+
+def distinct(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with what tells panels of one title apart as their titles, and the title they share below it."""
+    firsts = frame.drop_duplicates(["experiment", "stream"])
+    shared = firsts[firsts["panel"].duplicated(keep=False) & ~firsts.duplicated(["panel", "reading"], keep=False)]
+    swapped = pd.MultiIndex.from_frame(frame[["experiment", "stream"]]).isin(
+        pd.MultiIndex.from_frame(shared[["experiment", "stream"]])
+    )
+    reading = frame["reading"].str[:1].str.upper() + frame["reading"].str[1:]
+    return frame.assign(
+        panel=frame["panel"].mask(swapped, reading), reading=frame["reading"].mask(swapped, frame["panel"])
+    )
 
 
 def learners(panel: pd.DataFrame, looks: dict) -> Iterator[tuple[str, pd.DataFrame, tuple[str, str, str]]]:

@@ -1,10 +1,11 @@
 """Which learner does best on which stream: the final measures of an experiment.
 
 The best learner of a stream is chosen by the same seeds that it is then compared on. So a learner is told apart from it
-if the paired t interval of their difference is above 0 at a level that holds for all pairs of the stream's learners
+if the paired t interval of their difference is off 0 at a level that holds for all pairs of the stream's learners
 together (Bonferroni): with 95 % confidence none that is told apart is as good as the best, whichever looks best.
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from scant import families
 from scant.declared import called
 from scant.errors import DataError, SettingError, unknown
-from scant.measures import recordable
+from scant.measures import recordable, title_of
 from scant.present import traces
 from scant.present.intervals import t_interval
 from scant.study.plan import Runs
@@ -21,6 +22,7 @@ from scant.study.plan import Runs
 LEVEL = 0.95
 TUNINGS = ("held-out", "paper")
 ROUNDING = 1e-12  # differences this small are none
+DIFFERENCE = ["difference", "difference_low", "difference_high"]  # to the best
 HOW = "by paired t intervals over seeds, 95 % for all pairs on a stream together (Bonferroni)"
 
 
@@ -32,6 +34,8 @@ class Finals(NamedTuple):
     measure : its name
     tuning : how learning rates are chosen, or None
     details : of the experiment
+    feedback : what each learner sees, by its id, see `scant.families.Family.feedback`
+    measures : those that learners may be ranked by
     """
 
     table: pd.DataFrame
@@ -39,10 +43,12 @@ class Finals(NamedTuple):
     measure: str
     tuning: str | None
     details: dict
+    feedback: dict[str, str]
+    measures: list[str]
 
 
 def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = None) -> pd.DataFrame:
-    """The final measures of one experiment: see `ranked` for the columns; `experiment`, `measure` and `tuning` besides.
+    """The final measures of one experiment: see `ranked` and `titled` for the columns.
 
     runs, measure, tuning : see `finals`
 
@@ -59,8 +65,31 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
     if final.table["seed"].nunique() < 2:
         advice = "Ask for more seeds in the study"
         raise DataError(runs.experiment, "has a single seed, which gives no interval", advice=advice)
-    board = ranked(final.table, final.quantity.better)
-    return board.assign(experiment=runs.experiment, measure=final.measure, tuning=final.tuning)
+    return titled(ranked(final.table, final.quantity.better), final, runs.experiment)
+
+
+def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame:
+    """The rows of `ranked` with what they are of.
+
+    Returns
+    -------
+    frame : with the columns stream_title, learner_title; feedback: what the learner sees, "" if its family has but one;
+        experiment; measure, and its name in words; better: "high" or "low"; tuning
+    """
+    titles = finals.details["titles"]
+    streams = {id: titles["streams"].get(id, id) for id in board["stream"].unique()}
+    shared = {title for title, count in Counter(streams.values()).items() if count > 1}
+    named = board["learner"].str.partition(", ")  # a policy has its epsilon after the id of its learner
+    return board.assign(
+        stream_title=board["stream"].map(lambda id: f"{streams[id]} ({id})" if streams[id] in shared else streams[id]),
+        learner_title=named[0].map(lambda id: titles["learners"].get(id, id)) + named[1] + named[2],
+        feedback=named[0].map(finals.feedback).fillna(""),
+        experiment=experiment,
+        measure=finals.measure,
+        in_words=title_of(finals.measure) if recordable(finals.measure) else finals.quantity.words,
+        better=finals.quantity.better,
+        tuning=finals.tuning,
+    )
 
 
 def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) -> Finals | None:
@@ -74,8 +103,20 @@ def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) ->
     ------
     SettingError : there is no such measure or reading
     """
-    frame, details_by_name = traces.read([runs])
-    name, details = runs.experiment, details_by_name[runs.experiment]
+    return _finals(runs.experiment, *traces.read([runs]), measure, tuning)
+
+
+def by_measure(runs: Runs) -> list[Finals]:
+    """The final measures of one experiment, by each measure that it may be ranked by, its own first; see `finals`."""
+    frame, details = traces.read([runs])
+    first = _finals(runs.experiment, frame, details)
+    others = (measure for measure in first.measures if measure != first.measure) if first else ()
+    return [first, *(_finals(runs.experiment, frame, details, measure) for measure in others)] if first else []
+
+
+def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) -> Finals | None:
+    """The same as `finals`, of traces as `traces.read` gives them."""
+    details = details_by_name[name]
     declared = families.of(details).quantities
     final = next((name for name, quantity in declared.items() if quantity.better), None)
     if final is None:
@@ -88,7 +129,8 @@ def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) ->
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
-    return Finals(_by_policy(values.dropna(subset="value")), declared[final], measure, tuning, details)
+    table, feedback = _by_policy(values.dropna(subset="value")), families.of(details).feedback(frame)
+    return Finals(table, declared[final], measure, tuning, details, feedback, measures)
 
 
 def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> str | None:
@@ -114,8 +156,10 @@ def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:
     Returns
     -------
     frame : stream, learner; mean, low, high, n: the mean over n seeds with its 95 % t interval; best: whether no mean
-        is better; told_apart: whether the learner is worse than the best, see the module; rank: of its mean on the
-        stream, 1 for the best, ties share the mean of theirs; mean_rank: over the streams that all learners played
+        is better; difference, difference_low, difference_high: to the best, paired by seed, with the interval by which
+        learners are told apart, NaN for the best; told_apart: whether the learner is worse than the best, see the
+        module; rank: of its mean on the stream, 1 for the best, ties share the mean of theirs; mean_rank: over the
+        streams that all learners played
     """
     parts = [
         _compared(rows.pivot_table("value", "seed", "learner", sort=False), better).assign(stream=stream)
@@ -124,8 +168,8 @@ def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:
     board = pd.concat(parts).rename_axis("learner").reset_index()
     ranks = board.pivot_table("rank", "learner", "stream").dropna(axis="columns")
     board["mean_rank"] = board["learner"].map(ranks.mean(axis="columns"))
-    board = board[["stream", "learner", "mean", "low", "high", "n", "best", "told_apart", "rank", "mean_rank"]]
-    return board.sort_values("mean_rank", kind="stable", ignore_index=True)
+    columns = ["stream", "learner", "mean", "low", "high", "n", *DIFFERENCE, "best", "told_apart", "rank", "mean_rank"]
+    return board[columns].sort_values("mean_rank", kind="stable", ignore_index=True)
 
 
 def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
@@ -141,12 +185,15 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
     pairs = max(1, len(means) * (len(means) - 1) // 2)
     rows = {}
     for learner in values:
-        behind = (gains[first] - gains[learner]).dropna()
-        least_gap = t_interval(behind, 1 - (1 - LEVEL) / pairs)[1]
+        paired = (values[learner] - values[first]).dropna()
+        difference, *ends, _ = t_interval(paired, 1 - (1 - LEVEL) / pairs)
+        if paired.max() - paired.min() <= ROUNDING:
+            ends = [np.nan, np.nan]
         rows[learner] = dict(zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)) | {
             "best": bool(means[learner] >= means[first] - ROUNDING),
-            "told_apart": bool(least_gap > ROUNDING and np.ptp(behind) > ROUNDING),
+            "told_apart": all((-end if better == "high" else end) > ROUNDING for end in ends),
         }
+        rows[learner] |= dict(zip(DIFFERENCE, (difference, *ends), strict=True))
     return pd.DataFrame.from_dict(rows, orient="index").assign(rank=(-means).rank())
 
 

@@ -1,6 +1,7 @@
 """The figures of claims: all estimates of each claim, and the readings that each is made under."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocat
 
 from scant.present import panels, style
 from scant.verdict import words
-from scant.verdict.readings import OVERALL
+from scant.verdict.readings import OVERALL, titled
 
 OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
@@ -57,6 +58,17 @@ class _Part(NamedTuple):
         return lines + 0.06 + PANEL + 0.04 + ROW * len(self.strip) + GAP
 
 
+def named(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
+    """The frame of `scant.verdict.readings.specification` with titles for ids; those that share one follow it."""
+
+    def texts(names: pd.Series) -> pd.Series:
+        title = names.map(lambda name: titled(name, titles), na_action="ignore")
+        shared = names.groupby(title).transform("nunique").gt(1) & title.ne(names)
+        return title.mask(shared, title + " (" + names + ")")
+
+    return frame.assign(**{column: texts(frame[column]) for column in CELLS[:3]})
+
+
 def specification(frame: pd.DataFrame):
     """Draw specification curves: a panel for each claim, with its estimates in ascending order.
 
@@ -90,7 +102,7 @@ def specification(frame: pd.DataFrame):
     handles = {
         outcome: Line2D([], [], color=colour, marker=marker, ls="", markersize=4, mfc=colour if filled else "white")
         for outcome, (colour, marker, filled) in OUTCOMES.items()
-        if outcome != words.SILENT or (frame["verdict"] == outcome).any()
+        if (frame["verdict"] == outcome).any()
     }
     handles["claimed"] = Patch(facecolor=CLAIMED, edgecolor="0.3", lw=0.6, ls="--")
     title = (

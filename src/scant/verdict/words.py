@@ -7,6 +7,16 @@ ALIKE = "does not discriminate"  # it holds, and so does its control, of which i
 UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "fails", "undecided", ALIKE, SILENT, UNTESTABLE)
 DECIDED = VERDICTS[:2]
+MEANINGS = {  # of verdicts, for the page
+    "holds": "What was measured is as claimed, with 95 % confidence however often one looks, or checked exactly.",
+    "fails": "What was measured is not as claimed, with 95 % confidence however often one looks, or checked exactly.",
+    "undecided": "The interval of the estimate reaches over the boundary of what is claimed, or seeds that were not "
+    "drawn may overturn what these say: more seeds may decide it.",
+    ALIKE: "The claim holds, but so does its control, of which it should be false.",
+    SILENT: "Nothing that could have been measured would violate the claim: a bound that is larger than the largest "
+    "possible loss.",
+    UNTESTABLE: "The study lacks the data or the experiment that the claim is about.",
+}
 ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
     "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
     "extension": ("extensions", "the same statement on other data"),

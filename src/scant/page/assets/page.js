@@ -43,7 +43,8 @@ function sortable(table) {
       head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
       const numeric = head.dataset.kind === "number";
       const compare = (a, b) => (numeric ? a - b : a.localeCompare(b, "en", { numeric: true }));
-      const keyed = units().map((unit) => [unit, numeric ? parseFloat(value(unit, column)) : value(unit, column)]);
+      const number = (text) => parseFloat(text.replaceAll(",", ""));
+      const keyed = units().map((unit) => [unit, numeric ? number(value(unit, column)) : value(unit, column)]);
       const absent = (key) => key === "" || key === "–" || Number.isNaN(key);
       keyed.sort(([, a], [, b]) => absent(a) - absent(b) || (absent(a) ? 0 : direction * compare(a, b)));
       const parent = keyed[0]?.[0].parentNode;
@@ -73,7 +74,7 @@ function fitting(table) {
 function printing() {
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = all("details:not([open]):is(#words, .cells)");
+    closed = all("details:not([open]):is(#words, .cells, .held)");
     closed.forEach((part) => { part.open = true; });
   });
   addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
@@ -84,8 +85,8 @@ function open(claim, wanted) {
   claim.querySelector(".detail").classList.toggle("open", wanted);
 }
 
-function claims(table, form) {
-  const bodies = [...table.tBodies];
+function claims(tables, form) {
+  const bodies = tables.flatMap((table) => [...table.tBodies]);
   const texts = new Map(bodies.map((claim) => [claim, claim.textContent.toLowerCase()]));
   const filter = () => {
     const words = form.text.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -94,23 +95,25 @@ function claims(table, form) {
       claim.hidden = !(chosen.every((name) => claim.dataset[name] === form[name].value)
         && words.every((word) => texts.get(claim).includes(word)));
     }
-    const seen = bodies.filter((claim) => !claim.hidden).length;
-    form.querySelector("output").textContent = `${seen} of ${bodies.length} claims`;
+    const found = bodies.filter((claim) => !claim.hidden);
+    if (chosen.length || words.length) found.forEach(reveal);
+    form.querySelector("output").textContent = `${found.length} of ${bodies.length} claims`;
   };
   form.hidden = false;
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(filter));
-  table.addEventListener("click", (event) => {
+  tables.forEach((table) => table.addEventListener("click", (event) => {
     const button = event.target.closest(".more");
     if (button) open(button.closest("tbody"), button.getAttribute("aria-expanded") !== "true");
-  });
+  }));
   const every = form.querySelector("#open");
   every.addEventListener("click", () => {
     const wanted = every.getAttribute("aria-pressed") !== "true";
     every.setAttribute("aria-pressed", wanted);
     every.textContent = wanted ? "Close all" : "Open all";
     bodies.forEach((claim) => open(claim, wanted));
+    if (wanted) bodies.forEach(reveal);
   });
   all("a[data-verdict]").forEach((link) => link.addEventListener("click", () => {
     form.reset();
@@ -118,19 +121,196 @@ function claims(table, form) {
     form.kind.value = link.dataset.kind;
     setTimeout(filter);
   }));
-  const arrive = () => {  // at a claim, by a link to it
-    const claim = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  filter();
+  return (claim) => {  // opens it, even if it was filtered away
     if (!bodies.includes(claim)) return;
     if (claim.hidden) { form.reset(); filter(); }
     open(claim, true);
-    claim.scrollIntoView();
+  };
+}
+
+// What is folded opens where something in it is asked for.
+
+function reveal(part) {
+  for (let fold = part.closest("details"); fold; fold = fold.parentNode.closest("details")) fold.open = true;
+}
+
+function arriving(opened) {
+  const arrive = () => {
+    const part = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!part) return;
+    opened(part);
+    reveal(part);
+    part.scrollIntoView();
   };
   addEventListener("hashchange", arrive);
-  filter();
   arrive();
 }
 
+// Who is best: one table of all, of one stream, measure and feedback; copied as it stands.
+
+function leaderboard(form, boards) {
+  const choose = form.elements;
+  const fill = (select, values) => {
+    const old = select.value;
+    select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
+    if (old && values.some(([value]) => value === old)) select.value = old;
+    select.parentNode.hidden = values.length < 2;
+  };
+  const texts = (values, first = []) => [...first, ...new Set(values)].map((one) => (Array.isArray(one) ? one : [one, one]));
+  const of = (name) => boards.filter((board) => board.dataset.board === name);
+  let table = null;
+  const heads = () => [...table.tHead.rows[0].cells];
+  const show = () => {
+    heads().forEach((head, column) => {
+      const { stream } = head.dataset;
+      const apart = head.previousElementSibling?.dataset.stream === stream;  // the difference, beside its mean
+      const off = stream ? choose.stream.value ? stream !== choose.stream.value : apart : false;
+      [...table.rows].forEach((row) => { row.cells[column].hidden = off || (!stream && column > 1 && choose.stream.value !== ""); });
+    });
+    all("em", table).forEach((near) => { near.hidden = choose.stream.value !== ""; });
+    [...table.tBodies[0].rows].forEach((row) => {
+      row.hidden = choose.feedback.value !== "" && row.cells[1].textContent !== choose.feedback.value;
+    });
+    form.querySelector("output").textContent = "";
+  };
+  const choice = () => {
+    fill(choose.measure, texts(of(choose.board.value).map((board) => board.dataset.measure)));
+    boards.forEach((board) => {
+      board.hidden = board.dataset.board !== choose.board.value || board.dataset.measure !== choose.measure.value;
+      if (!board.hidden) { board.open = true; table = board.querySelector("table"); }
+    });
+    const streams = new Set(heads().map((head) => head.dataset.stream).filter(Boolean));
+    fill(choose.stream, [...texts(streams), ...(streams.size > 1 ? [["", "all"]] : [])]);
+    const sees = heads()[1].textContent.startsWith("feedback");
+    const seen = sees ? [...table.tBodies[0].rows].map((row) => row.cells[1].textContent) : [];
+    fill(choose.feedback, texts(seen, [["", "all"]]));
+    show();
+  };
+  fill(choose.board, texts(boards.map((board) => board.dataset.board)));
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", (event) => (event.target === choose.board || event.target === choose.measure ? choice() : show()));
+  choice();
+
+  const rows = () => [table.tHead.rows[0], ...table.tBodies[0].rows].filter((row) => !row.hidden)
+    .map((row) => [...row.cells].filter((cell) => !cell.hidden));
+  const text = (cell) => [...cell.childNodes].filter((node) => !node.hidden).map((node) => node.textContent.trim())
+    .filter(Boolean).join(" ").replace(" †", "†");
+  const csv = () => {
+    const number = (value) => value?.replaceAll(",", "").replace("+", "") ?? "";
+    const lines = [["learner", "feedback", "stream", "mean", "low", "high", "difference", "difference_low", "difference_high", "tie"]];
+    const sees = heads()[1].textContent.startsWith("feedback");
+    rows().slice(1).forEach(([{ parentNode: row }]) => heads().forEach((head, column) => {
+      const cell = row.cells[column], next = row.cells[column + 1];
+      if (!head.dataset.stream || head.hidden || head.previousElementSibling?.dataset.stream === head.dataset.stream) return;
+      const numbers = (one) => (one.textContent.replace(/\(.*\)/, "").match(/[-+]?[\d.,]*\d/g) ?? []).map(number);
+      const [mean, low, high] = numbers(cell), [less, least, most] = numbers(next);
+      if (mean === undefined) return;
+      lines.push([row.cells[0].textContent, sees ? row.cells[1].textContent : "", head.dataset.stream,
+        ...[mean, low, high, less, least, most].map((one) => one ?? ""), cell.querySelector("b, i") ? "yes" : "no"]);
+    }));
+    const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+    return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  };
+  const escaped = (value) => value.replace(/[\\&%$#_{}~^<>|]/g, (sign) => ({ "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
+    "\\": "\\textbackslash{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}" }[sign] ?? `\\${sign}`))
+    .replaceAll("†", "$^\\dagger$").replaceAll("–", "--");
+  const latex = () => {  // as `scant table` writes it
+    const of = (cell) => { const bold = cell.querySelector("b")?.textContent, all = escaped(text(cell)); return bold ? all.replace(bold, `\\textbf{${bold}}`) : all; };
+    const lines = rows().map((row) => `${row.map(of).join(" & ")} \\\\`);
+    const names = heads().filter((head) => !head.hidden && head.dataset.kind !== "number").length;
+    const said = escaped(`${table.caption.textContent} Bold: the best; dagger: not told apart from it.`);
+    return ["\\begin{table}", "\\centering", `\\caption{${said}}`,
+      `\\begin{tabular}{${"l".repeat(names)}${"r".repeat(rows()[0].length - names)}}`, "\\toprule", lines[0], "\\midrule",
+      ...lines.slice(1), "\\bottomrule", "\\end{tabular}", "\\end{table}", ""].join("\n");
+  };
+  const copy = (value) => {  // a page opened from a file may have no clipboard of its own
+    const area = document.body.appendChild(document.createElement("textarea"));
+    area.value = value;
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+  all("[data-copy]", form).forEach((button) => button.addEventListener("click", () => {
+    copy(button.dataset.copy === "csv" ? csv() : latex());
+    button.focus();
+    form.querySelector("output").textContent = "Copied.";
+  }));
+}
+
+// Verdicts are explained where they stand, by the words used here: on hover, focus and touch.
+
+function explaining() {
+  const note = document.body.appendChild(document.createElement("div"));
+  note.className = "note";
+  note.hidden = true;
+  const show = (event) => {
+    const word = event.target.closest(".verdict") ?? event.target.querySelector?.(":scope > .verdict");
+    const meaning = word && document.getElementById(`means-${word.classList[1]}`);
+    note.hidden = !meaning;
+    if (!meaning) return;
+    note.textContent = meaning.textContent;
+    const box = word.getBoundingClientRect();
+    note.style.left = `${Math.max(8, Math.min(box.left, innerWidth - note.offsetWidth - 8)) + scrollX}px`;
+    note.style.top = `${box.bottom + 6 + scrollY}px`;
+  };
+  ["pointerover", "focusin", "click"].forEach((kind) => document.addEventListener(kind, show));
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") note.hidden = true; });
+}
+
 // Figures.
+
+// On a narrow screen a figure's panels stand one a row, then the entries of its legend, with letters that can be read.
+
+const LETTER = 11;  // pixels, at least
+const narrow = matchMedia("(max-width: 40rem)");
+
+function panels(whole, source) {
+  const width = whole.closest("figure, .question").clientWidth - 28;
+  const sizes = all("text", source).map((one) => Math.max(...[one, ...all("tspan", one)].map((part) => parseFloat(getComputedStyle(part).fontSize))));
+  const scale = LETTER / Math.min(...sizes) + 0.02;
+  const back = source.getScreenCTM().inverse();
+  const box = (parts) => {  // in the figure's own units, 3 around
+    const boxes = parts.map((part) => part.getBoundingClientRect()).filter((one) => one.width);
+    const [left, top] = ["left", "top"].map((side) => Math.min(...boxes.map((one) => one[side])));
+    const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...boxes.map((one) => one[side])));
+    const start = new DOMPoint(left, top).matrixTransform(back), end = new DOMPoint(right, bottom).matrixTransform(back);
+    return [start.x - 3, start.y - 3, end.x - start.x + 6, end.y - start.y + 6];
+  };
+  const part = (group, parts, fills) => {
+    const [x, y, wide, tall] = box(parts);
+    if (!Number.isFinite(wide)) return null;
+    const crop = document.createElementNS(whole.namespaceURI, "svg"), use = document.createElementNS(whole.namespaceURI, "use");
+    const size = fills ? Math.max(scale, width / wide) : scale;
+    const places = { viewBox: [x, y, wide, tall].join(" "), width: wide * size, height: tall * size };
+    Object.entries(places).forEach(([name, value]) => crop.setAttribute(name, value));
+    group.id ||= `${source.id}-${all("[data-panel], [data-key]", source).indexOf(group)}`;
+    use.setAttribute("href", `#${group.id}`);
+    crop.append(use);
+    return crop;
+  };
+  const rows = document.createElement("div");
+  rows.className = "panels";
+  const drawn = all("[data-panel]", source).map((panel) => part(panel, [...all("text", panel), ...all("path", panel).slice(0, 1)], true));
+  const named = all("[data-key]", source).filter((key) => !key.closest("[data-panel]")).map((key) => part(key, [key], false));
+  rows.append(...[...drawn, ...named].filter(Boolean));
+  return rows;
+}
+
+function stacked(whole, source) {
+  let rows = null;
+  const fit = () => {
+    rows?.remove();
+    whole.classList.remove("split");
+    if (!narrow.matches || !source.querySelector("[data-panel]")) return;
+    rows = panels(whole, source);
+    whole.classList.add("split");
+    whole.after(rows);
+  };
+  narrow.addEventListener("change", fit);
+  fit();
+}
 
 function legend(svg) {
   const hidden = new Set();
@@ -233,15 +413,38 @@ function zoomable(figure) {
   svg.addEventListener("pointercancel", end);
 }
 
+function unfold(figure, wanted) {
+  figure.classList.toggle("open", wanted);
+  figure.querySelector(".more").setAttribute("aria-expanded", wanted);
+}
+
+function figures(gallery) {
+  const drawn = all("figure", gallery);
+  drawn.forEach((figure) => {
+    const svg = figure.querySelector(".card > svg"), button = figure.querySelector(".more");
+    button.addEventListener("click", () => unfold(figure, !figure.classList.contains("open")));
+    if (!svg) return;
+    figure.querySelector(".card").addEventListener("click", () => figure.classList.contains("open") || button.click());
+    legend(svg);
+    zoomable(figure);
+    button.addEventListener("click", () => stacked(svg, svg), { once: true });
+  });
+  return (part) => { if (drawn.includes(part) && !part.classList.contains("open")) part.querySelector(".more").click(); };
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   theme(document.getElementById("theme"));
   all("table.sortable").forEach(sortable);
   all("table:not(.claims)").filter((table) => table.tHead).forEach(fitting);
   printing();
-  const table = document.querySelector("table.claims");
-  if (table) claims(table, document.getElementById("filter"));
-  all("figure").filter((figure) => figure.querySelector("svg")).forEach((figure) => {
-    legend(figure.querySelector("svg"));
-    zoomable(figure);
-  });
+  const boards = all(".board");
+  if (boards.length) leaderboard(document.getElementById("choose"), boards);
+  all(".picture.card > svg").forEach((picture) => stacked(picture, document.getElementById(picture.querySelector("use").getAttribute("href").slice(1))));
+  explaining();
+  const tables = all("table.claims"), gallery = document.querySelector(".gallery");
+  const opened = [
+    ...(tables.length ? [claims(tables, document.getElementById("filter"))] : []),
+    ...(gallery ? [figures(gallery)] : []),
+  ];
+  arriving((part) => opened.forEach((show) => show(part)));
 });
