@@ -134,7 +134,7 @@ def folder_of(contents: dict[str, bytes]):
 
 def letor_rows(data: bytes, qid: str) -> list | None:
     """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field, comment or beside."""
-    rows = []
+    rows, ids, used = [], [], False
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
         fields = re.split("[ \t\r]+", text.strip(" \t\r"))
@@ -158,10 +158,13 @@ def letor_rows(data: bytes, qid: str) -> list | None:
                 return None
             if not NUMBER.fullmatch(value) or abs(float(value)) > 3.40282356e38:
                 return None
-            last = int(index)
+            last, used = int(index), True
             x[last - 1] = float(value)
+        ids.append(query[1])
         rows.append((number, int(query[1] or 0), int(grade[1]), np.float32(x)))
-    return rows
+    padded = {len(id) for id in ids if id[:1] == "0" and id != "0"}
+    alike = len(padded) > 1 or any(len(id) < width for id in ids for width in padded)
+    return None if alike or (rows and not used) else rows
 
 
 def split_queries(rows: list) -> bool:

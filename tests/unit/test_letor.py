@@ -77,10 +77,75 @@ def test_rounded_grades_have_a_highest_one_too(tmp_path):
             read(write(tmp_path, f"{grade} 1:0.5 # 7\n"), 1, max_grade=4, qid="comment", fractions="half-up")
 
 
-def test_the_advice_says_how_fractions_are_declared(tmp_path):
-    with pytest.raises(DataError, match="is not a whole number") as caught:
-        read(write(tmp_path, "0.5 qid:1 1:2\n"), 1)
-    assert "fractions: half-up" in caught.value.advice
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("0.5 qid:1 1:2", "fractions: half-up"),
+        ("1 qid:1 0:2", "first_index: 0"),
+        ("1 qid:1 2:2 1:1", "unsorted: true"),
+        ("1 qid:1 1:1.79769313486e+308", "overflow: "),
+    ],
+)
+def test_the_advice_says_what_an_entry_may_declare(tmp_path, fields, said):
+    path = write(tmp_path, f"{fields}\n")
+    with pytest.raises(DataError) as caught:
+        read(path, 2)
+    assert said in caught.value.advice
+    with pytest.raises(DataError, match=r"is there twice|is not in 0\.\.1|is not finite|not a whole number"):
+        read(write(tmp_path, f"{fields} 2:1 2:1\n"), 2, first_index=0, unsorted=True)
+
+
+def test_indices_may_begin_at_0_and_come_in_any_order(tmp_path):
+    text = "1 qid:4 {2}:1 {0}:0.5 # {1}\n0 qid:4 {1}:2\n"
+    rows = [[0.5, 0, 1], [0, 2, 0]]
+    for first in (0, 1):
+        path = write(tmp_path, text.format(*range(first, first + 3)))
+        assert read(path, 3, first_index=first, unsorted=True)[2].tolist() == rows
+
+
+@pytest.mark.parametrize(("overflow", "taken"), [(1e6, 1e6), ("missing", 0.0)])
+def test_values_beyond_single_precision_become_what_the_set_says(tmp_path, overflow, taken):
+    text = "0 qid:1 1:1.79769313486e+308 2:-1E400 3:3.4028235e38\n1 qid:1 2:nan\n"
+    with pytest.raises(DataError, match="line 2: the value of feature 2 is not finite: nan"):
+        read(write(tmp_path, text), 3, overflow=overflow)
+    _, _, features, _ = read(write(tmp_path, text.replace("nan", "2")), 3, overflow=overflow)
+    assert features.tolist() == [[taken, -taken, float(np.finfo(np.float32).max)], [0, 2, 0]]
+
+
+@pytest.mark.parametrize("text", ["4 qid:1 # 11 a film\n0 qid:1 # 12\n", "4 # 1\n0 # 1\n"])
+def test_judgments_without_features_are_refused(tmp_path, text):
+    with pytest.raises(DataError, match="no line has a feature"):
+        read(write(tmp_path, text), 3, qid="field" if "qid" in text else "comment")
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [("01 1", 2), ("1 01", 2), ("02 1", 2), ("001 01", 2), ("0 00", 2), ("01 10 11", None), ("007 012 1000", None),
+     ("0 1", None)],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["field", "comment"])
+def test_ids_of_queries_that_differ_in_zeros_alone_are_refused(tmp_path, ids, told, where):
+    lines = [f"1 qid:{id} 1:2\n" if where == "field" else f"1 1:2 # {id} x\n" for id in ids.split()]
+    path = write(tmp_path, "".join(lines))
+    if told is None:
+        assert read(path, 1, qid=where)[0].tolist() == [*map(int, ids.split())]
+        return
+    with pytest.raises(DataError, match=f"line {told}: query id .* leading zeros"):
+        read(path, 1, qid=where, block=64)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1 qid:1 1:2\n".encode("utf-16"), "line 1: the file is in UTF-16"),
+        ("1 qid:1\u00a0 1:2\n".encode(), r"line 1: .* no-break space \(U\+00A0, UTF-8\)"),
+        ("1 qid:1\u00a0 1:2\n".encode("latin-1"), r"line 1: .* no-break space \(U\+00A0, no UTF-8; in Latin-1\)"),
+    ],
+)
+def test_encodings_are_named(tmp_path, content, said):
+    (tmp_path / "set.txt").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read(tmp_path / "set.txt", 1)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +301,7 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
     value = st.floats(-1e4, 1e4).map("{:.4g}".format)
     lines = []
     for row in range(rows):
-        indices = sorted(data.draw(st.sets(st.integers(1, features))))
+        indices = sorted(data.draw(st.sets(st.integers(1, features), min_size=row == 0)))
         fields = [f"{index}:{data.draw(value)}" for index in indices]
         lines.append(" ".join([str(data.draw(st.integers(0, 4))), f"qid:{row // 3}", *fields]))
     path = write(tmp_path_factory.getbasetemp(), "\n".join(lines) + data.draw(st.sampled_from(["", "\n"])))

@@ -1,15 +1,16 @@
 """LETOR files: SVMlight text with query ids, read in blocks by a compiled parser.
 
 A line is `<grade> qid:<query> <index>:<value> ... [# comment]`. Fields are separated by blanks or tabs, lines
-end in LF or CR LF, indices count from 1 and increase along the line, features that are absent are 0. Blank
-lines and lines that hold only a comment are skipped. In the layout "comment" (Yandex) there is no qid field,
-and the query id is the first word of the comment.
+end in LF or CR LF, indices count from 1 and increase along the line unless the data set says otherwise, features that
+are absent are 0. Blank lines and lines that hold only a comment are skipped. In the layout "comment" (Yandex) there is
+no qid field, and the query id is the first word of the comment.
 """
 
 import math
 import os
 import re
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
 FRACTIONS = (None, "half-up", "down", "up")  # how grades that are not whole become whole; None if they are refused
+MISSING = "missing"  # of values beyond single precision: they count as absent
 _LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
 _GRADE = re.compile(rb"[ \t\r]*([^ \t\r\n#]*)(.*)", re.DOTALL)  # the first field of a line, and the rest
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
@@ -38,20 +40,35 @@ class Block(NamedTuple):
     printed: np.ndarray  # float32 (n,), the grade as the file has it
 
 
+class _Form(NamedTuple):
+    """How the lines of a file are written, see `read_letor`; `overflow` is NaN where such values are refused."""
+
+    features: int
+    top: int
+    in_comment: bool
+    fractions: str | None
+    first_index: int
+    unsorted: bool
+    overflow: float
+
+
 def read_letor(
     path, features: int, max_grade: int | None = None, block: int = 64 << 20, qid: str = "field",
-    fractions: str | None = None,
+    fractions: str | None = None, first_index: int = 1, unsorted: bool = False, overflow: float | str | None = None,
 ) -> Iterator[Block]:  # fmt: skip
     """Read a LETOR file in blocks of bounded size; a query may span blocks.
 
     Parameters
     ----------
     path : plain text file
-    features : number of features d; indices run from 1 to d
+    features : number of features d; indices run from `first_index` to d - 1 + `first_index`
     max_grade : highest grade allowed (30 if None)
     block : bytes to read at once
     qid : where the query id stands, "field" or "comment"
     fractions : how grades that are not whole become whole, one of `FRACTIONS`
+    first_index, unsorted : the index of the first feature, 0 or 1; whether indices may come in any order
+    overflow : what a value beyond single precision becomes: this number, with the value's sign, or `MISSING`, which is
+        0 as for features that are absent; such values are refused if None
 
     Yields
     ------
@@ -60,22 +77,24 @@ def read_letor(
     Raises
     ------
     DataError : with the line, for anything but well-formed rows with finite values and such grades, for a
-        query whose rows are not all together, and for a file without rows.
+        query whose rows are not all together, for ids of queries that differ in leading zeros alone, and for a file
+        without rows or features.
     """
-    top = MAX_GRADE if max_grade is None else max_grade
-    yield from checked(path, _blocks(path, features, top, block, qid == "comment", fractions))
+    form = _Form(
+        features, MAX_GRADE if max_grade is None else max_grade, qid == "comment", fractions, first_index, unsorted,
+        math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
+    )  # fmt: skip
+    yield from checked(path, _blocks(path, form, block))
 
 
-def read_grouped(
-    path, sizes_path, features: int, max_grade: int | None = None, fractions: str | None = None
-) -> Iterator[Block]:
+def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, **settings) -> Iterator[Block]:
     """Read a file in LETOR's format without query ids, whose queries a second file tells: one number of rows a line.
 
     Queries are numbered from 1, in their order.
 
     Parameters
     ----------
-    path, features, max_grade, fractions : as for `read_letor`
+    path, features, max_grade, settings : as for `read_letor`
     sizes_path : the second file
 
     Raises
@@ -102,7 +121,7 @@ def read_grouped(
             reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
             raise DataError(sizes_path, reason)
         try:
-            yield from read_letor(whole, features, max_grade, fractions=fractions)
+            yield from read_letor(whole, features, max_grade, **settings)
         except DataError as error:
             raise DataError(path, error.reason, error.line, error.advice) from error
 
@@ -128,10 +147,12 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
 
 
-def _blocks(path, features: int, top: int, size: int, in_comment: bool, fractions: str | None) -> Iterator[Block]:
+def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
     from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
 
-    kept, line = 0, 1
+    features, rounding = form.features, FRACTIONS.index(form.fractions)
+    kept, line, rows_before = 0, 1, False
+    used, widths = np.zeros(features, np.int64), np.array([0, 19])
     with open(path, "rb", buffering=0) as file:
         length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
         text = bytearray(max(min(size, length), 64) + 1)
@@ -145,7 +166,7 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool, fraction
             stop = kept + count
             if not count:
                 if not kept:
-                    return
+                    break
                 text[kept] = ord("\n")  # the last line may lack its end
                 stop = kept + 1
             start, end, buffer = 0, text.rfind(b"\n", 0, stop) + 1, np.frombuffer(text, np.uint8)
@@ -153,26 +174,38 @@ def _blocks(path, features: int, top: int, size: int, in_comment: bool, fraction
                 rows = min(max(FLOATS // features, 1), end - start)  # a row takes a byte at least
                 query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
                 x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
-                printed, rounding = np.empty(rows, np.float32), FRACTIONS.index(fractions)
+                printed = np.empty(rows, np.float32)
                 n, start, line, gave_up = parse(
-                    buffer, start, end, in_comment, top, rounding, query, grade, printed, x, lines, line, _TENS
-                )
+                    buffer, start, end, form.in_comment, form.top, rounding, form.first_index, form.unsorted,
+                    form.overflow, query, grade, printed, x, lines, line, _TENS, used, widths,
+                )  # fmt: skip
                 if gave_up:
                     bad = bytes(text[start : text.index(b"\n", start)])
-                    reason = _defect(bad, features, top, in_comment, fractions)
+                    reason = _defect(bad, form)
                     advice = "Correct the line, or fetch the file again"
-                    if reason.endswith(NOT_WHOLE):
-                        advice = f"{advice}; if the set has such grades, say how they become whole (fractions: half-up)"
+                    if said := next((said for end, said in DECLARED.items() if end in reason), ""):
+                        advice = f"{advice}; if the set is written so, its entry says it ({said})"
                     raise DataError(path, reason, line, advice)
                 if n:
+                    rows_before = True
                     yield Block(query[:n], grade[:n], x[:n], lines[:n], printed[:n])
             kept = stop - end
             text[:kept] = text[end:stop]
             if not count:
-                return
+                break
+    if rows_before and not used.any():
+        reason, advice = "no line has a feature", "It is a list of judgments: give the file that has features, too"
+        raise DataError(path, reason, advice=advice)
 
 
-NOT_WHOLE = "is not a whole number"
+NOT_WHOLE, UNSORTED, INFINITE = "is not a whole number", "have to increase along the line", "in single precision"
+# What an entry of a data set says of lines that are refused where it does not.
+DECLARED = {
+    NOT_WHOLE: "fractions: half-up",
+    "index '0' is not in 1.": "first_index: 0",
+    UNSORTED: "unsorted: true",
+    INFINITE: "overflow: missing, or the number that they become",
+}
 
 
 def rounded(grade: float, fractions: str | None) -> float:
@@ -185,10 +218,29 @@ def rounded(grade: float, fractions: str | None) -> float:
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # linear also in what it refuses
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NAME = re.compile(r"\d{1,18}", re.ASCII)
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
 
 
-def _defect(line: bytes, features: int, top: int, in_comment: bool, fractions: str | None) -> str:
+def _foreign(text: bytes) -> str:
+    """What is wrong with fields that have a character beyond ASCII, with its encoding; "" if they have none."""
+    found = re.search(rb"[\x80-\xff]", text)
+    if found is None:
+        return ""
+    try:
+        character, encoding = text[found.start() :].decode()[0], "UTF-8"
+    except UnicodeDecodeError:
+        character, encoding = found[0].decode("latin-1"), "no UTF-8; in Latin-1"
+    name = unicodedata.name(character, "no printable character").lower()
+    return f"the fields have a character that is no ASCII: {name} (U+{ord(character):04X}, {encoding})"
+
+
+def _defect(line: bytes, form: _Form) -> str:
     """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
+    features, top, fractions = form.features, form.top, form.fractions
+    if line.startswith(UTF_16):
+        return "the file is in UTF-16, and not in UTF-8 or ASCII (iconv -f UTF-16 -t UTF-8 converts it)"
+    if foreign := _foreign(line.partition(b"#")[0]):
+        return foreign
     text, _, comment = line.decode("latin-1").partition("#")
     fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
     grade, *rest = fields
@@ -204,17 +256,17 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool, fractions: s
         return f"grade {quoted} is above the highest grade, {top}"
     if not re.fullmatch(r"\+?\d{1,18}(\.\d*)?", grade, re.ASCII):
         return f"grade {short(grade)} is not written as a whole number"
-    if in_comment:
-        name = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]
-        if not _NAME.fullmatch(name):
-            return f"the comment does not start with a query id: {short(name)}"
+    if form.in_comment:
+        query = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]
+        if not _NAME.fullmatch(query):
+            return f"the comment does not start with a query id: {short(query)}"
     else:
         if not rest or not rest[0].startswith("qid:"):
             return "there is no qid:<id> after the grade"
         if not _NAME.fullmatch(rest[0][4:]):
             return f"the query id is not a whole number of at most 18 digits: {short(rest[0])}"
-        rest = rest[1:]
-    last = 0
+        query, rest = rest[0][4:], rest[1:]
+    last, highest, seen = form.first_index - 1, features - 1 + form.first_index, set()
     for field in rest:
         name, colon, value = field.partition(":")
         if not colon:
@@ -222,17 +274,20 @@ def _defect(line: bytes, features: int, top: int, in_comment: bool, fractions: s
         if not re.fullmatch(r"\d+", name, re.ASCII):
             return f"feature index {short(name)} is not a positive whole number"
         index = name.lstrip("0")[:10]
-        if not 1 <= int(index or 0) <= features:
-            return f"feature index {short(name)} is not in 1..{features}"
-        if int(index) <= last:
-            return f"feature index {index} comes after {last}; indices have to increase along the line"
+        if not form.first_index <= int(index or 0) <= highest:
+            return f"feature index {short(name)} is not in {form.first_index}..{highest}"
+        if form.unsorted and int(index or 0) in seen:
+            return f"feature index {name} is there twice"
+        if not form.unsorted and int(index or 0) <= last:
+            return f"feature index {index or 0} comes after {last}; indices {UNSORTED}"
         if len(name) > 9:
             return f"feature index {short(name)} has too many digits"
-        last = int(index)
+        last = int(index or 0)
+        seen.add(last)
         if _NOT_FINITE.fullmatch(value):
             return f"the value of feature {name} is not finite: {value}"
         if not _NUMBER.fullmatch(value):
             return f"the value of feature {name} is not a number: {short(value)}"
-        if abs(float(value)) > _LARGEST:
-            return f"the value of feature {name} is not finite in single precision: {short(value)}"
-    return "the line is malformed"
+        if abs(float(value)) > _LARGEST and math.isnan(form.overflow):
+            return f"the value of feature {name} is not finite {INFINITE}: {short(value)}"
+    return f"query id {query} and one before it differ in the number of leading zeros, and may be one query or two"

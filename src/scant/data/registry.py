@@ -53,6 +53,9 @@ class Dataset:
     grades: int | None = None
     normalised: bool = False
     fractions: str | None = None
+    first_index: int = 1
+    unsorted: bool = False
+    overflow: float | str | None = None
     classes: tuple[str, ...] | None = None
     archive: Archive | None = None
     get: str = ""
@@ -64,6 +67,11 @@ class Dataset:
     def stored(self) -> str:
         """Its name among the tables of all studies: no two studies share a data set of their own."""
         return f"{self.id}@{self.study}" if self.study else self.id
+
+    @property
+    def text(self) -> dict:
+        """How its texts in LETOR's format are read: settings of `scant.data.letor.read_letor`."""
+        return {name: getattr(self, name) for name in ("fractions", "first_index", "unsorted", "overflow")}
 
     def part(self, name: str) -> Part:
         """The part with this id; if there is none, a SettingError that suggests the nearest id."""

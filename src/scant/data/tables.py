@@ -243,14 +243,14 @@ def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
             part.file, "no file beside it says how many rows each query has",
             advice=f"Put {Path(part.file).name}.query or .group beside it, with one number a line",
         )  # fmt: skip
-    return read_grouped(path, beside, dataset.features, dataset.grades, dataset.fractions)
+    return read_grouped(path, beside, dataset.features, dataset.grades, **dataset.text)
 
 
 GROUPS = "letor-groups"
 READERS = {
-    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, fractions=dataset.fractions),
+    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, **dataset.text),
     "letor-qid-in-comment": lambda path, dataset: read_letor(
-        path, dataset.features, dataset.grades, qid="comment", fractions=dataset.fractions
+        path, dataset.features, dataset.grades, qid="comment", **dataset.text
     ),
     "csv-label-first": lambda path, dataset: read_uci(path, dataset.features, "first", dataset.classes),
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),

@@ -113,11 +113,28 @@ def _value(buffer, i, tens):
     return -number if negative else number, i
 
 
+@compiled(inline="always")
+def _padded(widths, length, zeros):
+    """Whether an id of a query may be another's with other zeros before it; `widths` are those of `parse`."""
+    if zeros and widths[0] == 0:
+        widths[0] = length
+    elif not zeros:
+        widths[1] = min(widths[1], length)
+    return (zeros and widths[0] != length) or widths[0] > widths[1]
+
+
 @compiled()
-def parse(buffer, start, end, in_comment, top, rounding, query, grade, printed, x, lines, line, tens):
+def parse(
+    buffer, start, end, in_comment, top, rounding, lowest, unsorted, overflow, query, grade, printed, x, lines, line,
+    tens, used, widths,
+):  # fmt: skip
     """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
 
     rounding : how a grade that is not whole becomes whole, one of the constants above; `printed` keeps it as it is
+    lowest, unsorted : the first index of a feature; whether indices may come in any order
+    overflow : what stands for a value beyond single precision, with its sign; NaN if such a value is refused
+    used : for each feature, the last line that has it, or 0
+    widths : digits of the ids of queries that begin with a zero, or 0, and the fewest of others, in the lines before
 
     Returns the number of rows, position and line number of the next line, and whether the parser gave up on
     that line.
@@ -167,20 +184,28 @@ def parse(buffer, start, end, in_comment, top, rounding, query, grade, printed, 
             query[n], i = _whole(buffer, i)
             if i == first or i - first > 18 or not _ends(_at(buffer, i)):
                 return n, start, line, True
+            if _padded(widths, i - first, _at(buffer, first) == 48 and i - first > 1):
+                return n, start, line, True
             i = _skip(buffer, i)
 
-        last = 0
+        last = lowest - 1
         while _at(buffer, i) != 10 and _at(buffer, i) != 35:
             first = i
             index, i = _whole(buffer, i)
-            if _at(buffer, i) != 58 or i - first > 9 or index <= last or index > d:
+            column = index - lowest
+            if _at(buffer, i) != 58 or i == first or i - first > 9 or not 0 <= column < d:
+                return n, start, line, True
+            if used[column] == line if unsorted else index <= last:
                 return n, start, line, True
             number, i = _value(buffer, i + 1, tens)
             if i == _GIVE_UP or not _ends(_at(buffer, i)):
                 return n, start, line, True
             if not abs(number) <= _LARGEST:
-                return n, start, line, True
-            x[n, index - 1] = number
+                if math.isnan(overflow):
+                    return n, start, line, True
+                number = math.copysign(overflow, number)
+            x[n, column] = number
+            used[column] = line
             last = index
             i = _skip(buffer, i)
 
@@ -191,6 +216,8 @@ def parse(buffer, start, end, in_comment, top, rounding, query, grade, printed, 
             first = i
             query[n], i = _whole(buffer, i)
             if i == first or i - first > 18 or not _ends(_at(buffer, i)):
+                return n, start, line, True
+            if _padded(widths, i - first, _at(buffer, first) == 48 and i - first > 1):
                 return n, start, line, True
         while _at(buffer, i) != 10:
             i += 1

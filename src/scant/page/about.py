@@ -257,9 +257,19 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
             rows.append(
                 {"data set": name, "title": dataset.title, "part": part.id, "file": Path(part.file).name}
                 | {"rows": part.rows, "queries": part.queries, "home": dataset.home, "terms": dataset.terms}
-                | {"SHA-256": part.sha256 or ""}
+                | {"read as": _reading(dataset), "SHA-256": part.sha256 or ""}
             )
-    return rows
+    return rows if any(row["read as"] for row in rows) else [
+        {key: value for key, value in row.items() if key != "read as"} for row in rows
+    ]  # fmt: skip
+
+
+def _reading(dataset) -> str:
+    """What is made of values of a data set that single precision cannot hold; "" if there are none."""
+    if dataset.overflow is None:
+        return ""
+    value = "missing" if isinstance(dataset.overflow, str) else f"{dataset.overflow:,g}"
+    return f"values beyond single precision are {value}"
 
 
 def _environment() -> dict[str, str]:
