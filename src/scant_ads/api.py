@@ -40,8 +40,8 @@ def evaluate(
     ----------
     policies : each, also by name, a `Policy`, which is fitted to `train` if it is not yet; the kind of one; NAME, or
         column:NAME, of a column `policy:NAME` of the test, with the policy's probability of the ad shown; "ad:ID" for
-        one ad for everyone; or "each-ad" for all such. "logging", today's policy, is always compared, and "uniform"
-        unless today's is that, or only ads are asked for
+        one ad for everyone, but what was shown where it is not eligible; or "each-ad" for all such. "logging", today's
+        policy, is always compared, and "uniform" unless today's is that, or only ads are asked for
     test : the log to evaluate on
     train : the log that policies are learnt from, which tells today's rate, unless both logs are halves of one; None if
         all policies are fitted. Today's is then the policy that logged `test`, and nobody sees what was learnt from it

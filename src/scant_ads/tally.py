@@ -241,14 +241,14 @@ class Tally:
 
     def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A policy's weights and the rewards, and how often each pair occurs; for "" see `cells`."""
-        if policy in self.cells:
+        if policy != Uniform.kind or policy in self.cells:
             return self.cells[policy].arrays()
         propensity, reward, count = self.cells[""].arrays()
         return 1 / (len(self.ads) * propensity), reward, count
 
     def rounded(self, policy: str) -> bool:
         """Whether a policy's weights, and the rewards, are rounded."""
-        return self.cells[policy if policy in self.cells else ""].rounded
+        return self.cells["" if policy == Uniform.kind and policy not in self.cells else policy].rounded
 
     def clicks(self, ad: str) -> float:
         """The sum of the rewards of an ad."""
