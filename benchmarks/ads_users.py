@@ -9,8 +9,8 @@ one ad that suits, and clicks others half as often; the policy shows the ad that
 
 Failures are the ends of 95 % intervals on the wrong side of the truth, lower and upper, in % of the logs, where 2.5 are
 promised: of today's CTR, the policy's, and the quotient of the two, which is the lift; by visits, by user, and by
-the delta method with users as units (robust). Besides, the mean width of the interval by user, over those of the two
-others. With numbers of visits as drawn, true CTRs are averages over visits.
+empirical likelihood of users (robust). Besides, the mean width of the interval by user, over those of the two others.
+With numbers of visits as drawn, true CTRs are averages over visits.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import numpy as np
 from scant.ads import intervals
 from scant.randomness import generator
 from scant_ads import clusters, lifts
+from scant_ads.quotients import likely
 
 ADS, LEVEL = 5, 0.95
 RATE, OTHERS = 0.05, 0.5  # the mean rate of the ad that suits, and the part of it that other ads have
@@ -52,12 +53,11 @@ def intervals_of(user, reward, weight, random) -> dict[str, list[tuple[float, fl
     quotient = lifts.ratio(weight, reward, once, float(ADS), random, single=True)
     of_users = [by_user.rate("", 1.0), by_user.rate("policy", float(ADS)), by_user.lift("policy", float(ADS))]
     one_sided = (1 + LEVEL) / 2
-    gain, clicks = (np.bincount(user, part) for part in (weight * reward, reward))
-    lift = gain.sum() / max(clicks.sum(), 1)
-    half = 1.96 * np.sqrt(((gain - lift * clicks) ** 2).sum()) / max(clicks.sum(), 1)
-    of_robust = [by_user.robust("", LEVEL), by_user.robust("policy", LEVEL), (lift - half, lift + half)]
+    (gain, weights), (clicks, visits) = by_user.parts("policy"), by_user.parts("")
+    robust = [likely(clicks, visits, 1, LEVEL), likely(gain, weights, 1, LEVEL)]
+    robust.append(tuple(ADS * end for end in likely(gain / ADS, clicks, 1, LEVEL)))
     return {"visits": [*of_visits, (quotient.lower(one_sided), quotient.upper(one_sided))],
-            "users": [found.interval(LEVEL) for found in of_users], "robust": of_robust}  # fmt: skip
+            "users": [found.interval(LEVEL) for found in of_users], "robust": robust}  # fmt: skip
 
 
 def main() -> None:

@@ -49,13 +49,13 @@ def compare(
     -------
     evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
         importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
-        (one-sided), low and high (two-sided), approx_low and approx_high (two-sided, by the delta method around snips:
-        it decides nothing); lift, CTR / today's - 1, or over the baseline's, with lift_low and lift_high (two-sided,
-        see `lifts`; a difference if rewards may be below 0; NaN without a verdict); with `doubly_robust` dr, dr_lower
-        (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained (ids of ads, separated by
-        blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy never
-        shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks); verdict
-        ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy and the
+        (one-sided), low and high (two-sided), approx_low and approx_high (two-sided, by empirical likelihood around
+        snips: it decides nothing); lift, CTR / today's - 1, or over the baseline's, with lift_low and lift_high
+        (two-sided, see `lifts`; a difference if rewards may be below 0; NaN without a verdict); with `doubly_robust`
+        dr, dr_lower (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained (ids of ads,
+        separated by blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy
+        never shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks);
+        verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy and the
         baseline); needed_test and needed_train (how many rows of each log would make the verdict clear if the estimates
         stayed the same; NaN if it is clear, or if that log need not grow); refused and warnings (kinds of
         `evaluation.Notice`, and why there is no verdict: "user", "leak", "other-visits")

@@ -205,21 +205,10 @@ class ByUser:
         clicks = self._sums("")[1]
         return self._quotient(self._sums(policy)[1], clicks, 0.0, largest) if clicks.any() else None
 
-    def robust(self, policy: str, level: float) -> tuple[float, float]:
-        """The approximate interval of the self-normalised CTR: the delta method, with users as the units.
-
-        A ratio of two means of sums by user (Liang and Zeger 1986): it holds in the limit of many users.
-        """
-        from scipy import special
-
-        weight, terms = (self.visits, self._sums("")[1]) if not policy else self._sums(policy)
-        users, total = len(self), float(weight.sum())
-        if not total or users < 2:
-            return np.nan, np.nan
-        mean = float(terms.sum()) / total
-        error = np.sqrt(float(((terms - mean * weight) ** 2).sum()) * users / (users - 1)) / total
-        half = float(special.ndtri((1 + level) / 2)) * error
-        return mean - half, mean + half
+    def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
+        """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its weights."""
+        weight, terms = self._sums(policy)
+        return terms, weight if policy else self.visits
 
     def may_be_one(self, policy: str) -> bool:
         """Whether the mean weight is 1, within the error of `evaluation.ALARM` that it has with users as the units."""

@@ -88,7 +88,7 @@ class Evaluation:
             f"{_rates(self.unit)}; each interval with {share} confidence",
             f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with ads that the policy "
             "shows, and fewer where weights differ",
-            "Approximate ends are the delta method's, around SNIPS, as other tools have them: no answer rests on them",
+            "Approximate ends, by empirical likelihood around SNIPS, hold with many clicks: no answer rests on them",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
             units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"

@@ -25,7 +25,7 @@ from scant_ads.basis import Basis
 from scant_ads.leaks import LEAK
 from scant_ads.measurement import HINDSIGHT
 from scant_ads.policy import Policy
-from scant_ads.quotients import Quotient
+from scant_ads.quotients import Quotient, likely
 from scant_ads.tally import ROUNDED, Tally
 from scant_ads.verdicts import noticed, row_of, usable, verdict_of
 
@@ -255,10 +255,12 @@ class Judge:
         if not found.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if of_users:
-                row |= {"bound": BY_USER} | self._ends(of_users) | self._approximate(key)
+                row |= {"bound": BY_USER} | self._ends(of_users)
             elif self.least is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+            if found.diagnostics.matched_clicks:
+                row |= self._approximate(key, weight, reward, count)
         else:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
         if self.basis.in_no_order:
@@ -289,11 +291,12 @@ class Judge:
         return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
                 "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
 
-    def _approximate(self, key: str) -> dict[str, float]:
-        """The columns approx_low and approx_high of a row by user, robust to what visits of a user have in common."""
-        users = self.users if self.users and (key or self.same_log) else self._by_user(self.of_today)
-        low, high = users.robust(key, self.level)
-        return {"approx_low": max(low, 0.0), "approx_high": min(high, 1.0)}
+    def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
+        """The columns approx_low and approx_high of a row: the self-normalised mean of independent rows, or users."""
+        users = self.users if key or self.same_log else self._by_user(self.of_today)
+        cells = (weight * reward, weight, count) if users is None else (*users.parts(key), 1)
+        low, high = likely(*cells, self.level)
+        return {"approx_low": low, "approx_high": high}
 
     def _without_range(self, terms, missed, count) -> lifts.Bounds:
         """The bounds of a policy whose largest weight is not known.

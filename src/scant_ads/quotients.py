@@ -17,6 +17,7 @@ import numpy as np
 
 from scant.ads import intervals
 
+HALVINGS = 30  # of the interval in which an end of an approximate interval is searched
 UNSEEN = 0.25  # the largest variance of a gain with a stake of 1
 
 
@@ -89,3 +90,42 @@ class Quotient:
             middle = (low + high) / 2
             low, high = (middle, high) if reached(middle) else (low, middle)
         return low
+
+
+def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:
+    """The approximate interval of the quotient of E[gain] and E[stake]: by empirical likelihood, in [0, 1].
+
+    It has the quotients m at which gain - m stake can have a mean of 0 by probabilities of the units that are likely
+    enough beside equal ones (Owen 1988; of ratios: Qin and Lawless 1994). It holds in the limit of many units, as the
+    delta method does, with ends as far off as skewed gains ask for.
+
+    gain, stake : float64 (cells), above 0 in some; count : how often each occurs
+    """
+    from scipy import special
+
+    goal, middle = float(special.ndtri((1 + level) / 2)) ** 2 / 2, float((count * gain).sum() / (count * stake).sum())
+
+    def refuted(m: float) -> bool:
+        x = gain - m * stake
+        least, most = float(x.min()), float(x.max())
+        if not least < 0 < most:
+            return True
+        low, high, multiplier = -1 / most, -1 / least, 0.0
+        for _ in range(HALVINGS):
+            multiplier = multiplier if low < multiplier < high else (low + high) / 2
+            share = x / (1 + multiplier * x)
+            slope, curve = float((count * share).sum()), float((count * share**2).sum())
+            low, high = (multiplier, high) if slope > 0 else (low, multiplier)
+            multiplier += slope / curve
+            if slope**2 < 1e-9 * curve:
+                break
+        return float((count * np.log1p(multiplier * x)).sum()) >= goal
+
+    def end(outside: float) -> float:
+        inside = middle
+        for _ in range(HALVINGS):
+            between = (inside + outside) / 2
+            inside, outside = (inside, between) if refuted(between) else (between, outside)
+        return inside
+
+    return end(0.0), end(1.0)

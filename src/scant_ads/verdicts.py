@@ -35,13 +35,12 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
     """
     bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
     bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
-    approximate = bounds["snips", "delta"]
     blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": "", "new_ads": np.nan, "drift": np.nan} | learnt
     return {
         "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
-        "estimate": np.minimum(bound.estimate, 1.0), "snips": approximate.estimate,
+        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
-        "approx_low": np.maximum(approximate.low, 0.0), "approx_high": np.minimum(approximate.high, 1.0),
+        "approx_low": np.nan, "approx_high": np.nan,
         "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
         **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import scant_ads as sa
 from scant.ads.evaluation import snips
+from scant_ads.quotients import likely
 
 
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
@@ -18,8 +20,6 @@ def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
 
 
 def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
-    from scipy import stats
-
     frame = made()
     found = {row["policy"]: row for row in sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)).rows}
     assert [found[name]["bound"] for name in ("mine", "mixed", "one")] == [
@@ -49,14 +49,48 @@ def test_it_is_exact_for_one_propensity_and_independent_clicks_alone(changes, co
     assert sa.evaluate(["mine"], log, least_propensity=least).rows[-1]["bound"].startswith("betting")
 
 
-def test_the_approximate_interval_is_the_delta_methods_and_decides_nothing():
+def test_the_approximate_interval_is_by_empirical_likelihood_and_decides_nothing():
+    """Of clicks alone that is the likelihood ratio of a binomial rate; with many clicks it is the delta method's."""
     frame = made()
-    row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows[-1]
+    logging, row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
+    rate, rows = frame["reward"].mean(), len(frame)
+    for end in (logging["approx_low"], logging["approx_high"]):
+        ratio = rate * np.log(rate / end) + (1 - rate) * np.log((1 - rate) / (1 - end))
+        assert 2 * rows * ratio == pytest.approx(stats.chi2.ppf(0.95, 1), rel=1e-4)
     estimate, error = snips(frame["reward"], frame["propensity"], frame["policy:mixed"])
-    assert (row["approx_low"], row["approx_high"]) == pytest.approx(
-        (estimate - 1.96 * error, estimate + 1.96 * error), rel=1e-4
-    )
-    assert row["high"] - row["low"] > row["approx_high"] - row["approx_low"]
+    ends = row["approx_low"], row["approx_high"]
+    assert ends == pytest.approx((estimate - 1.96 * error, estimate + 1.96 * error), rel=0.05)
+    assert row["high"] - row["low"] > ends[1] - ends[0] and ends[1] - estimate > estimate - ends[0]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_its_ends_are_as_likely_as_the_best_probabilities_of_the_rows_say(level):
+    """By a search over probabilities of three kinds of rows, of the quotient of two means."""
+    gain, stake, count = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 3.0]), np.array([30, 6, 4])
+    first, second = np.meshgrid(np.linspace(0.001, 0.998, 1500), np.linspace(0.001, 0.998, 1500))
+    third = 1 - first - second
+    with np.errstate(invalid="ignore"):
+        shares = np.stack([first, second, third])
+        ratio = 2 * (count[:, None, None] * (np.log(count / 40)[:, None, None] - np.log(shares))).sum(axis=0)
+    quotient = np.tensordot(gain, shares, 1) / np.tensordot(stake, shares, 1)
+    possible = quotient[(third > 0) & (ratio <= stats.chi2.ppf(level, 1))]
+    assert likely(gain, stake, count, level) == pytest.approx((possible.min(), possible.max()), abs=2e-3)
+
+
+def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
+    """400 logs of 20 clicks on average, of which 4 have a large weight: nearly all misses of the latter are below."""
+    value, held, delta = np.array([[4, 1], [4, 0], [0.25, 1], [0.25, 0]]), np.zeros(2), np.zeros(2)
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        of_ad, clicked = random.random(2000) < 0.2, random.random(2000) < 0.01
+        weight, reward = np.where(of_ad, 4.0, 0.25), clicked * 1.0
+        count = np.array([((weight == w) & (reward == r)).sum() for w, r in value])
+        some = value[count > 0]
+        low, high = likely(some[:, 0] * some[:, 1], some[:, 0], count[count > 0], 0.95)
+        estimate, error = snips(reward, np.ones(2000), weight)
+        held += [low > 0.01, high < 0.01]
+        delta += [estimate - 1.96 * error > 0.01, estimate + 1.96 * error < 0.01]
+    assert held.max() <= 16 and held.sum() < 28 < delta.sum() and delta[1] > 25
 
 
 def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
