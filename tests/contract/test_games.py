@@ -222,17 +222,16 @@ def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
     assert (other.value.tobytes() != one.value.tobytes()) == drawn
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
-def test_a_ranking_is_made_before_its_round_is_seen(name, compiled):
+def test_a_ranking_is_made_before_its_round_is_seen(name):
     """Other values from some round on (the same ones, for other items) change nothing of the rounds before."""
     stream, learner = small_stream(name), {**LOOPS, **PLAIN}[name]
     kept = np.arange(1, 71)
-    whole = np.diff(play(Game(stream, loss_for(name)), learner, generator(3), kept, compiled).value, prepend=0)
+    whole = np.diff(play(Game(stream, loss_for(name)), learner, generator(3), kept).value, prepend=0)
     for t in (1, 40):
         changed = stream.copy()
         changed[t:] = changed[t:, ::-1]
-        parts = np.diff(play(Game(changed, loss_for(name)), learner, generator(3), kept, compiled).value, prepend=0)
+        parts = np.diff(play(Game(changed, loss_for(name)), learner, generator(3), kept).value, prepend=0)
         np.testing.assert_allclose(parts[:t], whole[:t], atol=1e-9)
 
 
@@ -241,21 +240,19 @@ ANYTIME += ["semi-bandit, top 1", "semi-bandit, top 4", "exploration-by-optimisa
 
 
 @pytest.mark.parametrize("name", ANYTIME)
-@pytest.mark.parametrize("compiled", [True, False])
-def test_the_anytime_learners_need_no_horizon(name, compiled):
+def test_the_anytime_learners_need_no_horizon(name):
     items = 3 if name in OF_CELLS else 7
-    stream = streams.draw("bernoulli", generator(5), 4000 if compiled else 900, items=items, relevant=2)
+    stream = streams.draw("bernoulli", generator(5), 4000, items=items, relevant=2)
     kept = np.array([1, 7, 100, 333, 600])
-    long = play(Game(stream, loss_for(name)), LOOPS[name], generator(6), kept, compiled)
-    short = play(Game(stream[:600], loss_for(name)), LOOPS[name], generator(6), kept, compiled)
+    long = play(Game(stream, loss_for(name)), LOOPS[name], generator(6), kept)
+    short = play(Game(stream[:600], loss_for(name)), LOOPS[name], generator(6), kept)
     np.testing.assert_array_equal(long.value, short.value)
     np.testing.assert_array_equal(long.explored, short.explored)
     np.testing.assert_array_equal(long.bound, short.bound)
 
 
 @pytest.mark.parametrize("name", [name for name in LOOPS if LEARNERS[name.partition(",")[0]].sees == "top"])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_what_is_not_shown_on_top_changes_no_ranking(name, compiled):
+def test_what_is_not_shown_on_top_changes_no_ranking(name):
     """The value of an item is only known from rounds in which it was among the top k: with k = 1 (or more, in turn),
 
     a stream in which unseen values are drawn anew gives the same rankings.
@@ -272,13 +269,13 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name, compiled):
         other[t, ranking[: player.k]] = stream[t, ranking[: player.k]]
     game = Game(other, loss_for(name))
     kept = np.arange(1, 91)
-    played = np.diff(play(game, learner, generator(8), kept, compiled).value, prepend=0)
+    played = np.diff(play(game, learner, generator(8), kept).value, prepend=0)
     expected = [game.loss.measure(ranking, row) for ranking, row in zip(shown, other, strict=True)]
     np.testing.assert_allclose(played, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("learner", [*LEARNERS])
-@pytest.mark.parametrize("setting", ["etaa", "block", "facts"])
+@pytest.mark.parametrize("setting", ["etaa", "facts"])
 def test_unknown_settings_are_named(learner, setting):
     game = Game(stream_of("flip", items=5), "dcg")
     with pytest.raises(SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"):

@@ -35,6 +35,7 @@ VARIANTS = {
 SOURCES = ("text", "released-code")
 CASES = {f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)}
 every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=CASES.keys())
+every_kind = pytest.mark.parametrize("kind", LEARNERS)
 # Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the papers' 10.
 FURTHER = ("err", "err@3", "precision@1", "precision@5", "dcg", "dcg@10", "ndcg@1", "ndcg@5", "ndcg@40", "ndcg@100")
 LINEAR = [kind for kind, learner in LEARNERS.items() if issubclass(learner, Linear)]
@@ -83,13 +84,18 @@ def made(stream, learner, source="text", rate=0.3, seed=3):
     return class_of(learner["kind"]).from_study(learner, readings(source), stream.metadata, rate, noise)
 
 
-def both(stream, learner, source, rate, empty="zero", rounds=90, measures=()):
+def compiled_run(stream, learner, source="text", rate=0.3, empty="zero", rounds=90, measures=()):
     queries = query_order(stream, generator(3, "queries"), rounds, empty=empty)
-    one, other = (made(stream, learner, source, rate) for _ in range(2))
-    compiled = play(stream, queries, one, empty, measures)
+    one = made(stream, learner, source, rate)
+    return one.setup, queries, play(stream, queries, one, empty, measures)
+
+
+def both(stream, learner, source, rate, empty="zero", rounds=90, measures=()):
+    setup, queries, compiled = compiled_run(stream, learner, source, rate, empty, rounds, measures)
+    other = made(stream, learner, source, rate)
     with np.errstate(over="ignore", invalid="ignore"):
         plain = play_plain((stream[q] for q in queries), len(queries), other, empty, measures)
-    return one.setup, queries, compiled, plain
+    return setup, queries, compiled, plain
 
 
 def alike(compiled, plain):
@@ -118,29 +124,20 @@ def test_where_arithmetic_is_exact_they_are_equal_to_the_last_bit(exact_stream, 
     np.testing.assert_array_equal(compiled.weights, plain.weights)
 
 
-@every_case
-def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(stream, learner, source):
+@every_kind
+def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(stream, kind):
     queries, runs = query_order(stream, generator(3, "queries"), 90), []
     for seed in (3, 4):
-        one, other = (made(stream, learner, source, seed=seed) for _ in range(2))
+        one, other = (made(stream, {"kind": kind}, seed=seed) for _ in range(2))
         runs.append((play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other)))
     for one, other in zip(*runs, strict=True):
-        assert np.array_equal(one.measured, other.measured) != LEARNERS[learner["kind"]].draws
-
-
-@every_case
-def test_a_run_again_is_the_same_run_and_leaves_the_stream_as_it_was(stream, learner, source):
-    before = stream.features.tobytes() + stream.grades.tobytes()
-    one, two = (both(stream, learner, source, 0.3)[2] for _ in range(2))
-    for name in ("measured", "loss", "updated", "weights"):
-        assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
-    assert stream.features.tobytes() + stream.grades.tobytes() == before
+        assert np.array_equal(one.measured, other.measured) != LEARNERS[kind].draws
 
 
 @every_case
 @pytest.mark.parametrize("empty", ["zero", "one"])
 def test_an_update_is_made_where_something_is_lost(stream, learner, source, empty):
-    settings, queries, played, _ = both(stream, learner, source, 0.3, empty)
+    settings, queries, played = compiled_run(stream, learner, source, empty=empty)
     there = stream.relevant[queries] > 0
     assert not played.loss[~there].any()  # no ranking would have lost less
     np.testing.assert_array_equal(played.measured[~there], float(empty == "one"))
@@ -151,7 +148,7 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
     np.testing.assert_array_equal(played.loss[there], 1 - measured[there])
     if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":  # what is shown does not say so
         shown = {key: value for key, value in learner.items() if key != "iterate"}
-        np.testing.assert_array_equal(played.updated, both(stream, shown, source, 0.3, empty)[2].updated)
+        np.testing.assert_array_equal(played.updated, compiled_run(stream, shown, source, empty=empty)[2].updated)
     elif settings.kind in ("slam", "max-hinge"):
         trigger = played.measured[:, list(MEASURES).index(settings.trigger)]
         np.testing.assert_array_equal(played.updated, there & (trigger < 1))
@@ -220,13 +217,13 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
 # --- further measures
 
 
-@every_case
+@every_kind
 @pytest.mark.parametrize("empty", ["zero", "one", "skip"])
-def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, learner, source, empty):
-    _, queries, compiled, plain = both(stream, learner, source, 0.3, empty, measures=FURTHER)
+def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, kind, empty):
+    _, queries, compiled, plain = both(stream, {"kind": kind}, "text", 0.3, empty, measures=FURTHER)
     alike(compiled, plain)
     assert compiled.measured.shape == plain.measured.shape == (90, len(MEASURES) + len(FURTHER))
-    without = both(stream, learner, source, 0.3, empty)[2]
+    without = compiled_run(stream, {"kind": kind}, empty=empty)[2]
     assert compiled.measured[:, : len(MEASURES)].tobytes() == without.measured.tobytes()
     for name in ("loss", "updated", "weights"):
         assert getattr(compiled, name).tobytes() == getattr(without, name).tobytes()
@@ -278,7 +275,7 @@ RATES = 2.0 ** np.arange(-7, 8)
 
 
 def traces(stream, learner, source):
-    return [both(stream, learner, source, rate)[2].measured.tobytes() for rate in RATES]
+    return [compiled_run(stream, learner, source, rate)[2].measured.tobytes() for rate in RATES]
 
 
 @pytest.mark.parametrize(
@@ -310,39 +307,6 @@ def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
 
 
 # --- controls
-
-
-def expected_of_random(grades):
-    """The measures' means over all rankings."""
-    m, r = len(grades), np.count_nonzero(grades)
-    gains, discounts = 2.0 ** np.sort(grades)[::-1] - 1, 1 / np.log2(np.arange(2, m + 2))
-    at_cut = gains.mean() * discounts[:10].sum() / (gains[:10] @ discounts[:10])
-    whole = gains.mean() * discounts.sum() / (gains @ discounts)
-    place = np.arange(1, m + 1)
-    precision = (1 + (place - 1) * (r - 1) / max(1, m - 1)) / place  # at a relevant document's place
-    return at_cut, whole, precision.mean()
-
-
-def test_random_measures_what_all_rankings_do_on_average(stream):
-    rounds = 40_000
-    queries = query_order(stream, generator(1, "queries"), rounds, empty="skip")
-    played = play(stream, queries, made(stream, {"kind": "random"}, seed=1))
-    expected = np.array(
-        [expected_of_random(stream[q][1]) if stream.relevant[q] else [0] * 3 for q in range(len(stream))]
-    )
-    error = (played.measured - expected[queries]).std(axis=0) / np.sqrt(rounds)
-    np.testing.assert_array_less(np.abs((played.measured - expected[queries]).mean(axis=0)), 4 * error)
-    assert np.all(error < 0.01)
-
-
-@pytest.mark.parametrize(("empty", "value"), [("zero", 0), ("one", 1), ("skip", None)])
-def test_ideal_measures_one(stream, empty, value):
-    _, queries, compiled, plain = both(stream, {"kind": "ideal"}, "text", 0.0, empty)
-    alike(compiled, plain)
-    there = stream.relevant[queries] > 0
-    assert (compiled.measured[there] == 1).all()
-    assert (compiled.measured[~there] == value).all()
-    assert there.all() == (empty == "skip")
 
 
 # --- settings
@@ -387,12 +351,6 @@ def test_what_the_readings_make_of_a_learner():
 def test_what_is_unknown_is_named_with_the_nearest(learner, message):
     with pytest.raises(SettingError, match=message):
         complete(learner)
-
-
-def test_theory_has_no_rate_for_these(stream):
-    for kind in ("listnet", "binary-perceptron", "random"):
-        with pytest.raises(SettingError, match="theory gives no rate"):
-            made(stream, {"kind": kind}, rate="theory")
 
 
 OWN = """

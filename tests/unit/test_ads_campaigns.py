@@ -151,21 +151,6 @@ def test_the_true_ctr_is_that_of_quadrature(epsilon):
     assert abs(found - exact) < 4 * error and error < 4e-4
 
 
-def test_the_true_ctr_of_the_campaigns_own_policies_is_that_of_its_table():
-    campaign = campaigns.make("hotel")
-    found, error = true_ctr(campaign, lambda x: Mixed(campaign.propensities(x)), 200_000, np.random.default_rng(4))
-    assert abs(found - campaign.shares @ campaign.click_rates) < 4 * error
-
-
-def test_importance_weighting_of_both_logs_finds_the_true_ctr():
-    campaign = campaigns.make("hotel")
-    truth, error = true_ctr(campaign, lambda x: greedy(campaign.oracle(x), 5), 200_000, generator(0))
-    for policy in campaigns.POLICIES:
-        log = campaign.log(100_000, np.random.default_rng(5), policy)
-        weighted = log.reward * (campaign.oracle(log.features) == log.action) / log.propensity
-        assert abs(weighted.mean() - truth) < 4 * np.hypot(stats.sem(weighted), error)
-
-
 def test_true_ctrs_of_several_policies_are_those_of_each(monkeypatch):
     monkeypatch.setattr(campaigns, "CHUNK", 100)
     campaign = by_hand()

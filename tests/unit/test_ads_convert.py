@@ -93,13 +93,6 @@ def test_the_log_of_a_part_has_its_rows_in_order():
     np.testing.assert_array_equal(log.reward == 1, log.action == data.label[rows])
 
 
-def test_the_share_of_clicks_is_one_over_the_classes():
-    data = labelled(examples=100_000)
-    log = convert.bandit(data, np.random.default_rng(3))
-    share = np.mean([log.reward[log.action == ad].mean() for ad in range(len(log.actions))])
-    assert share == pytest.approx(1 / len(log.actions), abs=0.006)  # 4.7 standard errors
-
-
 def test_rare_classes_are_logged():
     data = convert.Labelled(np.zeros((50, 1), np.float32), np.array([0] * 49 + [1]), ("a", "b"), ("x",))
     train = np.arange(49)  # class b is never in training

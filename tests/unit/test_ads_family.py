@@ -4,32 +4,25 @@ Digests of its plans: test_plan_digests.
 """
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
-import jsonschema
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from scant import families
-from scant.ads import campaigns, policies, quantities, scorers
 from scant.ads import family as ads
+from scant.ads import policies, quantities, scorers
 from scant.ads import run as runs
 from scant.ads.family import Ads
 from scant.ads.learners import KINDS
 from scant.data import logs
 from scant.declared import called
-from scant.errors import SettingError
-from scant.schema import read_yaml
-from scant.study import settings as studies
 from scant.study.plan import OPEN
 from scant_ads import formats
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))]
 FAMILY = Ads()
 EXAMPLES = ROOT / "examples/logs"
 STUDY = {
@@ -65,16 +58,6 @@ def drawn_files(log, *parts, seeds=(0,)):
 
 
 # --- planning
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_experiment_of_the_studies_passes_its_check(path):
-    study, datasets = studies.load(read_yaml(path), ROOT / "config/datasets.yaml")
-    for settings in study["logs"].values():
-        FAMILY.place.check(settings, datasets)
-    for experiment in study["experiments"].values():
-        if experiment["kind"] == FAMILY.kind:
-            FAMILY.check(study, datasets, experiment)
 
 
 def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
@@ -153,54 +136,7 @@ def test_what_tables_read():
 # --- what is wrong is said
 
 
-@pytest.mark.parametrize(
-    ("log", "reason"),
-    [
-        ({"campaign": "hotell", "settings": {}}, "did you mean 'hotel'"),
-        ({"campaign": "hotel", "settings": {}, "share": 0.5}, "share does nothing for this log"),
-        ({"dataset": "letter", "train_rows": 9}, "train_rows does nothing"),
-        ({"dataset": "letters"}, "did you mean 'letter'"),
-        ({"dataset": "clicks", "train": "a"}, "test is needed: the part of clicks"),
-        ({"dataset": "clicks", "train": "a", "test": "a"}, "the same part"),
-        ({"dataset": "clicks", "train": "a", "test": "b", "settings": {"floor": 0.1}}, "settings does nothing"),
-    ],
-)
-def test_a_log_that_cannot_be_is_refused(log, reason):
-    with pytest.raises(SettingError, match=reason):
-        FAMILY.place.check(log, DATASETS)
-
-
-def test_logs_that_can_be():
-    for log in STUDY["logs"].values():
-        FAMILY.place.check(log, DATASETS)
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"logs": ["logged"], "learners": ["oracle"]}, "oracle on logged: an oracle needs a campaign"),
-        ({"figures": ["figure-ctr-by-rate"], "learners": ["logistic"]}, "add a learner of kind uniform"),
-        ({"figures": ["figure-5.1"], "epsilons": [0.1], "logs": ["made"]}, "add 0 to epsilons"),
-        ({"figures": ["figure-5.2"], "logs": ["drawn", "made"]}, "another kind than made, which is a classification"),
-        ({"figures": ["figure-logs"]}, "another kind than drawn, which is a campaign"),
-        ({"learners": ["nothing:Here"]}, "cannot be imported"),
-    ],
-)
-def test_an_experiment_that_cannot_be_played_is_refused(changes, reason):
-    study = with_experiment(**changes)
-    study["learners"] = study["learners"] | {"nothing:Here": {"kind": "nothing:Here"}}
-    with pytest.raises(SettingError, match=reason):
-        FAMILY.check(study, DATASETS, study["experiments"]["e"])
-
-
 # --- settings
-
-
-def test_defaults_keep_their_rules_and_words_are_sentences():
-    for setting in FAMILY.settings:
-        jsonschema.Draft202012Validator.check_schema(setting.schema)
-        jsonschema.validate(setting.rule["default"], setting.schema)
-        assert setting.about.endswith(".")
 
 
 def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
@@ -215,15 +151,6 @@ def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
     assert {*rules["threshold"]["enum"]} == {*policies.THRESHOLDS}
-
-
-def test_logs_have_the_settings_of_campaigns():
-    schema = FAMILY.place.schema["properties"]
-    assert schema["campaign"]["enum"] == list(campaigns.CAMPAIGNS)
-    assert set(schema["settings"]["properties"]) == {field.name for field in fields(campaigns.Settings)}
-    assert schema["settings"]["properties"]["shape"]["enum"] == list(campaigns.SHAPES)
-    jsonschema.Draft202012Validator.check_schema(FAMILY.place.schema)
-    jsonschema.Draft202012Validator.check_schema(FAMILY.sections["coverage"])
 
 
 # --- running
@@ -247,22 +174,6 @@ def test_a_run_is_that_of_the_engine(tmp_path):
 
 
 # --- presenting
-
-
-def test_figures_tables_and_quantities_are_there():
-    assert [one.name for one in FAMILY.shown] == [
-        "figure-5.1", "figure-5.2", "figure-ctr-by-rate", "figure-logs", "figure-coverage",
-        "ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2", "theorems-ads",
-    ]  # fmt: skip
-    for shown in FAMILY.shown:
-        assert callable(families.called(shown.frame))
-        assert not shown.draw or callable(families.called(shown.draw))
-        assert shown.caption.endswith(".") and shown.heading and "CSV" not in shown.caption
-        assert {*shown.sources} <= {*ads.SETTINGS_BY_ORIGIN}
-    for quantity in FAMILY.quantities.values():
-        assert callable(families.called(quantity.values))
-    assert [name for name, one in FAMILY.quantities.items() if one.compared] == ["ctr_gain"]
-    assert [name for name, one in FAMILY.quantities.items() if one.tuned] == ["ctr", "ctr_gain"]
 
 
 @pytest.mark.parametrize(

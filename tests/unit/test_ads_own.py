@@ -69,14 +69,6 @@ def test_its_settings_are_its_own():
         fits(KIND, scorers.Settings(options={"bin": 3}))
 
 
-def test_the_example_declares_as_built_in_ones_do():
-    learner = learners.learner_of(KIND)
-    assert (learner.kind, learner.learns, learner.classifier, learner.ranker) == (KIND, "ad", True, False)
-    assert set(learner.heeds) == {"validation", "undersample", "select"}
-    assert [one.name for one in learner.settings] == ["lambdas", "bins"]
-    assert learner.looks[""].colour == "pink"
-
-
 def test_the_example_is_run(tmp_path):
     for part, name in (("train", "targeted"), ("test", "uniform")):
         logs.write(formats.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")

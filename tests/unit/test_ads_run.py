@@ -220,14 +220,6 @@ def test_the_uniform_policy_on_a_uniform_log_is_a_binomial_of_its_clicks(folder)
     assert row["lower"] == pytest.approx(test.proportion_ci(0.95).low)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_exact_bounds_are_on_their_side_of_the_estimate(folder, kind):
-    frame, _ = played(folder, job(kind))
-    rows = frame[(frame["estimator"] == "ips") & frame["exact"]]
-    assert (rows["lower"] <= rows["estimate"]).all() and (rows["low"] <= rows["lower"]).all()
-    assert (rows["high"] >= rows["estimate"]).all()
-
-
 def test_seeds_together_are_seeds_alone(folder):
     both, _ = played(folder, job("logistic"), (0, 1))
     for seed in (0, 1):

@@ -97,7 +97,7 @@ def pairs_peer(loss, C):
 
 
 @every_set
-@pytest.mark.parametrize("regularisation", LAMBDAS)
+@pytest.mark.parametrize("regularisation", [min(LAMBDAS), max(LAMBDAS)])
 @pytest.mark.parametrize(("loss", "below", "above"), [("logistic", 1e-7, (1e-4, 0)), ("hinge", 1e-4, (0.002, 5e-5))])
 def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisation, loss, below, above):
     x, clicked = examples(*made)
@@ -128,14 +128,6 @@ def test_one_step_from_nothing_is_the_gradient_step():
     weights, intercept = pairs.descend_examples(positive, np.array([True]), 0.5, 3.0, 0.0, 1, np.random.default_rng(0))
     np.testing.assert_allclose(weights, 0.5 * positive[0] / (0.5 * 4))
     assert intercept == 2.0
-
-
-def test_few_steps_are_averaged_over_the_last_of_them():
-    x, clicked = examples(5)
-    for steps in (1, 2, 15, 16, 17, 31, 33):
-        found = fitted("auc-ranker", x, clicked, 1.0, steps=steps)
-        assert np.isfinite(found.weights).all()
-        assert found.weights.any()
 
 
 # --- bad input

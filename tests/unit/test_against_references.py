@@ -4,46 +4,14 @@ Each keeps its own books, in fractions or in dictionaries by ranking, and shares
 """
 
 import math
-from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scant import measures
 from scant.games.learners import Facts, make
 from scant.games.losses import make as make_loss
-from scant.kernels import pieces
-
-# --- ERR
-
-
-def cascade(grades: list[int], cut: int, top: int) -> Fraction:
-    """ERR as its authors define it, in fractions: the mean of 1/place over where a user stops."""
-    chances = [Fraction(2**grade - 1, 2**top) for grade in grades]
-    mean = Fraction(0)
-    for satisfied in product((False, True), repeat=len(grades)):
-        chance = math.prod(p if yes else 1 - p for p, yes in zip(chances, satisfied, strict=True))
-        place = next((place for place, yes in enumerate(satisfied, 1) if yes), None)
-        if place is not None and place <= cut:
-            mean += chance / place
-    return mean
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.integers(1, 8), st.randoms(use_true_random=False))
-def test_err_is_that_of_a_user_who_stops(grades, cut, random):
-    ranking = list(range(len(grades)))
-    random.shuffle(ranking)
-    ranked = [grades[document] for document in ranking]
-    expected = float(cascade(ranked, cut, 4))
-    assert measures.err(ranking, grades, cut) == pytest.approx(expected, rel=1e-13, abs=1e-16)
-    gains = np.exp2(np.arange(5)) - 1.0
-    compiled = pieces.err(np.array(ranked, np.int16), min(cut, len(ranked)), gains)
-    assert compiled == pytest.approx(expected, rel=1e-13, abs=1e-16)
-
 
 # --- games: what a ranking costs, place by place
 
@@ -69,22 +37,6 @@ def drawn(items: int, rounds: int, seed: int) -> np.ndarray:
 
 
 CASES = st.tuples(st.sampled_from(list(PLACES)), st.integers(2, 4), st.integers(0, 10_000), st.floats(0.01, 1.5))
-
-
-@settings(max_examples=40, deadline=None)
-@given(CASES)
-def test_hedge(case):
-    loss, items, seed, eta = case
-    learner = make("hedge", game(loss, items, 12), np.random.default_rng(0), eta=eta)
-    weights = dict.fromkeys(permutations(range(items)), 1.0)
-    for values in drawn(items, 12, seed):
-        total = sum(weights.values())
-        expected = [weights[tuple(ranking)] / total for ranking in learner.rankings.tolist()]
-        np.testing.assert_allclose(learner.probabilities(), expected, rtol=1e-10)
-        learner.learn(learner.rank(), values)
-        weights = {
-            ranking: weight * math.exp(-eta * cost(loss, ranking, values)) for ranking, weight in weights.items()
-        }
 
 
 def balanced(matrix: list[list[float]]) -> list[list[float]]:

@@ -63,18 +63,6 @@ def test_evidence_does_not_depend_on_the_unit():
     assert [one.p_holds for one in found] == pytest.approx([found[1].p_holds] * 3)
 
 
-def test_it_rarely_reaches_40_however_long_one_looks():
-    random, n, studies = np.random.default_rng(2), 200, 2000
-    for mean in (0.0, -0.3):
-        values = random.normal(mean, 1, (studies, n))
-        counts = np.arange(1, n + 1)
-        sums, squares = values.cumsum(axis=1), (values**2).cumsum(axis=1)
-        spread = np.sqrt((squares - sums**2 / counts)[:, 1:] / (counts - 1)[1:])
-        t = sums[:, 1:] / counts[1:] / spread * np.sqrt(counts[1:])
-        largest = np.max([log_t_evidence(t[:, at - 2], at) for at in range(2, n + 1)], axis=0)
-        assert np.mean(largest >= math.log(40)) <= stats.binom.ppf(0.99, studies, 1 / 40) / studies
-
-
 @pytest.mark.parametrize("p", [0.025, 0.001])
 def test_the_least_t_has_just_the_evidence(p):
     for n in (8, 10, 30, 1000):
@@ -284,18 +272,6 @@ def test_a_claim_on_a_share_and_its_contrary_swap(testing):
     contrary = judge(values, "less", 0.7, within=(0, 1), testing=testing)
     assert (claim.verdict, contrary.verdict) == ("holds", "fails")
     assert (claim.p_holds, claim.p_fails) == pytest.approx((contrary.p_fails, contrary.p_holds))
-
-
-@pytest.mark.parametrize("testing", ["anytime", "fixed"])
-def test_the_seeds_that_a_share_needs_decide_with_the_power_named(testing):
-    pilot = np.array([1.0] * 9 + [0.0])
-    verdict = judge(pilot, "greater", 0.7, within=(0, 1), testing=testing)
-    assert verdict.verdict == "undecided"
-    n = int(verdict.needed)
-    random = np.random.default_rng(3)
-    again = [judge(random.random(n) < 0.9, "greater", 0.7, within=(0, 1), testing=testing) for _ in range(300)]
-    assert 0.72 < np.mean([one.verdict == "holds" for one in again]) < 0.92
-    assert judge([1.0] * 12, "greater", 0.9, within=(0, 1), testing="fixed").needed == 36  # 0.9^36 < 0.025 < 0.9^35
 
 
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])

@@ -17,7 +17,6 @@ from scant.cli import main
 from scant.data import stream
 from scant.errors import DataError
 from scant.files import metadata_of
-from scant.games.run import run_job
 from scant.page import generated
 from scant.study import settled
 
@@ -97,15 +96,6 @@ def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(drawn):
         assert one.read_bytes() == both.read_bytes()
 
 
-def test_a_run_by_the_command_line(drawn, tmp_path):
-    done = scant(*command("run", *PLACE, "seed-0-1", output="out/run.parquet"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert main(RUN) == 0
-    assert Path("run.parquet").read_bytes() == Path("out/run.parquet").read_bytes()
-    assert pq.read_table("run.parquet")["round"].to_pylist()[-1] == 40
-    assert [path.name for path in Path("out").iterdir()] == ["run.parquet"]
-
-
 def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(drawn):
     assert main(RUN) == 0
     first = pq.read_table("run.parquet")
@@ -170,17 +160,6 @@ def test_a_defect_is_of_ones_own_file_not_of_its_copy(study, capsys):
     assert "scant: my.txt, line 2" in capsys.readouterr().err
 
 
-def test_several_seeds_by_the_command_line(drawn, capsys):
-    assert main(command("run", "top", "sim", "ranksvm", "seed-0-1", output="run.parquet")) == 0
-    table = pq.read_table("run.parquet")
-    assert sorted(set(table["seed"].to_pylist())) == [0, 1]
-    metadata = metadata_of(table.schema)
-    assert (metadata["seeds"], list(metadata["inputs"])) == ([0, 1], ["seed-0.arrow", "seed-1.arrow"])
-    assert main(command("run", "lower", "foe", "slam", "seed-0", output="run.parquet")) == 0
-    assert metadata_of(pq.read_schema("run.parquet"))["inputs"] == {}
-    assert capsys.readouterr() == ("", "")
-
-
 def imported(*words):
     """The modules that a command imports, which is to succeed."""
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
@@ -216,21 +195,6 @@ def test_simulations_draws_games_and_ads_need_less_still(study):
     modules = imported(*command("play", "games", "flip", "seed-0-1"))
     assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
     assert families_of(modules) == {"scant.games.family"}
-
-
-def test_a_figure_or_table_is_made_without_what_learning_needs(study):
-    play(settle(config(experiments={"all": EXPERIMENT})).plan)
-    others = {"numba", "scipy.optimize", "scipy.stats", *SLOW - {"pandas", "matplotlib"}}
-    assert others.isdisjoint(imported(*command("figure", "figure-2.2")))
-    assert {*others, "matplotlib"}.isdisjoint(imported(*command("table", "finals")))
-
-
-def test_a_run_of_a_game_by_the_command_line(study):
-    assert main(command("play", "games", "flip", "seed-0-1")) == 0
-    job = study.plan.runs["games/flip/seed-0-1"]
-    identity = {"study": "s", "code": study.code["games"][""]} | job.identity
-    run_job(job.settings | identity, Path("alone.parquet"), [0, 1], {})
-    assert Path("results/s/runs/games/flip/seed-0-1.parquet").read_bytes() == Path("alone.parquet").read_bytes()
 
 
 def test_what_is_made_of_declarations_is_written_anew(tmp_path):

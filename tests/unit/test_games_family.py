@@ -14,23 +14,9 @@ from scant.files import metadata_of, read_parquet
 from scant.games import quantities
 from scant.games.family import TIMED, FixedItems
 from scant.present.traces import Played
-from scant.schema import read_yaml
-from scant.study import settings as studies
-from scant.study.plan import Plan
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted([ROOT / "config/config.yaml", *ROOT.glob("config/studies/*.yaml")])
 FAMILY = FixedItems()
-
-
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
-def study(request):
-    """A study of the project and its data sets."""
-    return studies.load(read_yaml(request.param), ROOT / "config/datasets.yaml")
-
-
-def experiments(study):
-    return [name for name, experiment in study["experiments"].items() if experiment["kind"] == "fixed-items"]
 
 
 # --- planning
@@ -50,19 +36,6 @@ def test_a_game_that_cannot_be_is_refused_without_a_learner(game, words):
         FAMILY.place.check({"stream": "flip", "settings": {}, "loss": "dcg"} | game, {})
 
 
-def test_an_experiment_that_cannot_be_played_is_refused():
-    study = {
-        "games": {"g": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg"}},
-        "learners": {"l": {"title": "L", "kind": "rtopkf", "blocks": 50}},
-    }
-    experiment = {"games": ["g"], "learners": ["l"], "rounds": [1000, 120], "figures": []}
-    with pytest.raises(SettingError, match="l on g: K = 50 blocks of T = 120"):
-        FAMILY.check(study, {}, experiment)
-    FAMILY.check(study, {}, experiment | {"rounds": 1000})
-    with pytest.raises(SettingError, match="needs rounds: a horizon, or a list of them"):
-        FAMILY.check(study, {}, {name: experiment[name] for name in experiment if name != "rounds"})
-
-
 # --- settings
 
 
@@ -75,15 +48,6 @@ def test_settings_that_play_and_readings():
 
 
 # --- what is shown
-
-
-def test_figures_show_the_experiments_that_ask_for_them(study):
-    study, datasets = study
-    plan = Plan(study, datasets)
-    for figure in (shown for shown in FAMILY.shown if shown.draw):
-        asking = [name for name in experiments(study) if figure.name in study["experiments"][name]["figures"]]
-        asking = [name for name in asking if "stands_for" not in study["experiments"][name]]
-        assert (plan.figures[figure.name].experiments if figure.name in plan.figures else []) == asking
 
 
 # --- quantities of claims

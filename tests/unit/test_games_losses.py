@@ -104,27 +104,6 @@ def test_it_is_not_that_of_the_sums():
     assert Game(stream, "sum-loss").best(np.array([7]))[2].tolist() == [1, 2, 0]
 
 
-@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_regrets_of_pairwise_loss_and_sum_loss_are_equal(items, seed):
-    """Thesis, equation 3.2."""
-    random = np.random.default_rng(seed)
-    stream = random.integers(0, 2, (8, items))
-    one, two = Game(stream, "pairwise-loss"), Game(stream, "sum-loss")
-    ranking, kept = random.permutation(items), np.array([8])
-    regrets = [sum(measured(game, ranking, t) for t in range(8)) - game.best(kept)[0][0] for game in (one, two)]
-    assert regrets[0] == pytest.approx(regrets[1])
-
-
-@given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_spearman_is_a_position_loss(items, seed):
-    random = np.random.default_rng(seed)
-    stream = stream_for("spearman-loss", random, 5, items)
-    one, two = Game(stream, "spearman-loss"), Game(-stream.astype(float), "position-loss")
-    ranking = random.permutation(items)
-    for t in range(5):
-        assert measured(one, ranking, t) == measured(two, ranking, t)
-
-
 def test_rounds_in_which_nothing_is_relevant_or_everything():
     stream = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 0]])
     for loss, expected in {

@@ -1,7 +1,6 @@
 """Exploration by optimisation: unbiased, optimal, certified; what it refuses; and its rate."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -193,21 +192,9 @@ def test_the_value_by_hand():
         assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
 
-def test_an_inexact_solution_raises_the_bound(monkeypatch):
-    """The certificate is of what is played, so that a coarser tolerance can only be seen to be worse."""
-    game, bounds = Game(noise(1000, 3), "sum-loss"), []
-    for tolerance in (0.01, 0.1, 0.6):
-        monkeypatch.setattr("scant.games.optimisation.TOLERANCE", tolerance)
-        trace = play(game, {"kind": KIND, "k": 2}, generator(0))
-        bounds.append(trace.bound[-1])
-    assert all(fine < coarse * 1.02 for fine, coarse in pairwise(bounds))
-    assert bounds[0] < 0.95 * bounds[2]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("loss", "m", "k"), [("sum-loss", 3, 2), ("precision@2", 3, 1), ("ndcg", 3, 3)])
-def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case(loss, m, k):
-    regrets, bounds = [], []
+def test_mean_regret_is_within_the_certificate_and_that_within_its_worst_case():
+    loss, m, k, regrets, bounds = "sum-loss", 3, 2, [], []
     for seed in range(12):
         trace = play(Game(noise(2000, m, 0.03, seed), loss), {"kind": KIND, "k": k}, generator(seed))
         regrets.append(regret(trace))
@@ -257,17 +244,3 @@ def test_the_solver_starts_anew_where_it_cannot_go_on():
 def test_what_it_refuses(loss, m, k, message):
     with pytest.raises(SettingError, match=message):
         build(Game(noise(50, m), loss), {"kind": KIND, "k": k}, generator(0))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("loss", "k"), [("sum-loss", 2), ("precision@1", 1), ("dcg", 2)])
-def test_regret_grows_as_the_root_of_the_horizon_where_the_gap_falls_with_it(loss, k):
-    """Ten seeds at T = 1,000 and 30,000, the gap being T^(-1/2)."""
-    means = []
-    for rounds in (1000, 30_000):
-        ends = [
-            regret(play(Game(noise(rounds, 3, rounds**-0.5, seed), loss), {"kind": KIND, "k": k}, generator(seed)))[-1]
-            for seed in range(10)
-        ]
-        means.append(np.mean(ends))
-    assert 0.3 < math.log(means[1] / means[0]) / math.log(30) < 0.65

@@ -7,7 +7,6 @@ import pytest
 from regret import regret
 
 from scant.errors import SettingError
-from scant.games import streams
 from scant.games.play import Game, build, play
 from scant.randomness import generator
 from scant.theory import game_bounds
@@ -171,26 +170,6 @@ def test_bounds_by_hand():
     assert game_bounds.pege(100, 100.0, 4, 2, 3.0, 1.0) == pytest.approx(3 * 2 * 10)  # never wrong
     assert game_bounds.pege(100, 1e-9, 4, 2, 3.0, 1.0) == pytest.approx(3 * 100)  # always
     assert game_bounds.hoeffding(2, 3, 10, 5.0) == pytest.approx(5 * math.sqrt(math.log(360) / 4))
-
-
-def test_what_they_are_certain_of_they_are_wrong_about_as_seldom_as_they_say():
-    """The width of Hoeffding: over 400 seeds of fair coins, all means of all prefixes are within it."""
-    means = generator(0).binomial(1, 0.5, (400, 3, 200)).cumsum(axis=2) / np.arange(1, 201)
-    widths = np.array([game_bounds.hoeffding(n, 3, 20, 1.0) for n in range(1, 201)])
-    assert np.mean(np.any(np.abs(means - 0.5) > widths, axis=(1, 2))) <= 1 / 20
-
-
-@pytest.mark.slow
-def test_regret_grows_as_a_logarithm_on_a_stochastic_stream():
-    """Flips, p = 0.1: from T/10 to T it grows by a constant, while that of the adaptive RTop-1F grows as a power."""
-    kept, growth = np.array([10_000, 100_000, 1_000_000]), {}
-    games = [Game(streams.draw("flip", generator(seed), 10**6), "precision@5") for seed in range(4)]
-    for learner in ("pege", "pege2", "rtopkf-adaptive"):
-        ends = [regret(play(game, learner, generator(seed), kept)) for seed, game in enumerate(games)]
-        growth[learner] = np.diff(np.mean(ends, axis=0))
-    for learner in ("pege", "pege2"):
-        assert growth[learner][1] <= 1.6 * growth[learner][0] + 1
-        assert growth[learner][1] < growth["rtopkf-adaptive"][1] / 4
 
 
 @pytest.mark.parametrize("loss", ["ndcg", "ap", "auc-loss", "ndcg@2"])

@@ -10,7 +10,6 @@ from regret import regret
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.play import Game, play
-from scant.present.slopes import slope
 from scant.randomness import generator
 from scant.runs import kept_rounds
 
@@ -126,35 +125,6 @@ def test_nothing_is_ever_relevant():
 # --- what is claimed
 
 
-def test_learners_without_a_horizon_beat_the_papers_blocks_on_the_papers_stream():
-    """Flip, m = 20, 5 relevant, T = 10,000, top-1, DCG: against K = 200, paired, over 20 seeds, with t intervals."""
-    from scant.present.intervals import t_interval
-
-    fixed, leader = (
-        regrets("flip", "dcg", {"kind": "rtopkf", "blocks": 200, "rest": rest}, 10_000, 20)[:, -1]
-        for rest in ("random", "leader")
-    )
-    for kind in ("rtopkf-anytime", "rtopkf-adaptive"):
-        ours = regrets("flip", "dcg", kind, 10_000, 20)[:, -1]
-        assert t_interval(ours - fixed)[2] < -2500
-        assert t_interval(ours - leader)[2] < -900
-        alike = regrets("flip", "dcg", {"kind": kind, "rest": "random"}, 10_000, 20)[:, -1]
-        assert t_interval(alike - fixed)[2] < -1000
-
-
-def test_theorys_blocks_are_not_the_best_on_the_papers_stream():
-    at = {
-        blocks: regrets("flip", "dcg", {"kind": "rtopkf", "blocks": blocks}, 10_000, 5)[:, -1] for blocks in (60, 200)
-    }
-    assert np.all(at[60] < at[200] - 1000)
-
-
-def test_more_feedback_is_less_regret():
-    at = [regrets("flip", "dcg", {"kind": "rtopkf", "blocks": 200, "k": k}, 10_000, 5)[:, -1] for k in (1, 5, 10)]
-    full = regrets("flip", "dcg", "ftpl", 10_000, 5)[:, -1]
-    assert np.all(np.diff([*at, full], axis=0) < -50)
-
-
 def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
     """Theorem 24, on the two distributions of Table B.1: NDCG against DCG, feedback at the top against all."""
 
@@ -166,18 +136,6 @@ def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
         assert 0.013 < rate("ndcg", kind, 40_000) < 0.025
     assert rate("dcg", "rtopkf-adaptive", 40_000) < 0.5 * rate("dcg", "rtopkf-adaptive", 4000) < 0.005
     assert rate("ndcg", "ftpl", 40_000) < 0.4 * rate("ndcg", "ftpl", 4000) < 0.002
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "low", "high"),
-    [("rtopkf", 0.62, 0.75), ("rtopkf-anytime", 0.55, 0.7), ("rtopkf-adaptive", 0.5, 0.7), ("ftpl", 0.4, 0.6)],
-)
-def test_slopes_in_the_horizon(kind, low, high):
-    """Regret at T as T grows, each with theory's parameters for that T, on the papers' stream."""
-    horizons = np.array([1000, 4000, 16_000, 64_000, 256_000])
-    ends = np.array([regrets("flip", "dcg", kind, int(T), 4)[:, -1] for T in horizons]).T
-    assert low < np.mean([slope(horizons, of_seed, 3) for of_seed in ends]) < high
 
 
 # --- the worst play

@@ -130,22 +130,6 @@ def test_mean_regret_is_within_the_bound(m, n, k):
         assert np.all(np.mean(regrets, axis=0) <= trace.bound)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 5])
-def test_regret_grows_as_the_root_of_the_horizon_where_the_gap_falls_with_it(k):
-    """20 items, 5 of which count: far more than the rankings of any table."""
-    means = []
-    for rounds in (1000, 100_000):
-        ends = []
-        for seed in range(10):
-            better = generator(seed, "items").permutation(20) < 5
-            stream = generator(seed).random((rounds, 20)) < 0.5 + rounds**-0.5 * better
-            game = Game(stream.astype(np.int8), "precision@5")
-            ends.append(regret(play(game, {"kind": "semi-bandit", "k": k}, generator(seed, "n")))[-1])
-        means.append(np.mean(ends))
-    assert 0.42 < math.log(means[1] / means[0]) / math.log(100) < 0.55
-
-
 @pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ndcg@2", "ap", "dcg@1"])
 def test_other_losses_are_refused(loss):
     with pytest.raises(SettingError, match=f"'semi-bandit'.*precision@n alone; the game is judged by {loss}"):

@@ -80,24 +80,6 @@ def test_what_a_learner_of_ones_own_does_wrong_is_named(tmp_path, monkeypatch, r
     assert words in str(error.value) and not (tmp_path / "a.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    ("game", "learner", "rounds", "words"),
-    [
-        ({}, {"kind": "rtopkf", "blocks": 50}, 120, ["K = 50", "T = 120", "m = 6", "k = 1", "largest K is 20"]),
-        ({}, {"kind": "rtopkf"}, 5, ["T = 5", "m = 6"]),
-        ({}, {"kind": "rtopkf-anytime", "k": 7}, 120, ["k is 7", "6 items"]),
-        ({"settings": {"items": 7, "relevant": 2}}, {"kind": "hedge"}, 120, ["up to 6 items", "7"]),
-        ({"settings": {"items": 6, "relevant": 2}}, {"kind": "comb-band"}, 120, ["up to 5 items"]),
-        ({"loss": "dgc"}, {"kind": "ftpl"}, 120, ["did you mean 'dcg'"]),
-        ({}, {"kind": "rtopkf", "black_box": "rtopkf"}, 120, ["black box"]),
-    ],
-)
-def test_what_planning_refuses(game, learner, rounds, words):
-    with pytest.raises(SettingError) as error:
-        games.check(FLIP | game, learner, rounds)
-    assert not [word for word in words if word not in str(error.value)], error.value
-
-
 def test_planning_checks_without_compiled_code():
     import subprocess
     import sys

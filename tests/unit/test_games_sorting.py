@@ -116,7 +116,6 @@ def compiled_plackett_luce(weights, random, count):
 @pytest.mark.parametrize(
     ("sample", "distribution"),
     [
-        (compiled_quicksort, sorting.quicksort_distribution),
         (compiled_plackett_luce, sorting.plackett_luce_distribution),
         (lambda w, r, n: (tuple(sorting.plackett_luce(w, r).tolist()) for _ in range(n)), PROCEDURES[1]),
     ],

@@ -71,21 +71,6 @@ def test_a_search_finds_the_constants(surrogate, m, norm):
         assert found == pytest.approx(constants.smoothness(surrogate, m, 2, bound, 0.5, norm), rel=1e-5)
 
 
-@pytest.mark.parametrize("surrogate", constants.SURROGATES)
-def test_no_list_exceeds_the_constants(surrogate):
-    random, bound, sigma = np.random.default_rng(0), 3.0, 0.7
-    for _ in range(500):
-        m, largest = int(random.integers(1, 9)), int(random.integers(0, 4))
-        grades, scores = random.integers(0, largest + 1, m), random.uniform(-bound, bound, m)
-        gradient = suprema.gradient(surrogate, scores, grades, sigma)
-        for norm, order in (("sup", 1), ("l2", 2)):
-            limit = constants.lipschitz(surrogate, m, largest, bound, sigma, norm)
-            assert np.linalg.norm(gradient, order) <= limit + 1e-9
-            if surrogate != "ranksvm":
-                curvature = suprema.operator_norm(suprema.hessian(surrogate, scores, grades, sigma), norm)
-                assert curvature <= constants.smoothness(surrogate, m, largest, bound, sigma, norm) + 1e-9
-
-
 @pytest.mark.parametrize(("m", "largest"), [(3, 1), (4, 1), (4, 2), (4, 3), (5, 2)])
 def test_ranksvm_is_steepest_where_all_hinges_are_positive(m, largest):
     """All grades and, by scores on a grid of halves, all sets of positive hinges that there are nearby."""
@@ -126,11 +111,6 @@ def test_the_largest_loss_is_that_of_corners(surrogate, m, largest, bound):
         assert max(losses) <= stated
     else:
         assert stated == pytest.approx(max(losses))
-
-
-def test_the_largest_loss_of_listnet_grows_as_log_m():
-    found = [constants.largest_loss("listnet", m, 4, 1e-9) for m in (10, 1000)]
-    assert found == pytest.approx([math.log(10), math.log(1000)])
 
 
 def test_an_operator_norm_by_all_signs():
@@ -299,22 +279,6 @@ def test_many_pieces_of_the_integral_are_bounded_by_a_logarithm(monkeypatch):
     exact = entropy.dudley_l2(10**6, CASE)
     monkeypatch.setattr(entropy, "PIECES", 100)
     assert exact < entropy.dudley_l2(10**6, CASE) < 1.001 * exact
-
-
-def test_rademacher_complexities_of_a_sample_are_below_the_bounds():
-    """One feature and weights on a grid: the supremum over weights is that over the grid, up to its step."""
-    random = np.random.default_rng(3)
-    n, m, ball = 400, 5, 2.0
-    x, grades = random.uniform(-1, 1, (n, m)), random.integers(0, 5, (n, m))
-    losses = np.array(
-        [[surrogates.listnet(w * x[i], grades[i])[0] for i in range(n)] for w in np.linspace(-ball, ball, 41)]
-    )
-    signs = random.choice([-1.0, 1.0], (500, n))
-    complexity = float((signs @ losses.T / n).max(axis=1).mean())
-    case = problem("listnet", m, 1, 4, ball, 1.0)
-    by_maurer = math.sqrt(2) * case.lipschitz_l2 * ball * math.sqrt(m / n)
-    assert 0 < complexity < by_maurer
-    assert complexity < entropy.dudley_l2(n, case) < generalisation.rademacher_l2(n, case)
 
 
 def test_later_bounds():

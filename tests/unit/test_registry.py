@@ -25,27 +25,6 @@ def load(extra=None, path=ROOT / "config/datasets.yaml"):
     return registry.load(path, extra, SCHEMA)
 
 
-def test_the_registry_holds_the_sets_of_the_studies():
-    assert set(load()) == {
-        "digits",
-        "letter",
-        "optdigits",
-        "pendigits",
-        "isolet",
-        "movement-libras",
-        "mq2007",
-        "mq2008",
-        "ohsumed",
-        "mslr-web10k",
-        "mslr-web30k",
-        "istella-s",
-        "yahoo-c14-set1",
-        "yandex-imat2009",
-        "obd-men",
-        "obd-women",
-    }
-
-
 @pytest.mark.parametrize("dataset", load().values(), ids=lambda dataset: dataset.id)
 def test_an_entry_is_complete(dataset):
     assert dataset.title and dataset.home and dataset.terms.endswith(".")

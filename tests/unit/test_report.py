@@ -3,7 +3,6 @@
 import hashlib
 from itertools import product
 
-import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -151,14 +150,6 @@ def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame)
         assert chosen(frame[frame["setting"] == "4"], tuning)["slam"][0] == "4"
     frame.loc[frame["seed"].isin([0, 3]), "failed_in"] = 2  # each rate failed in a seed of either kind
     assert chosen(frame, "held-out")["slam"][0] in OUTCOMES
-
-
-def test_only_reported_seeds_are_shown(frame):
-    shown = online_traces.at_chosen_rates(
-        frame, online_traces.chosen_rates(online_traces.finals(frame), "ndcg@10", "held-out")
-    )
-    assert set(shown["seed"]) == {0, 1, 2}
-    assert set(shown.loc[shown["learner"] == "slam", "setting"]) == {"2"}
 
 
 # --- tables
@@ -474,16 +465,6 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
         assert text in svg
 
 
-def test_the_same_figure_is_the_same_bytes(many, tmp_path):
-    for name in ("one", "two"):
-        with matplotlib.rc_context({"svg.hashsalt": None}):  # whatever was set before
-            make("figure-2.1", tmp_path / name / "figure", many, DETAILS)
-    for ending in ("csv", "svg", "png"):
-        images = [tmp_path / f"{name}/figure.{ending}" for name in ("one", "two")]
-        assert images[0].read_bytes() == images[1].read_bytes()
-    assert b"dc:date" not in (tmp_path / "one/figure.svg").read_bytes()
-
-
 def test_learners_are_told_apart(many):
     slams = many[(many["stream"] == "letor") & (many["learner"] == "slam")]
     again = [slams.assign(learner=name, own_measure=measure) for name, measure in (("two", "ndcg@10"), ("ap", "ndcg"))]
@@ -563,13 +544,6 @@ def test_runs_are_read_with_their_identity(run_files):
     assert chosen(frame, "held-out")["slam"][0] in ("0.5", "theory")
     for name in TABLES:
         assert len(making.frame_of(SHOWN[name], frame, found))
-
-
-def test_experiments_are_read_together(run_files):
-    both = [Runs(name, run_files, DETAILS["all"]) for name in ("all", "b.2")]
-    frame, found = traces.read(both)
-    assert set(found) == {"all", "b.2"}
-    assert len(frame) == 2 * len(traces.read(both[:1])[0])
 
 
 def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_path):

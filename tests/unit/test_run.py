@@ -253,22 +253,6 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
         assert trace(queries="resampled", **same).equals(resampled), same
 
 
-@pytest.mark.parametrize("changes", [{}, TOP, {"source": "released-code"}, {"order": "as-is"}], ids=str)
-def test_the_mean_over_many_seeds_is_that_of_all_queries(stream_path, tmp_path, changes):
-    """One pass of a control that learns nothing: its NDCG is 1, but for the queries with no relevant document."""
-
-    def finals(seeds, **more):
-        control = {"learner_settings": {"kind": "ideal"}, "rounds": None}
-        table = played(stream_path, tmp_path, seeds, **(control | changes | more))
-        return [row["ndcg@10"] for row in table.to_pylist() if row["round"] == 40]
-
-    assert finals(range(2)) == [0.95, 0.95]
-    resampled = finals(range(300), queries="resampled")
-    error = np.sqrt(0.95 * 0.05 / 40)  # of a seed: the bootstrap of 40 queries
-    assert np.mean(resampled) == pytest.approx(0.95, abs=4 * error / np.sqrt(300))
-    assert np.std(resampled) == pytest.approx(error, rel=0.2)
-
-
 @pytest.mark.parametrize("learner", [{"kind": "slam", "measure": "ap"}, {"kind": "listnet"}])
 @pytest.mark.parametrize("order", ["shuffled", "as-is"])
 def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(stream_path, tmp_path, learner, order):
@@ -438,13 +422,6 @@ def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
         table = played(stream_path, tmp_path, learner_settings=learner, rounds=None, empty=empty, **readings)
         assert files.metadata_of(table.schema)["resolved"]["gamma"] == pytest.approx(rounds ** (-1 / 3))
         assert table["round"].to_numpy()[-1] == rounds
-
-
-@pytest.mark.parametrize("kind", ["random", "ideal"])
-def test_controls_play_at_the_top_as_anywhere(stream_path, tmp_path, kind):
-    one = played(stream_path, tmp_path, learner_settings={"kind": kind}, **TOP)
-    two = played(stream_path, tmp_path, learner_settings={"kind": kind})
-    assert as_bytes(one) == as_bytes(two)
 
 
 def test_released_code_has_no_bound(stream_path, tmp_path):

@@ -18,7 +18,6 @@ from scant.errors import ScantError, SettingError
 from scant.study import settings as studies
 from scant.study import sweeps
 from scant.study.schema import LONGEST_ID
-from scant.study.schema import schema as study_schema
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -210,70 +209,7 @@ def test_words_on_the_command_line_keep_what_was_typed():
     assert config == {"e": {"seeds": "012", "title": "no", "rates": [0.5, True, {"a": [1]}]}}
 
 
-def test_all_study_files_are_accepted():
-    for path in sorted(ROOT.glob("config/**/*.yaml")):
-        schema.read_yaml(path)
-
-
-# --- every key of a study, with wrong values made from its rule
-
-
-def rules(rule: dict, path: tuple = (), seen: tuple = ()):
-    """All rules of single settings in a schema, by their place in it: (path, rule)."""
-    if "$ref" in rule:
-        name = rule["$ref"].rsplit("/", 1)[-1]
-        if name not in seen:
-            yield from rules(study_schema()["$defs"][name], path, (*seen, name))
-        return
-    if path:
-        yield path, rule
-    for key, part in rule.get("properties", {}).items():
-        yield from rules(part, (*path, key), seen)
-    for clause in rule.get("allOf", ()):
-        yield from rules(clause.get("then", {}), path, seen)
-    if isinstance(rule.get("additionalProperties"), dict):
-        yield from rules(rule["additionalProperties"], (*path, "*"), seen)
-
-
-SINGLE = [rule for path, rule in rules(study_schema()) if rule and ("type" in rule or "enum" in rule)]
-ANY = {
-    "string": st.text(max_size=5), "integer": st.integers(-5, 10**20), "number": st.floats(),
-    "boolean": st.booleans(), "null": st.none(), "array": st.lists(st.integers(), max_size=2),
-    "object": st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-}  # fmt: skip
-
-
-def wrong(rule: dict):
-    """Values that the rule of a setting forbids."""
-    types = rule.get("type", [])
-    types = {types} if isinstance(types, str) else {*types}
-    if "enum" in rule:
-        return st.one_of(*ANY.values()).filter(lambda value: value not in rule["enum"])
-    allowed = types | ({"integer"} if "number" in types else set())
-    found = [values for name, values in ANY.items() if name not in allowed]
-    if {"number", "integer"} & types:
-        found += [st.sampled_from([math.nan, -math.inf, 1e308, -1e308, 1e-300, 10**400])]
-        found += [] if rule.get("infinite") else [st.just(math.inf)]
-        found += [st.integers(max_value=math.ceil(rule["minimum"]) - 1)] if "minimum" in rule else []
-        found += [st.integers(max_value=0)] if rule.get("exclusiveMinimum") == 0 else []
-        found += [st.integers(min_value=math.floor(rule["maximum"]) + 1)] if "maximum" in rule else []
-    if "array" in types and rule.get("minItems"):
-        found.append(st.just([]))
-    if "pattern" in rule:
-        found.append(st.sampled_from(["", "\n", "a\n", "-", "../a", "a/b", "a b", "{a}", "\0", "é"]))
-    return st.one_of(*found)
-
-
-@pytest.mark.slow
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-@given(st.data())
-def test_every_key_refuses_what_its_rule_forbids(data):
-    rule = data.draw(st.sampled_from(SINGLE))
-    value = data.draw(wrong(rule))
-    definitions = {"properties": {"x": rule}, "$defs": study_schema()["$defs"]}
-    with pytest.raises(SettingError) as caught:
-        schema.check({"x": value}, definitions, "study")
-    assert len(str(caught.value)) < 2000
+# --- any value anywhere in a study
 
 
 def places(value, path=()):
@@ -292,8 +228,8 @@ PLACES = [path for path in places(TINY) if path]
 VALUES = st.one_of(
     st.sampled_from([math.nan, math.inf, 1e308, 1e-300, -1, 0, 0.5, 20.0, True, None, "", "\n", "a\n", "x" * 300]),
     st.sampled_from([10**5000, [], {}, [[]], {"a": {}}, "module:Class", "../../a", "{x}", "$\\frac{", "a\0b"]),
-    st.sampled_from(["\ud800"]),
-    *ANY.values(),
+    st.sampled_from(["\ud800"]), st.text(max_size=5), st.integers(-5, 10**20), st.floats(),
+    st.lists(st.integers(), max_size=2), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )  # fmt: skip
 
 

@@ -92,21 +92,6 @@ def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short
     assert np.all(np.diff(smooth) >= 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("exploration", ["schedule", 0.2])
-@pytest.mark.parametrize("objective", ["squared", "kl", "ranksvm"])
-def test_adagrads_mean_regret_from_the_top_is_below_its_mean_bound(short, objective, exploration):
-    learner = {"kind": "rtop", "surrogate": objective, "steps": "adagrad", "exploration": exploration}
-    queries, regrets, stated = query_order(short, generator(1, "queries"), 2000), [], []
-    best, gap, _ = comparator.best_fixed(short, queries, objective, 1.0, np.array([2000]))
-    for seed in range(20):
-        player = made(learner, short.metadata | {"rounds": 2000}, seed)
-        played = play(short, queries, player)
-        regrets.append(played.surrogate.sum() - best[0] + gap[0])
-        stated.append(player.bound(np.array([2000]), played.watched[-1:])[0])
-    assert np.mean(regrets) <= np.mean(stated)
-
-
 def test_no_bound_is_stated_where_none_is_proved():
     sizes, watched = {"largest_query": 5, "largest_grade": 2, "features": 3}, np.ones((1, 2))
     for learner, readings in (
@@ -237,13 +222,9 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
 
 
 @pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
-def test_the_figure_is_the_same_bytes_twice(name, both, tmp_path):
-    for folder in ("one", "two"):  # a file says its name
-        making.make(SHOWN[name], tmp_path / folder / name, *both)
-    for ending in ("csv", "svg", "png"):
-        one, two = (tmp_path / folder / f"{name}.{ending}" for folder in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-    svg = (tmp_path / "one" / f"{name}.svg").read_text()
+def test_the_figure_says_what_it_shows(name, both, tmp_path):
+    making.make(SHOWN[name], tmp_path / name, *both)
+    svg = (tmp_path / f"{name}.svg").read_text()
     for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
         assert text in svg, text
 

@@ -93,11 +93,6 @@ def test_arrays_are_mapped_and_read_only(tmp_path):
             array[0] = 1
 
 
-def test_written_twice_the_bytes_are_equal(tmp_path, written):
-    stream.write(tmp_path / "two.arrow", draw(0), {"stream": "one"})
-    assert (tmp_path / "two.arrow").read_bytes() == written.read_bytes()
-
-
 def test_features_that_are_mapped_bit_by_bit_are_the_same_bytes(tmp_path, written, monkeypatch):
     monkeypatch.setattr(stream, "WRITTEN", 7)
     stream.write(tmp_path / "another.arrow", draw(0), {"stream": "one"})

@@ -16,16 +16,13 @@ from hypothesis import strategies as st
 from scant import families
 from scant.ads import campaigns, scorers
 from scant.ads.family import SETTINGS_BY_ORIGIN, log_origin
-from scant.ads.learners import KINDS as SCORERS
 from scant.data import simulated
 from scant.declared import settings_of
 from scant.errors import SettingError
 from scant.families import TUNING
-from scant.games.learners import LEARNERS as PLAYERS
 from scant.games.streams import STREAMS
 from scant.online import top
 from scant.online.generators import GENERATORS
-from scant.online.learners import LEARNERS, Settings
 from scant.online.streams import SEPARABLE
 from scant.schema import check, read_yaml, with_defaults
 from scant.study import settings as studies
@@ -271,10 +268,6 @@ def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_the_committed_schema_is_the_one_that_studies_are_checked_by():
-    assert read_yaml(ROOT / "workflow/schemas/config.schema.yaml") == SCHEMA
-
-
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_the_studies_are_whole(path):
     plan = planned(read_yaml(path))
@@ -339,21 +332,6 @@ def rule(kind, name) -> dict:
 def test_readings_of_ads_are_those_of_the_scorers():
     assert {*scorers.READINGS, "regularisation", "options", "passes"} == {one.name for one in fields(scorers.Settings)}
     assert {*scorers.READINGS} <= {one.name for one in families.family("ads").settings}
-
-
-def test_learners_declare_the_settings_that_their_code_takes():
-    def declared(classes):
-        return {name for made_of in classes for name in settings_of(made_of)}
-
-    own = {field.name for field in fields(Settings)} - {"kind"}
-    assert declared(LEARNERS.values()) == own | {"rates"}
-    at_the_top = {field.name for field in fields(top.Settings)} | {"surrogate", "rates", "weights", "clip"}
-    assert declared(top.DESCENDING.values()) <= at_the_top
-    for made in PLAYERS.values():
-        assert {*settings_of(made)} == parameters(made) - {"facts"}
-    for made in SCORERS.values():
-        assert {*settings_of(made)} - {"lambdas"} == parameters(made) - {"regularisation"}
-        assert ("lambdas" in settings_of(made)) == made.regularised == ("regularisation" in parameters(made))
 
 
 def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
@@ -654,8 +632,6 @@ def test_ones_own_that_declares_nothing_has_what_all_have(own):
     ("settings", "message"),
     [
         ({"deepth": 3}, "study: learners.own: unknown key 'deepth': did you mean 'depth'? Known: "),
-        ({"surrogate": "kl"}, "study: learners.own: unknown key 'surrogate'"),
-        ({"stands_for": "slam"}, "study: learners.own: unknown key 'stands_for'"),
         ({"depth": 0}, "study: learners.own.depth: 0 is less than the minimum of 1"),
         ({"depth": "3"}, "study: learners.own.depth: '3' is not of type 'integer'"),
         ({"options": {"depth": 0}}, "study: learners.own.options.depth: 0 is less than the minimum of 1"),
@@ -665,13 +641,9 @@ def test_ones_own_that_declares_nothing_has_what_all_have(own):
         ({"mode": "thorough", "depth": 9}, "learners.own: depth is to be 8 at most where mode is thorough"),
         # what all have is held to the rules of the built-in learners
         ({"rates": [0]}, "study: learners.own.rates.0: 0 is not valid"),
-        ({"rates": 0.1}, "study: learners.own.rates: 0.1 is not of type 'array'"),
         ({"rates": ["theory"]}, "learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'"),
         ({"measure": "ndcg@1"}, "study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?"),
         ({"k": 0}, "study: learners.own.k: 0 is less than the minimum of 1"),
-        ({"lambdas": []}, "study: learners.own.lambdas: "),
-        ({"options": 3}, "study: learners.own.options: 3 is not of type 'object'"),
-        ({"title": 3}, "study: learners.own.title: 3 is not of type 'string'"),
     ],
 )
 def test_what_ones_own_learner_cannot_have(own, settings, message):
@@ -768,7 +740,7 @@ def test_runs_at_the_top():
 
 
 @pytest.mark.parametrize("name", ["all", "top"])
-@pytest.mark.parametrize("batch", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("batch", [1, 3, 100])
 def test_batches_are_the_runs(name, batch):
     config = with_top(learners=["top", "listnet", "random"], streams=["sim", "real"])
     config["streams"]["foe"] = {"generator": "adversary", "settings": {"ratio": 9}}
@@ -791,8 +763,8 @@ def test_batches_are_the_runs(name, batch):
             assert sorted(several) == reported + [TUNING + seed for seed in tuning]
 
 
-@pytest.mark.parametrize("batch", [1, 2, 3, 5, 11])
-@pytest.mark.parametrize("tuning_seeds", [0, 1, 3])
+@pytest.mark.parametrize("batch", [1, 3, 11])
+@pytest.mark.parametrize("tuning_seeds", [0, 3])
 def test_seeds_that_are_added_are_played_alone(batch, tuning_seeds):
     """Streams, best fixed weights, games and logs alike: no job changes, and none is left without use."""
     tuned = {"tuning": "paper", "tuning_seeds": tuning_seeds, "regret": True}

@@ -522,16 +522,3 @@ def test_a_level_that_a_claim_s_learners_do_not_heed_is_no_reading():
     assert table["readings_total"].to_dict() == {"ranker": 8, "peers": 6, "forest": 2}
     assert cells.loc[cells["claim"] == "forest", "experiment"].tolist() == ["ads", "ads+undersample-2"]
     assert "threshold" not in cells[cells["claim"] == "forest"].dropna(axis=1)
-
-
-def test_what_matters_is_told_stream_by_stream():
-    config = swept("ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=12)
-    config["logs"]["more"] = config["logs"]["digits"]
-    config["experiments"]["ads"]["logs"] = ["digits", "more"]
-    plan = planned(config)
-    traces = ctrs(plan, lambda one: 0.3 - 0.01 * (not one["standardise"]))
-    frame, details = traces["ads+threshold-recall"]  # what differs most does so on one log, where the claim is safest
-    there = (frame["stream"] == "more") & (frame["learner"] == "ranker")
-    traces["ads+threshold-recall"] = (frame.assign(estimate=frame["estimate"] + 0.15 * there), details)
-    row = claims_table(claims.examine({"claim": CLAIM}, plan, traces), plan.study).iloc[0]
-    assert (row["readings_holding"], row["matters"]) == (3, "threshold") and row["matters_share"] > 0.9

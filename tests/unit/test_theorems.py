@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from scant.games import sorting
 from scant.games import theorems as game_theorems
 from scant.games.play import Game, play
 from scant.games.theorems import games_table
@@ -398,14 +397,6 @@ def test_neighbours_by_linear_programs(games):
     found = rows(games, "neighbours").set_index("m")
     assert found.loc[3, "setting"] == f"SumLoss, {neighbours} pairs share one" and neighbours == 6
     assert rows(games, "Pareto-optimal rankings")["value"].tolist() == [2, 6, 24, 120]
-
-
-def test_gumbel_noise_by_drawing_it():
-    random, weights = np.random.default_rng(4), np.array([0.0, 0.5, 2.0])
-    drawn = np.argsort(-(weights + random.gumbel(size=(200_000, 3))), axis=1)
-    for ranking, chance in sorting.plackett_luce_distribution(weights).items():
-        share = np.mean(np.all(drawn == ranking, axis=1))
-        assert abs(share - chance) < 5 * math.sqrt(chance * (1 - chance) / 200_000)
 
 
 def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):

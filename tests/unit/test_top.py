@@ -197,15 +197,6 @@ def test_each_surrogate_is_the_readable_one(objective, query, epsilon, scale):
     assert clipped == over  # of kl, no score is beyond 300 here
 
 
-@given(queries(), st.sampled_from(["grades", "fractions"]))
-def test_squared(query, kind):
-    scores, labels = query
-    target, g = labels / (1.0 if kind == "grades" else 3.0), nans(len(labels))
-    value = pieces.squared(scores, target, g)
-    assert value == pytest.approx(float(np.sum((scores.astype(float) - target) ** 2)), rel=1e-12, abs=1e-15)
-    np.testing.assert_allclose(g, 2 * (scores.astype(float) - target), rtol=1e-14)
-
-
 @pytest.mark.parametrize(
     ("scores", "clipped"),
     [
@@ -274,14 +265,6 @@ def test_ranksvm_counts_a_pair_just_within_the_margin():
         value = pieces.ranksvm(scores, sort(scores), labels, nans(2), nans(2), g)
         assert value == pytest.approx(max(0.0, 1 - float(gap)))
         assert g.tolist() == [-slope, slope]
-
-
-@given(queries(), st.sampled_from([1.0, 100.0, 1e30]))
-def test_listnets_value(query, scale):
-    scores, labels = query
-    scores, g = scores * np.float32(scale), nans(len(labels))
-    value = pieces.listnet(scores, labels, EXPONENTIALS, np.full(len(labels), -1), np.empty(len(EXPONENTIALS)), g)
-    assert value == pytest.approx(surrogates.listnet(scores, labels)[0], rel=1e-11, abs=1e-12)
 
 
 # --- the rest of a round

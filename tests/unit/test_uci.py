@@ -89,13 +89,3 @@ def test_blocks_join_to_the_same_rows(tmp_path, monkeypatch):
     labels, features, lines = read(path, 1)
     assert features[:, 0].tolist() == list(range(9)) and lines == list(range(1, 10))
     assert labels == ["0", "1"] * 4 + ["0"]
-
-
-def test_fields_may_be_separated_by_blanks(tmp_path):
-    for name, text in {"commas": "1,2,a\n3,4,b\n", "blanks": " 1  2 a\n3\t4 b \n"}.items():
-        (tmp_path / name).write_text(text)
-    one, other = (next(uci.read_uci(tmp_path / name, 2)) for name in ("commas", "blanks"))
-    assert one.label.tolist() == other.label.tolist() and one.features.tolist() == other.features.tolist()
-    (tmp_path / "short").write_text("1 a\n")
-    with pytest.raises(DataError, match="2 fields"):
-        list(uci.read_uci(tmp_path / "short", 2))

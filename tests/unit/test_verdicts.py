@@ -198,15 +198,6 @@ def test_the_seeds_needed_are_those_of_the_power_tables(effect, seeds):
         assert _tested(0.5, 0.5, effects=((Effect(sign * effect),),)).needed == seeds
 
 
-def test_the_seeds_needed_decide_with_the_power_named():
-    random = np.random.default_rng(7)
-    verdict = judge(0.6 + np.tile([1.2, -1.2], 4), "close", 1.2)
-    assert verdict.verdict == "undecided"
-    pilot = np.tile([1.2, -1.2], 4).std(ddof=1)
-    again = [judge(random.normal(0.6, pilot, int(verdict.needed)), "close", 1.2).verdict for _ in range(600)]
-    assert 0.75 < again.count("holds") / 600 < 0.86
-
-
 def test_the_seeds_needed_grow_with_the_family_and_reach_what_sign_flips_can_show():
     differences = [0.9, 1.0, 1.1, 1.0, 0.8]
     alone = judge(differences, "greater")
@@ -415,19 +406,8 @@ def test_anytime_tests_may_be_looked_at_after_every_batch_and_fixed_ones_may_not
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", ["discrete", "skewed", "0/1"])
-@pytest.mark.parametrize("effect", [1.5, 0.0])
-def test_one_study_in_twenty_has_a_false_verdict_at_most_however_often_one_looks(noise, effect):
+def test_skewed_seeds_make_no_more_false_verdicts_however_often_one_looks():
+    """Of values on a few points it is shown by enumeration."""
     simulation = _simulation()
     for looks in (*simulation.SEEDS, simulation.LOOKS):
-        assert simulation.rates(noise, looks, 120, effect, "anytime")[0] <= _at_most(120)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("noise", ["normal", "skewed"])
-@pytest.mark.parametrize("seeds, power", [(5, 0.0), (10, 0.8), (30, 0.99)])
-def test_one_study_in_twenty_has_a_false_verdict_at_most_with_a_fixed_number_of_seeds(noise, seeds, power):
-    false, right, _ = _simulation().rates(noise, (seeds,), 1000, 1.5, "fixed")
-    assert false <= _at_most(1000)
-    assert right >= power
-    assert (right == 0) == (power == 0)
+        assert simulation.rates("skewed", looks, 120, 0.0, "anytime")[0] <= _at_most(120)

@@ -110,15 +110,13 @@ def test_results_that_cannot_be_written(fresh, disk):
     ends_right(fresh)
 
 
-@pytest.mark.parametrize("how", ["cut short", "a bit turned", "empty"])
 @pytest.mark.parametrize("file", [RUN, STREAM])
-def test_a_damaged_file(finished, file, how):
-    """Its time is as before, so Snakemake takes it for whole."""
+def test_a_file_of_which_a_bit_turned(finished, file):
+    """Its time is as before, so Snakemake takes it for whole. Readers refuse every other damage, too, by unit tests."""
     path = finished.folder / "results/tiny" / file
     content, times = path.read_bytes(), path.stat()
     middle = len(content) // 2
-    turned = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
-    path.write_bytes({"cut short": content[:middle], "a bit turned": turned, "empty": b""}[how])
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :])
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     (finished.folder / TABLE).unlink()
     if file == STREAM:

@@ -1,8 +1,6 @@
 """Every study can be planned, named targets ask for their stage alone, and the workflow is clean."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -137,14 +135,3 @@ def test_the_groups_of_the_cluster_profile_are_of_rules():
     rules = {name for text in texts for name in re.findall(r"(?m)^rule (\w+)", text)}
     assert {*profile["groups"]} <= rules and "run" in profile["groups"]
     assert {*profile["groups"].values()} == {*profile["group-components"]}
-
-
-def test_snakemake_finds_nothing_to_complain_of(bare):
-    for study in ("config/config.yaml", "tiny"):
-        assert "good condition" in bare.snakemake("--lint", study=study)
-
-
-def test_rules_are_formatted():
-    command = [sys.executable, "-m", "snakefmt.snakefmt", "--check", "Snakefile", "rules"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr

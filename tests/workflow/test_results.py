@@ -3,9 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
-import subprocess
-import sys
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
@@ -580,29 +577,3 @@ def test_the_notebook_runs(tiny, monkeypatch):
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), space)
     assert len(space["last"]) and set(space["runs"]["learner"]) == {"listnet"}
-
-
-FAMILIES = {"scant.online", "scant.games", "scant.ads", "scant.generalisation"}
-SLOW = {"pandas", "matplotlib", "seaborn", "sklearn"}
-
-
-@pytest.mark.parametrize(
-    ("job", "needed"),
-    [
-        ("run perceptron linear listnet seed-0", {"scant.online"}),
-        ("play choice uniform-3 seed-0-1", {"scant.games"}),
-        ("comparator top linear kl seed-0-2", {"scant.online"}),
-        ("table finals", FAMILIES | {"pandas"}),
-        ("figure figure-2.2", FAMILIES | {"pandas", "matplotlib"}),
-        ("claims_figures", FAMILIES | {"pandas", "matplotlib"}),
-    ],
-)
-def test_a_job_imports_what_it_needs_alone(saved, tmp_path, job, needed):
-    """Each of them costs a start a tenth of a second to a second and a half."""
-    folder = tmp_path / "figures"  # beside which a figure of claims finds them
-    for name in ("claims-readings.csv", "claims.parquet"):
-        shutil.copy(saved / "results/tiny" / name, tmp_path)
-    words = ["job", *job.split(), "--study", ".snakemake/scant/tiny.json", "--output", str(folder / "made.csv")]
-    script = f"import sys; from scant.cli import main; main({words}); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", script], cwd=saved, capture_output=True, text=True, check=True)
-    assert {*done.stderr.split()} & (FAMILIES | SLOW) == needed, done.stdout
