@@ -53,22 +53,28 @@ def _stay(head: list[Visits], known: set[str]) -> Iterator[Problem]:
 
     Where ads are drawn by chance, visit by visit, another visit has this ad with a probability of at most the largest
     propensity: there are not more such visits than in as many tosses of a coin with it. Rows are taken in random order,
-    since files may be sorted by ad. A visit that was logged twice has its ad twice, and is no user.
+    since files may be sorted by ad. A visit that was logged twice has its ad twice, and is no user. Visits that could
+    get one ad alone, with a propensity of 1, tell nothing.
     """
     from scipy import special
 
     ids: dict[str, int] = {}
     ad = np.concatenate([np.array([ids.setdefault(ad, len(ids)) for ad in part.actions])[part.action] for part in head])
-    largest = float(max((part.propensity.max() for part in head if len(part.propensity)), default=1.0))
+    propensity = np.concatenate([part.propensity for part in head])
+    drawn = propensity < 1
+    if not drawn.any():
+        return
+    largest = float(propensity[drawn].max())
     names = [name for name in head[0].names if name not in known]
     shuffled = generator(0, "advice", "stay").permutation(len(ad))
     for name in names:
         code = _codes(head, name)
         order = np.lexsort((shuffled, code))
+        order = order[drawn[order]]
         again = np.diff(code[order]) == 0
         several, tests = int(np.count_nonzero(again)), int(code.max()) + 1
         same = int(np.count_nonzero(again & (np.diff(ad[order]) == 0)))
-        if tests < LEAST_VALUES or several < VISITS * tests or same < MOSTLY * several or largest >= 1:
+        if tests < LEAST_VALUES or several < VISITS * tests or same < MOSTLY * several:
             continue
         if special.bdtrc(same - 1, several, largest) < CHANCE / len(names):
             reason = f"feature {name!r} looks like users who keep their ad: of {several:,} visits {same:,} have the "

@@ -162,6 +162,15 @@ def test_right_lists_are_not_accused_and_wrong_ones_are():
     assert any("some ads are eligible and never shown" in problem["reason"] for problem in long)
 
 
+def test_users_who_keep_their_ad_are_seen_though_some_visits_have_one_ad_alone():
+    made = frame(3000, 6)
+    kept = made["eligible"].map(len) > 1
+    made["who"] = np.where(kept, made["action"].map(ADS.index) + 4 * (made.index % 50), made.index % 200)
+    assert "users who keep their ad" in str(sa.Log.from_frame(made).check())
+    made["who"] = made.index % 200
+    assert "users who keep their ad" not in str(sa.Log.from_frame(made).check())
+
+
 # --- judging
 
 LISTS = (("a", "b", "c"), ("a", "b"), ("c",))
