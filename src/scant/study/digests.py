@@ -7,7 +7,7 @@ and no other. With source files as inputs, planning ten thousand jobs would take
 from dataclasses import asdict
 
 from scant import families
-from scant.data.registry import reader
+from scant.data.registry import reading_modules
 from scant.study import code
 from scant.study.named import digest
 from scant.study.plan import Target, untitled
@@ -29,9 +29,9 @@ class Digests:
         return digest(entry | asdict(dataset.part(wildcards.part)))
 
     def reader(self, wildcards) -> str:
-        """Of the code of another package that reads a data set; "" if none does."""
-        found = reader(self.plan.stored(wildcards.dataset).parser)
-        return code.digest(found.module) if found else ""
+        """Of the code of another package, or of the user, that reads a data set; "" if none does."""
+        modules = reading_modules(self.plan.stored(wildcards.dataset))
+        return code.digest(*modules) if modules else ""
 
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""
