@@ -13,29 +13,31 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1667,
+    "": 1675,
     "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
     # references know what their figures show; code of readers beside scant; archives that run elsewhere
     "compare": 1424,
-    "data": 1850,  # texts of LETOR that are not all alike, encodings; columns of CSV, and functions of users
+    # texts of LETOR that are not all alike, encodings; columns of CSV, functions of users
+    "data": 1861,
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
-    "kernels": 2790,  # indices from 0 or in any order, values beyond float32; a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
-    "online": 4223,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    # a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks; indices
+    # from 0 or in any order, values beyond float32
+    "kernels": 2790,
+    "online": 4233,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1294,
     "present": 647,  # points of slopes evenly spaced on the log scale
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy; approximate intervals
     "scant_ads": 6618,
-    "study": 1297,  # claims in groups and parts; code of readers beside scant; whose a study is
+    "study": 1298,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 967,
     "verdict": 1941,
 }
 # tests: of slots and propensities, of broken measurement, of rewards, words of people, and two intervals; archives
-LINES = {"rules": 560, "claims": 2581, "tests": 44235}
-WORDS = {
-    "documents": 56070
-}  # archives that run elsewhere; how learners explore, users who look by position, A/B tests, rewards below 0
+LINES = {"rules": 560, "claims": 2581, "tests": 44250}
+# how learners explore, users who look by position, A/B tests, rewards below 0, archives, data of one's own
+WORDS = {"documents": 56125}
 
 
 def code_lines(text: str) -> int:

@@ -37,7 +37,8 @@ class Digests:
         """Of the settings of a stream."""
         settings = self.study["streams"][wildcards.stream]
         normalised = self.plan.datasets[settings["dataset"]].normalised if "dataset" in settings else None
-        return digest([untitled(settings), normalised, self.study["seed"]])
+        own = [code.digest(name.partition(":")[0]) for name in [settings.get("generator", "")] if ":" in name]
+        return digest([untitled(settings), normalised, self.study["seed"], *own])
 
     def log(self, wildcards) -> str:
         """Of the settings of a log."""

@@ -211,7 +211,8 @@ def own_names(study: dict) -> list[str]:
     """All that a study names as `module:name`: what is imported of its own code."""
     kinds = [learner["kind"] for learner in study["learners"].values()]
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]
-    return [name for name in dict.fromkeys([*kinds, *parsers]) if ":" in name]
+    generators = [stream.get("generator", "") for stream in study["streams"].values()]
+    return [name for name in dict.fromkeys([*kinds, *parsers, *generators]) if ":" in name]
 
 
 def claims_files(study: dict) -> list[str]:
