@@ -101,27 +101,34 @@ def settings_of(learner: type) -> dict[str, Setting]:
 
 
 def own_class(kind: str) -> type:
-    """The class of a user's own learner, named as "module:Class". The module may be in the working folder.
+    """The class of a user's own learner, named as "module:Class", see `own`."""
+    return own(kind, "learner", "Class")
+
+
+def own(named: str, what: str, form: str) -> Any:
+    """What a user's own module has, by its name "module:name". The module may be in the working folder.
+
+    what, form : what it is, and what stands for it after the colon, for errors
 
     Raises
     ------
-    SettingError : the class cannot be imported
+    SettingError : it cannot be imported
     """
-    module, _, name = kind.partition(":")
+    module, _, name = named.partition(":")
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, folder)  # the console script does not look there
     try:
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever a user's module does when it is imported
         if isinstance(error, AttributeError) and (loaded := sys.modules.get(module)):
-            near = nearest(name, [other for other in vars(loaded) if isinstance(vars(loaded)[other], type)])
+            near = nearest(name, [other for other, value in vars(loaded).items() if callable(value)])
             known = f"; did you mean {module}:{near}?" if near else ""
         else:
             near = nearest(module, [path.stem for path in Path().glob("*.py")])
             known = f"; did you mean {near}:{name}?" if near and near != module else ""
         reason = error if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
         raise SettingError(
-            f"learner {kind!r} cannot be imported ({reason}{known}). It is to be module:Class"
+            f"{what} {named!r} cannot be imported ({reason}{known}). It is to be module:{form}"
         ) from error
 
 

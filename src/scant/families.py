@@ -37,6 +37,7 @@ class Place:
     check : takes the settings of a place and the data sets by id; raises a SettingError if the settings are not valid
     simulations : of places that are simulated, the key that names the simulation, and "module:name" of a mapping from
         these names to the functions that draw it, whose parameters are its `settings`
+    own : whether a simulation may be a user's own function, "module:function", whose settings it checks itself
     rules : of these settings, by name: what each means, in a sentence, and its limits, as a JSON schema. Their types
         and defaults are in the functions' signatures; a parameter without a rule is no setting
     readings : the settings of a place that are readings, which a sweep may vary
@@ -50,6 +51,7 @@ class Place:
     keys: Mapping[str, Any]
     check: Callable[[dict, dict], None]
     simulations: tuple[str, str] | None = None
+    own: bool = False
     rules: Mapping[str, tuple[str, Mapping]] = field(default_factory=dict)
     readings: tuple[str, ...] = ()
     level: Callable[[dict, str, Mapping | None], Any] = lambda settings, reading, datasets: None
@@ -70,11 +72,21 @@ class Place:
             rules = {
                 name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()
             }
-            properties[key] = {**properties[key], "enum": list(taken)}
-            properties["settings"] = {**properties["settings"], **closed, "default": {}, "properties": rules}
-            clauses = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)]
+            clauses, known = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)], list(taken)
+            settings = {**properties["settings"], **closed, "default": {}, "properties": rules}
+            properties |= {key: {**properties[key], "enum": known}, "settings": settings}
+            if self.own:
+                properties[key] = {**self.keys["properties"][key], "type": "string", **named_or_own(known)}
+                properties["settings"] = {**self.keys["properties"]["settings"], "type": "object", "default": {}}
+                built_in = {"properties": {key: {"pattern": "^[^:]*$"}}, "required": [key]}
+                clauses.insert(0, {"if": built_in, "then": {"properties": {"settings": settings}}})
             rest |= {"allOf": clauses} if clauses else {}
         return {"description": rest.pop("description"), **closed, **rest, "properties": properties}
+
+
+def named_or_own(names: list[str]) -> dict:
+    """The schema of a name that is one of these, or that of a user's own function, "module:function"."""
+    return {"if": {"pattern": ":"}, "then": {"pattern": "^[A-Za-z0-9_.]+:[A-Za-z0-9_]+$"}, "else": {"enum": names}}
 
 
 def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:

@@ -176,3 +176,18 @@ def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distrib
     ideal = {1: 1.0, 2: 1 + 1 / np.log2(3)}
     gains = np.mean([grade / ideal[grade.sum()] for _, grade, _ in drawn], axis=0)
     np.testing.assert_allclose(gains, best, atol=5e-5)
+
+
+# --- a function of one's own
+
+
+@pytest.mark.parametrize("returned", ["[], None", "[(0, [1], [[1.0]]), (1, [0], [[2.0]])], [1.0]", "[]", "7"])
+def test_a_stream_is_drawn_by_a_function_of_ones_own(tmp_path, monkeypatch, returned):
+    monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: eval(returned))
+    settings = {"generator": "mine:blocks", "settings": {"size": 5}}
+    if returned in ("[]", "7"):
+        with pytest.raises(SettingError, match="mine:blocks does not return queries, and a ranker or None"):
+            simulated.draw(np.random.default_rng(0), settings)
+        return
+    queries, ranker = simulated.draw(np.random.default_rng(0), settings)
+    assert (queries, ranker) == eval(returned)

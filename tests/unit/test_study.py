@@ -253,7 +253,7 @@ def test_every_default_keeps_its_own_schema():
 def test_unknown_keys_are_refused_everywhere():
     open_ones = {f"study.{key}" for key in ("datasets", *PLACES, "experiments")}
     open_ones |= {"learner.:.options", "sweep"}
-    open_ones |= {"learner", "experiment"}  # whose clauses are closed
+    open_ones |= {"learner", "experiment", "stream.settings"}  # whose clauses are closed
     objects = {path: part for path, part in parts(SCHEMA) if part.get("type") in ("object", ["object", "null"])}
     assert {path for path, part in objects.items() if part.get("additionalProperties") is not False} == open_ones
     assert SCHEMA["additionalProperties"] is False
@@ -292,11 +292,13 @@ def parameters(function):
 def test_generators_have_the_settings_that_the_schema_says():
     made = {name: parameters(function) for name, function in GENERATORS.items()}
     made["adversary"] -= {"radius"}  # a scale, which changes nothing
-    assert set(STREAM["generator"]["enum"]) == set(made)
+    assert set(STREAM["generator"]["else"]["enum"]) == set(made), "or one's own, with a colon"
     allowed = {name: then["properties"]["settings"] for name, then in clauses(SCHEMA["$defs"]["stream"]).items()}
+    built_in = allowed.pop("^[^:]*$")
+    assert built_in["additionalProperties"] is False
     assert {name: set(rule["propertyNames"]["enum"]) for name, rule in allowed.items()} == made
     assert {name: rule["required"] for name, rule in allowed.items() if "required" in rule} == {"adversary": ["ratio"]}
-    assert set(STREAM["settings"]["properties"]) == set().union(*made.values())
+    assert set(built_in["properties"]) == set().union(*made.values())
     assert set(SEPARABLE) <= set(simulated.GENERATORS)
 
 

@@ -154,13 +154,38 @@ COLUMNS = {
 }
 
 
-def test_own_parquet_for_ranking(tmp_path):
+@pytest.mark.parametrize("parser", ["parquet", "csv", "numbers_of_mine:read"])
+def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
     columns = {**COLUMNS, "grade": [0.0, 2.0, 1.0]}
     original = own_parquet(tmp_path, columns)
-    tables.convert(dataset(parser="parquet", grades=2), "test", original, tmp_path / "table.parquet")
+    if parser == "csv":
+        original.write_text("title,query,grade,f1,f2\na,1,0,0.5,1\nb,1,2,1,2\nc,2,1,2,3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "numbers_of_mine.py").write_text(
+        "import pyarrow.parquet as pq\n\ndef read(path):\n    table = pq.read_table(path).to_pandas()\n"
+        "    return table[['f1', 'f2']].to_numpy(), table['grade'], table['query'].to_numpy()\n"
+    )
+    tables.convert(dataset(parser=parser, grades=2), "test", original, tmp_path / "table.parquet")
     [(query, grade, features)] = tables.read_ranking(tmp_path / "table.parquet")
     assert query.tolist() == [1, 1, 2] and grade.tolist() == [0, 2, 1]
     assert features.tolist() == [[0.5, 1], [1, 2], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("[[1, 2]], [0], [1], 4", "does not return features, grades and ids of queries of it"),
+        ("[[1, 2, 3]], [0], [1]", r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\) and \(n,\)"),
+        ("[[1, 2]], [0, 1], [1]", r"arrays of shapes \(1, 2\), \(2,\), \(1,\)"),
+        ("[[1, 2], [3, float('nan')]], [0, 1], [1, 1]", "row 2: f2 is not finite"),
+        ("[[1, 2], [3, 4], [5, 6]], [0, 1, 3], [1, 2, 1]", "row 3: grade 3 is above 2"),
+        ("[[1, 2], [3, 4], [5, 6]], [0, 1, 0], [1, 2, 1]", "row 3: query 1 goes on here"),
+    ],
+)
+def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, returned, reason):
+    monkeypatch.setattr(tables, "own", lambda *_: lambda path: eval(returned))
+    with pytest.raises(DataError, match=reason):
+        convert(tmp_path, "anything", dataset(parser="mine:read", grades=2))
 
 
 def test_own_parquet_for_classification(tmp_path):

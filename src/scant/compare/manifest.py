@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from scant.compare import provenance
-from scant.data.registry import reader
+from scant.data.registry import reading_modules
 from scant.errors import DataError, SettingError, printable, short
 from scant.files import anew, sha256, write_text
 from scant.schema import PROJECT, check, with_defaults
@@ -171,9 +171,9 @@ def modules(plan: Plan) -> dict[str, list[str]]:
         kind = plan.families[name].kind
         entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
-    if study["logs"]:
-        readers = [found.module for dataset in plan.datasets.values() if (found := reader(dataset.parser))]
-        entries["data"] += dict.fromkeys(["scant.ads.campaigns", "scant.ads.draw", *readers])
+    entries["data"] += ["scant.ads.campaigns", "scant.ads.draw"] if study["logs"] else []
+    read = [dataset for dataset in plan.datasets.values() if study["logs"] or ":" in dataset.parser]
+    entries["data"] += dict.fromkeys(module for dataset in read for module in reading_modules(dataset))
     if any(plan.comparators.values()):
         entries["comparators"] = ["scant.online.comparator"]
     if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.tables.values()):

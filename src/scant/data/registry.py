@@ -184,6 +184,14 @@ def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = N
         )
 
 
+def reading_modules(dataset: Dataset) -> list[str]:
+    """The modules, beside this project's own of data, that read a data set's files: another package's, or a user's."""
+    if ":" in dataset.parser:
+        return [dataset.parser.partition(":")[0]]
+    found = reader(dataset.parser)
+    return [found.module] if found else []
+
+
 def reader(parser: str) -> EntryPoint | None:
     """The function of another package that reads the files of a parser, an entry point of the group `scant.readers`.
 

@@ -11,6 +11,8 @@ import numpy as np
 from scant.data import stream
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
+from scant.declared import own
+from scant.errors import SettingError
 from scant.randomness import generator
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]
@@ -192,6 +194,23 @@ GENERATORS = {
 }
 
 
+def draw(random: np.random.Generator, settings: dict) -> Simulated:
+    """Draw a stream with these settings, by a generator of this project or by the user's own function.
+
+    Raises
+    ------
+    SettingError : the user's function cannot be imported, or does not return queries and a ranker or None
+    """
+    named = settings["generator"]
+    if ":" not in named:
+        return GENERATORS[named](random, **settings["settings"])
+    try:
+        queries, ranker = own(named, "generator", "function")(random, **settings["settings"])
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"{named} does not return queries, and a ranker or None ({error})") from error
+    return queries, ranker
+
+
 def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
     """Draw the simulated stream `name` and write its file; streams of different seeds are independent.
 
@@ -200,7 +219,7 @@ def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> N
     """
     random_name = stream.random_name(name, settings)
     random = generator(study_seed, "stream", random_name, seed)
-    queries, ranker = GENERATORS[settings["generator"]](random, **settings["settings"])
+    queries, ranker = draw(random, settings)
     scaling = settings.get("features", "as-is")
     shuffle = generator(study_seed, "documents", random_name, seed)
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])

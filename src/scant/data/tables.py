@@ -20,6 +20,7 @@ from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
+from scant.declared import own
 from scant.errors import DataError
 
 PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
@@ -59,6 +60,8 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
+    elif ":" in dataset.parser:
+        blocks = _read_own(original, dataset)
     else:
         blocks = READERS[dataset.parser](original, dataset)
     if dataset.task == "ranking":
@@ -88,7 +91,7 @@ def _check_end(original, dataset: Dataset, part: Part) -> None:
 
     Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
     """
-    if _is_declared(part) or dataset.parser in ("parquet", "log"):
+    if _is_declared(part) or dataset.parser in ("parquet", "log") or ":" in dataset.parser:
         return
     with open(original, "rb") as file:
         size = file.seek(0, 2)
@@ -160,36 +163,77 @@ def whole_queries(blocks: Iterable[Block]) -> Iterator[Block]:
         yield pending
 
 
-# Reading parquet files of users
+# Reading files of columns, and what users' own functions read
 
 
 def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
     """Read a user's parquet file, checked as strictly as text."""
-    schema = _schema(dataset.task, dataset.features)
-    blocks = _parquet_blocks(path, dataset, schema)
+    with files.foreign(path), pq.ParquetFile(path) as file:
+        _check_columns(path, file.schema_arrow.names, dataset)
+        names = _schema(dataset.task, dataset.features).names
+        yield from _read_batches(path, files.batches(file, max(FLOATS // dataset.features, 1), columns=names), dataset)
+
+
+def _read_csv(path, dataset: Dataset) -> Iterator[Block | Examples]:
+    """Read a user's CSV file, whose header names the columns that a parquet file would have."""
+    from pyarrow import csv
+
+    types = {"label": pa.string()} if dataset.task == "classification" else {}
+    options = csv.ConvertOptions(column_types=types)
+    with files.foreign(path, "readable CSV file", "Correct it"), csv.open_csv(path, convert_options=options) as file:
+        _check_columns(path, file.schema.names, dataset)
+        yield from _read_batches(path, file, dataset)
+
+
+def _read_own(path, dataset: Dataset) -> Iterator[Block]:
+    """Read a file by the user's own function: from its path to features (n x d), grades (n) and ids of queries (n)."""
+    name = dataset.parser
+    try:
+        features, grades, queries = (np.asarray(part) for part in own(name, "parser", "function")(str(path)))
+    except (TypeError, ValueError) as error:
+        reason = f"{name} does not return features, grades and ids of queries of it ({error})"
+        raise DataError(path, reason) from error
+    if (
+        features.ndim != 2
+        or features.shape[1] != dataset.features
+        or {*map(np.shape, (grades, queries))} != {(len(features),)}
+    ):
+        shapes = ", ".join(str(np.shape(part)) for part in (features, grades, queries))
+        reason = f"{name} returns arrays of shapes {shapes}; (n, {dataset.features}), (n,) and (n,) are expected"
+        raise DataError(path, reason)
+    columns = {"query": queries, "grade": grades} | {f"f{i + 1}": features[:, i] for i in range(dataset.features)}
+    with files.foreign(path, f"file that {name} reads to numbers", "Correct the function"):
+        table = pa.table({column: pa.array(np.ascontiguousarray(values)) for column, values in columns.items()})
+        yield from _read_batches(path, table.to_batches(max(FLOATS // dataset.features, 1)), dataset)
+
+
+def _check_columns(path, names: list[str], dataset: Dataset) -> None:
+    """Raise a DataError if the columns of a user's file are not those of the data set."""
+    wanted = _schema(dataset.task, dataset.features).names
+    if twice := [name for name in logs.repeated(names) if name in wanted]:
+        raise DataError(path, f"two columns are called {twice[0]!r}")
+    if missing := [name for name in wanted if name not in {*names}]:
+        raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
+    if f"f{dataset.features + 1}" in names:
+        raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
+
+
+def _read_batches(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
+    """The blocks of a user's columns, each checked and in the project's type."""
+    blocks = _column_blocks(path, batches, dataset)
     return checked(path, blocks, text=False) if dataset.task == "ranking" else blocks
 
 
-def _parquet_blocks(path, dataset: Dataset, schema: pa.Schema) -> Iterator[Block | Examples]:
-    """The blocks of a user's parquet file, each column checked and in the project's type."""
+def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
     first = 1
-    with files.foreign(path), pq.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        if twice := [name for name in logs.repeated(names) if name in schema.names]:
-            raise DataError(path, f"two columns are called {twice[0]!r}")
-        there = {*names}
-        if missing := [name for name in schema.names if name not in there]:
-            raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
-        if f"f{dataset.features + 1}" in names:
-            raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
-        batches = files.batches(file, max(FLOATS // dataset.features, 1), columns=schema.names)
-        for batch in filter(len, batches):
-            columns = {name: _column(path, batch[name], name, first, dataset) for name in schema.names}
-            features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
-            block_type = Block if dataset.task == "ranking" else Examples
-            columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
-            yield block_type(**columns, features=features, line=np.arange(first, first + len(batch)))
-            first += len(batch)
+    for batch in filter(len, batches):
+        names = _schema(dataset.task, dataset.features).names
+        columns = {name: _column(path, batch[name], name, first, dataset) for name in names}
+        features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
+        block_type = Block if dataset.task == "ranking" else Examples
+        columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
+        yield block_type(**columns, features=features, line=np.arange(first, first + len(batch)))
+        first += len(batch)
     if first == 1:
         raise DataError(path, "the file has no rows")
 
@@ -254,6 +298,7 @@ READERS = {
     ),
     "csv-label-first": lambda path, dataset: read_uci(path, dataset.features, "first", dataset.classes),
     "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
+    "csv": _read_csv,
     "parquet": _read_parquet,
 }
 LOG_READERS = {

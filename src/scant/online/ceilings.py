@@ -104,6 +104,6 @@ def _queries(drawn: str, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     stream = json.loads(drawn)
     settings = stream["settings"]
     random = generator(stream["study_seed"], "stream", random_name(stream["name"], settings), seed)
-    queries, _ = simulated.GENERATORS[settings["generator"]](random, **settings["settings"])
+    queries, _ = simulated.draw(random, settings)
     scaling = settings.get("features", "as-is")
     return ((grades, scale(x, scaling).astype(float)) for _, grades, x in queries)

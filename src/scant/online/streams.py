@@ -1,8 +1,9 @@
 """Streams of queries, which contextual learners play on: their settings in a study. Quick to import."""
 
+import inspect
 from collections.abc import Mapping
 
-from scant.declared import defaults_of
+from scant.declared import defaults_of, own
 from scant.errors import SettingError
 from scant.families import Place
 
@@ -31,7 +32,7 @@ STREAM = {
         "generator": {
             "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
             "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good "
-            "ones), or adversary (the lower bound's).",
+            "ones), or adversary (the lower bound's); or your own as module:function.",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
@@ -84,6 +85,12 @@ def check(stream: dict, datasets: dict) -> None:
     for key in others:
         if stream.get(key):
             raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
+    if ":" in stream.get("generator", ""):
+        function = own(stream["generator"], "generator", "function")
+        try:
+            inspect.signature(function).bind(None, **stream["settings"])
+        except TypeError as error:
+            raise SettingError(f"{stream['generator']}: {error}") from None
     if "dataset" in stream:
         from scant.data import registry  # here, since only planning needs it
 
@@ -107,7 +114,9 @@ def largest_grade(stream: dict, datasets: Mapping) -> int | None:
         return datasets[stream["dataset"]].grades
     from scant.online.generators import GENERATORS  # here, since only planning needs it
 
-    return (defaults_of(GENERATORS[stream["generator"]]) | stream["settings"]).get("grades")
+    name = stream["generator"]
+    drawn = own(name, "generator", "function") if ":" in name else GENERATORS[name]
+    return (defaults_of(drawn) | stream["settings"]).get("grades")
 
 
 def changes(stream: dict, reading: str) -> bool:
@@ -138,6 +147,7 @@ STREAMS = Place(
     "made of a classification data set (dataset and retrieval).",
     keys=STREAM,
     simulations=("generator", "scant.online.generators:GENERATORS"),
+    own=True,
     rules=RULES,
     check=check,
     readings=READINGS,

@@ -7,7 +7,7 @@ and no other. With source files as inputs, planning ten thousand jobs would take
 from dataclasses import asdict
 
 from scant import families
-from scant.data.registry import reader
+from scant.data.registry import reading_modules
 from scant.study import code
 from scant.study.named import digest
 from scant.study.plan import Target, untitled
@@ -29,15 +29,16 @@ class Digests:
         return digest(entry | asdict(dataset.part(wildcards.part)))
 
     def reader(self, wildcards) -> str:
-        """Of the code of another package that reads a data set; "" if none does."""
-        found = reader(self.plan.stored(wildcards.dataset).parser)
-        return code.digest(found.module) if found else ""
+        """Of the code of another package, or of the user, that reads a data set; "" if none does."""
+        modules = reading_modules(self.plan.stored(wildcards.dataset))
+        return code.digest(*modules) if modules else ""
 
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""
         settings = self.study["streams"][wildcards.stream]
         normalised = self.plan.datasets[settings["dataset"]].normalised if "dataset" in settings else None
-        return digest([untitled(settings), normalised, self.study["seed"]])
+        own = [code.digest(name.partition(":")[0]) for name in [settings.get("generator", "")] if ":" in name]
+        return digest([untitled(settings), normalised, self.study["seed"], *own])
 
     def log(self, wildcards) -> str:
         """Of the settings of a log."""

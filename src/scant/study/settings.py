@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scant import families
 from scant.data import fetch, registry
-from scant.declared import Learner, own_class, settings_of
+from scant.declared import Learner, own, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
@@ -209,7 +209,10 @@ def _without_seeds(config: dict) -> dict:
 
 def own_names(study: dict) -> list[str]:
     """All that a study names as `module:name`: what is imported of its own code."""
-    return list(dict.fromkeys(learner["kind"] for learner in study["learners"].values() if ":" in learner["kind"]))
+    kinds = [learner["kind"] for learner in study["learners"].values()]
+    parsers = [dataset["parser"] for dataset in study["datasets"].values()]
+    generators = [stream.get("generator", "") for stream in study["streams"].values()]
+    return [name for name in dict.fromkeys([*kinds, *parsers, *generators]) if ":" in name]
 
 
 def claims_files(study: dict) -> list[str]:
@@ -294,6 +297,9 @@ def _check(study: dict, datasets: dict) -> None:
                 place.check(settings, datasets)
             except SettingError as error:
                 raise SettingError(f"{key}.{name}: {error}") from None
+    for name, dataset in study["datasets"].items():
+        if ":" in dataset["parser"] and not callable(own(dataset["parser"], "parser", "function")):
+            raise SettingError(f"datasets.{name}: {dataset['parser']} is no function")
     _check_own(study["learners"])
     for name, learner in study["learners"].items():
         try:
@@ -325,8 +331,8 @@ def _check_own(learners: dict) -> None:
                 rules[name] = own_settings(own_class(learner["kind"]))
             except SettingError as error:
                 raise SettingError(f"learners.{name}: {error}") from None
-    own = {name: learners[name] for name in rules}
-    check({"learners": own}, {"properties": {"learners": {"properties": rules}}}, "study")
+    theirs = {name: learners[name] for name in rules}
+    check({"learners": theirs}, {"properties": {"learners": {"properties": rules}}}, "study")
 
 
 def _check_learner(learner: dict) -> None:
