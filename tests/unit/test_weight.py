@@ -13,26 +13,26 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1675,  # what learners see, one stream of a table
+    "": 1679,  # what learners see, one stream of a table
     "ads": 2965,  # both ends of an interval of CTR, a near miss of the lower bound
     "compare": 1283,  # references know what their figures show; code of readers beside scant
     "data": 1763,
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
     "kernels": 2770,  # a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
-    "online": 4228,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
-    "page": 1396,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
-    "present": 672,  # points of slopes evenly spaced on the log scale, differences to the best
+    "online": 4238,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    "page": 1400,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
+    "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy; approximate intervals
     "scant_ads": 6618,
     "study": 1268,  # claims in groups and parts; code of readers beside scant
     "theory": 967,
-    "verdict": 1951,  # what verdicts mean
+    "verdict": 1958,  # what verdicts mean
 }
-# tests: of slots and propensities, of broken measurement, of rewards, words that people use, and two intervals
-LINES = {"rules": 558, "claims": 2581, "tests": 44105}
-WORDS = {"documents": 55649}  # how learners explore, users who look by position, A/B tests, rewards below 0
+# tests: of the leaderboard, panels on phones, slots and propensities, of broken measurement, of rewards, words that people use, and two intervals
+LINES = {"rules": 558, "claims": 2581, "tests": 44255}
+WORDS = {"documents": 55708}  # how learners explore, users who look by position, A/B tests, rewards below 0
 
 
 def code_lines(text: str) -> int:

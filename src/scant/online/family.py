@@ -341,7 +341,7 @@ def _on(separable: bool):
 
 
 def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
-    draw, what = ("losses", "What is missing to 1 in time-averaged") if separable else ("curves", "Time-averaged")
+    draw, what = ("losses", "1 minus time-averaged") if separable else ("curves", "Time-averaged")
     return Shown(
         name, caption=f"{what} {words} {BANDS} {TUNED}",
         frame="scant.online.frames:curves", draw=f"scant.online.drawings:{draw}",
