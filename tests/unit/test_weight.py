@@ -30,7 +30,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "theory": 967,
     "verdict": 1958,  # what verdicts mean
 }
-# tests: of the leaderboard, of panels on phones, of slots and propensities, of broken measurement, of rewards, words that
+# tests: of the leaderboard, panels on phones, slots and propensities, broken measurement, rewards, words that
 # people use, and two intervals
 LINES = {"rules": 558, "claims": 2581, "tests": 44255}
 WORDS = {"documents": 55708}  # how learners explore, users who look by position, A/B tests, rewards below 0
