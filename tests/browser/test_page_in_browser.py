@@ -7,8 +7,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
+from scant.compare import leaderboard
+from scant.page import boards
 from scant.page import page as pages
 from scant.present import figures, style
+from scant.verdict import words
 
 WIDE, DESK, SMALL = ({"width": width, "height": 900} for width in (1440, 1280, 1024))
 PHONE = {"width": 390, "height": 844}
@@ -54,6 +57,30 @@ def cells() -> list[dict]:
     ]  # fmt: skip
 
 
+ENDS = {"difference_low": -0.003, "difference_high": 0.003}
+
+
+def final(measure: str, better: str = "high") -> pd.DataFrame:
+    """The final measures of four learners on two streams: two are a tie on the first, and print the same there."""
+    means = {"One, two": (0.6912, 0.69093, 0.5, 0.2), "Three": (0.31, 0.7, 0.4, 0.1)}
+    rows = [
+        {"stream": stream, "stream_title": stream, "learner": name, "learner_title": f"{name} & co", "feedback": sees}
+        | {"mean": mean, "low": mean - 0.004, "high": mean + 0.004, "n": 8, "difference": mean - max(of)}
+        | dict.fromkeys(("difference_low", "difference_high"), float("nan"))
+        | {"best": mean == max(of)}
+        | {name: mean - max(of) + end for name, end in ENDS.items() if mean < max(of)}
+        | {"told_apart": mean < max(of) - 0.003, "rank": 1.0, "mean_rank": 1.0 + at, "experiment": "e"}
+        | {"measure": measure, "in_words": measure, "better": better, "tuning": "held-out"}
+        for stream, of in means.items()
+        for at, (name, sees, mean) in enumerate(zip("abcd", ("all", "top 1", "top 1", "clicks"), of, strict=True))
+    ]
+    return pd.DataFrame(rows)
+
+
+def told(frame: pd.DataFrame, title: str) -> dict:
+    return boards.board(frame) | {"kind": "top", "title": title}
+
+
 @pytest.fixture(scope="session")
 def file(tmp_path_factory) -> Path:
     """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve claims."""
@@ -61,7 +88,7 @@ def file(tmp_path_factory) -> Path:
     for name in ("figures", "tables"):
         (folder / name).mkdir()
     style.apply()
-    figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(5.4, 2.7), layout="constrained")
     for axis in axes:
         for end, colour in ((2, "#0173b2"), (3, "#029e73")):
             axis.plot([0, 1], [1, end], color=colour, marker="o", label=f"to {end}")
@@ -70,7 +97,13 @@ def file(tmp_path_factory) -> Path:
     head = ",".join(["learner", *(f"a_column_{i}" for i in range(29))])
     rows = (",".join([name, *[number] * 29]) for name, number in (("b", "10.5"), ("a", "9.25"), ("c", "")))
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
-    about = {"citation": "x" * 300, "environment": {"Python": "3"}, "commands": {"A figure": "snakemake " + "x" * 300}}
+    ranked = {"e": [told(final(measure), "first") for measure in ("NDCG@10", "AP")]}
+    ranked |= {"f": [told(final("regret").query("stream == 'Three'"), "second")]}
+    about = {"boards": ranked} | {
+        "citation": "x" * 300,
+        "environment": {"Python": "3"},
+        "commands": {"A figure": "snakemake " + "x" * 300},
+    }
     pages.make({"study": "small"}, folder, folder / "report.html", claims(), about, cells())
     return folder / "report.html"
 
@@ -121,12 +154,15 @@ def luminance(tab, selector: str) -> float:
 @pytest.mark.parametrize("viewport", [WIDE, DESK, PHONE], ids=["wide", "desk", "phone"])
 def test_it_renders(visit, tmp_path, theme, viewport):
     tab = visit(viewport, theme)
+    tab.locator("#tables > summary").click()
     tab.locator("#table-finals summary").click()
-    tab.locator(".more").first.click()
+    tab.locator("#claims .more").first.click()
+    tab.locator("#figure-1 .more").click()
     assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]  # only boxes scroll sideways
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    cut = "boxes => boxes.filter(box => box.offsetParent && box.scrollWidth > box.clientWidth + 1).length"
-    assert tab.locator(".scroll").evaluate_all(cut) == 0  # and none has to
+    cut = "box.checkVisibility({ contentVisibilityAuto: true }) && box.scrollWidth > box.clientWidth + 1"
+    none = tab.locator(".scroll").evaluate_all(f"boxes => boxes.filter(box => {cut}).map(box => box.ariaLabel)")
+    assert none == []  # has to
     assert (luminance(tab, "body") > 0.9) == (theme == "light") and luminance(tab, ".card") == 1
     inverted = tab.locator(".card").evaluate("card => getComputedStyle(card).filter")
     assert ("invert" in inverted) == (theme == "dark")
@@ -140,9 +176,93 @@ def test_it_renders(visit, tmp_path, theme, viewport):
 @pytest.mark.parametrize(("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"])
 def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, shape):
     tab = visit(viewport)
+    tab.locator("#families > summary").click()
     tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
+
+
+def best(tab) -> list[list[str]]:
+    """The texts of the leaderboard's cells that are seen, by row."""
+    rows = tab.locator(".board:not([hidden]) tr:visible")
+    return rows.evaluate_all(
+        "rows => rows.map(row => [...row.cells].filter(cell => cell.offsetParent).map(cell => cell.innerText.trim()))"
+    )
+
+
+def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
+    tab = visit()
+    field = {name: tab.locator(f"#choose-{name}") for name in ("board", "measure", "stream", "feedback")}
+    assert len(best(tab)) == 5 and [head.split()[0] for head in best(tab)[0]] == [
+        "learner",
+        "feedback",
+        "One,",
+        "minus",
+    ]
+    assert best(tab)[1][2:] == ["0.691 [0.687, 0.695]", ""]
+    assert best(tab)[2][2:] == ["0.691† [0.687, 0.695]", "-0.0003 [-0.0033, +0.0027]"]
+    tab.locator(".board:not([hidden]) thead button").nth(3).click()  # by the difference, the farthest first
+    assert [row[0] for row in best(tab)[1:]] == ["d & co", "c & co", "b & co", "a & co"]
+    field["stream"].select_option(label="all")
+    assert [head.split()[0] for head in best(tab)[0]] == ["learner", "feedback", "One,", "Three", "mean"]
+    assert "0.691† [0.687, 0.695] (-0.0003)" in best(tab)[3]  # where means print equal
+    field["feedback"].select_option("top 1")
+    assert {row[0] for row in best(tab)[1:]} == {"b & co", "c & co"}
+    field["measure"].select_option("AP")
+    assert "AP, higher is better" in tab.locator(".board:not([hidden]) caption").inner_text()
+    field["board"].select_option("Top: second")
+    assert (
+        best(tab)[0][2].startswith("Three") and not field["measure"].is_visible() and not field["stream"].is_visible()
+    )
+    assert tab.locator(".board:not([hidden])").count() == 1
+
+
+def test_the_leaderboard_is_copied_as_the_command_writes_it(visit):
+    tab, frame = visit(), final("NDCG@10")
+    tab.evaluate("addEventListener('copy', (event) => { window.copied = event.target.value; })")
+
+    def copied(form: str) -> str:
+        tab.get_by_role("button", name=f"Copy as {form}").click()
+        assert tab.locator("#choose output").inner_text() == "Copied."
+        return tab.evaluate("window.copied")
+
+    assert copied("LaTeX") == leaderboard.latex(leaderboard.chosen(frame, "One, two"))
+    lines = copied("CSV").splitlines()
+    assert lines[0] == "learner,feedback,stream,mean,low,high,difference,difference_low,difference_high,tie"
+    assert lines[1:3] == [
+        'a & co,all,"One, two",0.691,0.687,0.695,,,,yes',
+        'b & co,top 1,"One, two",0.691,0.687,0.695,-0.0003,-0.0033,0.0027,yes',
+    ]
+    tab.locator("#choose-stream").select_option(label="all")
+    assert copied("LaTeX") == leaderboard.latex(frame, rank=True)
+    assert len(copied("CSV").splitlines()) == 1 + 2 * 4
+
+
+@pytest.mark.parametrize("by", ["hover", "focus", "tap"])
+def test_verdicts_are_explained_where_they_stand(visit, by):
+    tab = visit(has_touch=by == "tap")
+    word = tab.locator(".kinds .verdict", has_text="undecided")
+    assert not tab.locator(".note").is_visible()
+    getattr(word, by)()
+    note = tab.locator(".note")
+    assert note.inner_text() == words.MEANINGS["undecided"]
+    below = note.bounding_box()["y"] - word.bounding_box()["y"]
+    assert 0 < below < 60
+    tab.keyboard.press("Escape")
+    assert not note.is_visible()
+
+
+def test_on_a_phone_panels_stand_one_a_row_with_letters_that_can_be_read(visit):
+    tab = visit(PHONE)
+    tab.locator("#figure-1 .more").click()
+    panels = [tab.locator("#figure-1 .panels svg").nth(at).bounding_box() for at in range(2)]
+    assert panels[1]["y"] >= panels[0]["y"] + panels[0]["height"] > panels[0]["y"] + 100
+    sizes = "all => all.filter(one => one.offsetParent).map(one => parseFloat(getComputedStyle(one).fontSize))"
+    assert min(tab.locator("main *:not(svg, svg *)").evaluate_all(sizes)) >= 11
+    scale = tab.locator("#figure-1 .panels svg").evaluate_all("all => all.map(one => one.getScreenCTM().a)")
+    largest = "Math.max(...[one, ...one.children].map(part => parseFloat(getComputedStyle(part).fontSize)))"
+    letters = tab.locator("#figure-1 .card > svg text").evaluate_all(f"all => all.map(one => {largest})")
+    assert min(scale) * min(letters) >= 11  # but for exponents
 
 
 def test_the_theme_is_kept(visit):
@@ -163,21 +283,23 @@ def test_it_works_where_nothing_may_be_stored(visit):
 
 def test_claims_sort_by_every_column(visit):
     tab = visit()
-    heads = tab.locator("table.claims > thead th")
+    first = tab.locator("table.claims").first  # of what fails and what is open: three of four
+    heads = first.locator("> thead th")
     for i in range(heads.count()):
         heads.nth(i).get_by_role("button").click()
         assert heads.nth(i).get_attribute("aria-sort") == "ascending"
         assert tab.locator("table.claims [aria-sort]").count() == 1
     heads.nth(5).get_by_role("button").click()  # estimates
-    up = [float(text.split()[0]) for text in seen(tab, 5) if text != pages.ABSENT]
-    assert up == sorted(up) and len(up) == 9 and seen(tab, 5)[9:] == [pages.ABSENT] * 3
+    up = [float(text.split()[0]) for text in seen(tab, 5)[:9] if text != pages.ABSENT]
+    assert up == sorted(up) and len(up) == 6 and seen(tab, 5)[6:9] == [pages.ABSENT] * 3
     heads.nth(5).get_by_role("button").press("Enter")  # again, by the keyboard: the other way, gaps last still
-    assert [float(text.split()[0]) for text in seen(tab, 5)[:9]] == up[::-1] and seen(tab, 5)[9:] == [pages.ABSENT] * 3
+    assert [float(text.split()[0]) for text in seen(tab, 5)[:6]] == up[::-1]
+    assert seen(tab, 5)[6:9] == [pages.ABSENT] * 3
     heads.nth(0).get_by_role("button").press("Space")
-    numbers = sorted(range(12), key=lambda i: (i % 3 == 0, i))  # by statement: "gains" before "loses"
-    assert names(tab) == [f"claim-{i}" for i in numbers]
-    details = tab.locator("table.claims > tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
-    assert details[7] == "claim-claim-11-data"
+    numbers = sorted((i for i in range(12) if i % 4), key=lambda i: (i % 3 == 0, i))  # "gains" before "loses"
+    assert names(tab)[:9] == [f"claim-{i}" for i in numbers]
+    details = first.locator("> tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
+    assert details == [f"claim-claim-{i}-data" for i in numbers]
 
 
 def test_claims_are_filtered(visit):
@@ -194,8 +316,9 @@ def test_claims_are_filtered(visit):
     assert names(tab) == ["claim-3"]
     tab.get_by_role("button", name="Clear").click()
     tab.get_by_label("Kind", exact=True).select_option("reproduction")
-    assert names(tab) == ["claim-1", "claim-4", "claim-7", "claim-10"]
-    tab.locator(".counts a").nth(2).click()  # from the summary: undecided reproductions, nothing else
+    assert names(tab) == ["claim-1", "claim-10", "claim-7", "claim-4"]  # by their verdicts
+    assert tab.locator("#claim-claim-4").is_visible()  # which holds, and was folded
+    tab.locator(".kinds [data-verdict=undecided][data-kind=reproduction]").click()  # and nothing else
     assert names(tab) == ["claim-10"]
 
 
@@ -231,6 +354,7 @@ def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
 def test_a_link_to_a_claim_opens_it_even_if_it_was_filtered_away(visit):
     tab = visit()
     tab.get_by_label("Verdict", exact=True).select_option("fails")
+    tab.locator("#figure-1 .more").click()
     tab.locator("figcaption summary").click()
     tab.locator("figcaption a", has_text="claim 4").click()
     tab.wait_for_function("document.querySelector('#claim-claim-4 .detail.open') !== null")
@@ -257,7 +381,7 @@ def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
 def test_a_claims_columns_fit_the_screen(visit, viewport):
     tab = visit(viewport, anchor="#claim-claim-4")
     tab.locator("#claim-claim-4 details.cells summary").click()
-    for selector in ("#claims > .scroll", "#claim-claim-4 dl"):
+    for selector in (".held > .scroll", "#claim-claim-4 dl"):
         assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
     shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
     assert shown == (2 if viewport is PHONE else 10)
@@ -282,8 +406,8 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
         tab = context.new_page()
         tab.goto((tmp_path / "study/report.html").as_uri())
         question = tab.locator("#perceptrons")
-        assert "It is undecided whether SLAM is within 5 % of ListNet" in question.inner_text()
-        drawn = question.locator(".picture use").bounding_box()
+        assert "Undecided: whether SLAM is within 5 % of ListNet" in question.inner_text()
+        drawn = question.locator(".panels svg" if viewport is PHONE else ".picture use").first.bounding_box()
         assert drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= viewport["width"] and drawn["height"] > 50
         assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         question.locator(".picture").click()
@@ -292,6 +416,7 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
 
 def test_curves_are_hidden_by_the_legend(visit):
     tab = visit()
+    tab.locator("#figure-1 .more").click()
     entry = tab.get_by_role("button", name="to 2")
     hidden = "all => all.filter(one => getComputedStyle(one).visibility === 'hidden').map(one => one.dataset.curve)"
     curves = tab.locator("figure [data-curve]")
@@ -303,6 +428,7 @@ def test_curves_are_hidden_by_the_legend(visit):
 
 def test_figures_are_enlarged_by_dragging_and_by_keys(visit):
     tab = visit()
+    tab.locator("#figure-1 .card").click()  # opens it, as its title does
     svg, card = tab.locator("figure svg"), tab.locator("figure .card")
     view = lambda: [float(number) for number in svg.get_attribute("viewBox").split()]  # noqa: E731
     whole = view()
@@ -331,9 +457,8 @@ def test_figures_are_enlarged_by_dragging_and_by_keys(visit):
 
 
 def test_tables_sort_and_their_data_can_be_saved(visit, file):
-    tab = visit()
+    tab = visit(anchor="#table-finals")  # opens what it is in
     table = tab.locator("#table-finals")
-    table.locator("summary").press("Enter")
     learners = lambda: table.locator("tbody td:first-child").all_text_contents()  # noqa: E731
     table.locator("thead button").nth(1).click()
     assert learners() == ["a", "b", "c"]  # 9.25 before 10.5, as numbers
@@ -349,11 +474,12 @@ def test_it_can_be_read_without_its_script(visit):
     tab = visit(java_script_enabled=False)
     assert tab.locator(".detail").first.is_visible() and tab.locator("figure svg").first.is_visible()
     assert not tab.locator("#filter").is_visible() and not tab.locator(".tools button").first.is_visible()
+    assert tab.locator(".board table").first.is_visible() and not tab.locator("#choose").is_visible()
+    assert tab.locator(".board > summary").count() == 3
 
 
 def test_a_table_that_is_too_wide_has_a_block_for_each_row(visit):
-    tab = visit(PHONE)
-    tab.locator("#table-finals summary").click()
+    tab = visit(PHONE, anchor="#table-finals")
     table = tab.locator("#table-finals table")
     tab.wait_for_function("document.querySelector('#table-finals table.cards') !== null")
     boxes = [table.locator("tbody tr").first.locator("td").nth(i).bounding_box() for i in (0, 1, 29)]

@@ -341,7 +341,7 @@ def _on(separable: bool):
 
 
 def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
-    draw, what = ("losses", "What is missing to 1 in time-averaged") if separable else ("curves", "Time-averaged")
+    draw, what = ("losses", "One minus time-averaged") if separable else ("curves", "Time-averaged")
     return Shown(
         name, caption=f"{what} {words} {BANDS} {TUNED}",
         frame="scant.online.frames:curves", draw=f"scant.online.drawings:{draw}",
@@ -361,7 +361,7 @@ class Perceptron(Contextual):
     learners = learners.LEARNERS
     shown = (
         _curves(
-            "figure-2.1", "1 - NDCG@10 by round, separable streams (thesis, Figure 2.1)",
+            "figure-2.1", "What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)",
             "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
         ),
         _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),

@@ -10,6 +10,7 @@ from scant.present import ranking
 from scant.study.plan import Runs
 
 FIGURES = 4  # at most, of the largest number of a column
+DECIMALS = 6  # at most, of differences
 
 
 def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
@@ -82,6 +83,9 @@ def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
     places = _decimals(rows["mean"], rows["high"] - rows["low"])
     closer = max(places, _decimals(rows["difference"], rows["difference_high"] - rows["difference_low"]))
     best = _number(rows["mean"][rows["best"]].iloc[0], places)
+    near = rows["difference"][[_number(mean, places) == best for mean in rows["mean"]]].abs()
+    if len(near := near[near > ranking.ROUNDING]):  # which differences are to tell apart
+        closer = max(closer, min(DECIMALS, -math.floor(math.log10(near.min()))))
     for row in rows.to_dict("records"):
         mean, difference = _number(row["mean"], places), _number(row["difference"], closer, "+")
         yield row["learner"], {
