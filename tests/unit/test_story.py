@@ -139,6 +139,7 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     (told,) = story.story([asked], claims, {}, {})
     (sentence,) = told["sentences"]
     assert told["finding"] == "1 of 4 theorem checks fails"
+    assert story.story([asked], claims[-1:], {}, {})[0]["finding"] == "Undecided so far"
     assert plain(sentence["text"]) == (
         "Of 4 tested, 2 hold and 1 fails: Theorem 5; 1 undecided. "
         "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."

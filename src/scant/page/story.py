@@ -84,6 +84,8 @@ def _by_boards(question: Question, boards: list[dict]) -> dict:
 def _tally(question: Question, claims: list[dict]) -> str:
     """How many of the claims of a question fail, as its finding: "13 of 58 theorem checks fail"."""
     fails = sum(claim["verdict"] == "fails" for claim in claims)
+    if not any(claim["verdict"] in words.DECIDED for claim in claims):
+        return "Undecided so far"
     what = words.ROWS[question.row][0] if question.row else "claims"
     return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'}"
 
