@@ -88,7 +88,8 @@ class Evaluation:
             f"{_rates(self.unit)}; each interval with {share} confidence",
             f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with ads that the policy "
             "shows, and fewer where weights differ",
-            "Approximate ends, by empirical likelihood around SNIPS, hold with many clicks: no answer rests on them",
+            f"Approximate ends, by empirical likelihood around SNIPS, hold with many {self.unit.events}: no answer "
+            "rests on them",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
             units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
