@@ -81,11 +81,11 @@ def _compare(arguments) -> int:
     folders = finished.pair(arguments.a, arguments.b)
     if arguments.output:
         check_outputs(page.files(arguments.output), folders)
-    found = differences.compare(*map(finished.read, folders))
+    comparison = differences.compare(*map(finished.read, folders))
     if arguments.output:
-        page.write(found, arguments.output)
-    print(terminal.describe(found), end="")
-    return int(found.fails(arguments.fail_on))
+        page.write(comparison, arguments.output)
+    print(terminal.describe(comparison), end="")
+    return int(comparison.fails(arguments.fail_on))
 
 
 def _reference(arguments) -> None:
@@ -97,18 +97,18 @@ def _reference(arguments) -> None:
 def _verify(arguments) -> int:
     from scant.compare import verifying
 
-    found = verifying.verify(arguments.folder)
-    print("\n".join(map(printable, verifying.describe(found, arguments.folder))))
-    return int(bool(found.changed or found.gone))
+    verified = verifying.verify(arguments.folder)
+    print("\n".join(map(printable, verifying.describe(verified, arguments.folder))))
+    return int(bool(verified.changed or verified.gone))
 
 
 def _prune(arguments) -> None:
     from scant.compare import pruning
 
-    found = pruning.prunable(arguments.folder, arguments.drawn)
-    print("\n".join(pruning.describe(found, arguments.drawn, arguments.delete)), flush=True)
+    prunable = pruning.prunable(arguments.folder, arguments.drawn)
+    print("\n".join(pruning.describe(prunable, arguments.drawn, arguments.delete)), flush=True)
     if arguments.delete:
-        pruning.delete(arguments.folder, found)
+        pruning.delete(arguments.folder, prunable)
 
 
 def _archive(arguments) -> None:
@@ -130,14 +130,14 @@ def _more(arguments) -> None:
 
     study_file = arguments.study_file or status.study_file(arguments.folder)
     check_outputs([arguments.output] if arguments.output else [], [study_file, arguments.folder])
-    found = more.more(arguments.folder, study_file, arguments.within)
-    print(more.describe(found, arguments.within))
-    if not found.steps:
+    step_by_step = more.more(arguments.folder, study_file, arguments.within)
+    print(more.describe(step_by_step, arguments.within))
+    if not step_by_step.steps:
         return
     if arguments.output is None:
         print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
         return
-    write_text(arguments.output, more.study_with(study_file, found))
+    write_text(arguments.output, more.study_with(study_file, step_by_step))
     print(f"Only new seeds are played by: snakemake --cores all --configfile {shlex.quote(str(arguments.output))}")
 
 
@@ -176,10 +176,10 @@ def _job(arguments) -> None:
     from scant import jobs
     from scant.study import settled
 
-    known = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
-    job = known.get(arguments.name)
+    by_name = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    job = by_name.get(arguments.name)
     if job is None or arguments.name.startswith("_"):
-        raise unknown("job", arguments.name, [name for name in known if not name.startswith("_")])
+        raise unknown("job", arguments.name, [name for name in by_name if not name.startswith("_")])
     study = settled.read(arguments.study)
     try:
         inspect.signature(job).bind(study, arguments.output, *arguments.ids)

@@ -122,13 +122,13 @@ def own(named: str, what: str, form: str) -> Any:
     except Exception as error:  # whatever a user's module does when it is imported
         if isinstance(error, AttributeError) and (loaded := sys.modules.get(module)):
             near = nearest(name, [other for other, value in vars(loaded).items() if callable(value)])
-            known = f"; did you mean {module}:{near}?" if near else ""
+            hint = f"; did you mean {module}:{near}?" if near else ""
         else:
             near = nearest(module, [path.stem for path in Path().glob("*.py")])
-            known = f"; did you mean {near}:{name}?" if near and near != module else ""
+            hint = f"; did you mean {near}:{name}?" if near and near != module else ""
         reason = error if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
         raise SettingError(
-            f"{what} {named!r} cannot be imported ({reason}{known}). It is to be module:{form}"
+            f"{what} {named!r} cannot be imported ({reason}{hint}). It is to be module:{form}"
         ) from error
 
 

@@ -79,15 +79,15 @@ def as_arguments(text: str) -> str:
     `ignore=['visit']`.
     """
     for option, (value, alone, written) in ARGUMENTS.items() if "--" in text else ():
-        given = rf"(?: ({value})(?![\w-]))?" if value else "()"
+        value_pattern = rf"(?: ({value})(?![\w-]))?" if value else "()"
 
-        def argument(found: re.Match, alone=alone, written=written) -> str:
-            if not found[1]:
+        def argument(match: re.Match, alone=alone, written=written) -> str:
+            if not match[1]:
                 return f"`{alone}`"
-            words = found[1].split("=", 1) if "!r}: {" in written else [found[1]]
+            words = match[1].split("=", 1) if "!r}: {" in written else [match[1]]
             return written.format(*(re.sub(r"^'(.*)'$", r"\1", word).replace(QUOTE, "'") for word in words))
 
-        text = re.sub(rf"(?<![\w-])--{option}(?![\w-]){given}", argument, text)
+        text = re.sub(rf"(?<![\w-])--{option}(?![\w-]){value_pattern}", argument, text)
     return text.replace("} columns={", ", ")  # several in a row
 
 
@@ -113,17 +113,17 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """The name among `known` that a misspelt one is most like; None if it is like none of them.
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """The name among `names` that a misspelt one is most like; None if it is like none of them.
 
     cutoff : how like, from 0 to 1
     """
-    return next(iter(get_close_matches(str(name), sorted(map(str, known)), n=1, cutoff=cutoff)), None)
+    return next(iter(get_close_matches(str(name), sorted(map(str, names)), n=1, cutoff=cutoff)), None)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> SettingError:
-    """The error for a name that is not among `known`; it suggests the nearest one."""
-    known = sorted(map(str, known))
-    near = nearest(name, known)
+def unknown(kind: str, name: str, names: Iterable[str]) -> SettingError:
+    """The error for a name that is not among `names`; it suggests the nearest one."""
+    names = sorted(map(str, names))
+    near = nearest(name, names)
     hint = f"did you mean {near!r}? " if near else ""
-    return SettingError(f"unknown {kind} {str(name)!r}: {hint}Known: {', '.join(known)}")
+    return SettingError(f"unknown {kind} {str(name)!r}: {hint}Known: {', '.join(names)}")

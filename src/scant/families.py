@@ -72,11 +72,12 @@ class Place:
             rules = {
                 name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()
             }
-            clauses, known = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)], list(taken)
+            clauses = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)]
+            generators = list(taken)
             settings = {**properties["settings"], **closed, "default": {}, "properties": rules}
-            properties |= {key: {**properties[key], "enum": known}, "settings": settings}
+            properties |= {key: {**properties[key], "enum": generators}, "settings": settings}
             if self.own:
-                properties[key] = {**self.keys["properties"][key], "type": "string", **named_or_own(known)}
+                properties[key] = {**self.keys["properties"][key], "type": "string", **named_or_own(generators)}
                 properties["settings"] = {**self.keys["properties"]["settings"], "type": "object", "default": {}}
                 built_in = {"properties": {key: {"pattern": "^[^:]*$"}}, "required": [key]}
                 clauses.insert(0, {"if": built_in, "then": {"properties": {"settings": settings}}})

@@ -171,7 +171,7 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
     ------
     DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot be read
     """
-    folder, found, left_out, known = Path(folder), [], [], {}
+    folder, parquet, left_out, first_by_inode = Path(folder), [], [], {}
 
     def aside(path: Path) -> bool:
         return any(name.startswith((".", "_")) for name in path.relative_to(folder).parts)
@@ -187,17 +187,17 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
             for path in (Path(place, name) for name in names):
                 is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)
                 if is_parquet or not hidden:
-                    (found if is_parquet and not hidden else left_out).append(path)
-        for path in sorted(found):
+                    (parquet if is_parquet and not hidden else left_out).append(path)
+        for path in sorted(parquet):
             about = path.stat()
-            if (first := known.setdefault((about.st_dev, about.st_ino), path)) is not path:
+            if (first := first_by_inode.setdefault((about.st_dev, about.st_ino), path)) is not path:
                 reason = f"the same file as {first}, so that its rows would count twice"
                 raise DataError(path, reason, advice="Leave one of them out")
     except OSError as error:
         raise DataError(error.filename, f"cannot be read ({error.strerror})") from None
-    if not found:
+    if not parquet:
         raise DataError(folder, "the folder has no parquet files")
-    return sorted(found), sorted(left_out)
+    return sorted(parquet), sorted(left_out)
 
 
 def _umask() -> int:
@@ -262,9 +262,9 @@ def encoded(metadata: dict) -> dict:
 def seal(path) -> None:
     """Write a file's CRC-32 into the place that its metadata keep for it."""
     with open(path, "r+b", buffering=0) as file:
-        at = _place_of_seal(file)
-        crc = _crc(file, at)
-        file.seek(at)
+        place = _place_of_seal(file)
+        crc = _crc(file, place)
+        file.seek(place)
         file.write(crc)
 
 
@@ -276,9 +276,9 @@ def check_seal(path) -> None:
     ValueError : a byte has changed since it was sealed, or it has no seal
     """
     with open(path, "rb", buffering=0) as file:
-        at = _place_of_seal(file)
-        file.seek(at)
-        if file.read(len(BLANK)) != _crc(file, at):
+        place = _place_of_seal(file)
+        file.seek(place)
+        if file.read(len(BLANK)) != _crc(file, place):
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
@@ -288,19 +288,19 @@ def _place_of_seal(file) -> int:
     while stop > 0:
         start = max(stop - READ, 0)
         file.seek(start)
-        found = file.read(stop - start + len(MARK) - 1).rfind(MARK)  # with the start of what was looked through before
-        if found >= 0 and (at := start + found + len(MARK)) + len(BLANK) <= end:
-            return at
+        offset = file.read(stop - start + len(MARK) - 1).rfind(MARK)  # with the start of what was looked through before
+        if offset >= 0 and (place := start + offset + len(MARK)) + len(BLANK) <= end:
+            return place
         stop = start
     raise ValueError("it has no seal, as files of this project have")
 
 
-def _crc(file, at: int) -> bytes:
+def _crc(file, place: int) -> bytes:
     """The CRC-32 of an open file whose seal, at this place, is blank, as the seal has it."""
     crc, block = 0, memoryview(bytearray(min(READ, file.seek(0, os.SEEK_END))))
     file.seek(0)
-    while at and (size := file.readinto(block[:at])):
-        crc, at = zlib.crc32(block[:size], crc), at - size
+    while place and (size := file.readinto(block[:place])):
+        crc, place = zlib.crc32(block[:size], crc), place - size
     crc = zlib.crc32(BLANK.encode(), crc)
     file.seek(len(BLANK), os.SEEK_CUR)
     while size := file.readinto(block):

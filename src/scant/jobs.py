@@ -205,8 +205,8 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     from scant.verdict import readings
 
     target, listed, copy = outputs
-    plan, folder, given = settled.plan, target.parent, settled.given
-    write_text(copy, json.dumps(given, indent=1, ensure_ascii=False) + "\n")
+    plan, folder, config = settled.plan, target.parent, settled.given
+    write_text(copy, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
     runs = [named.runs(plan, name) for name in plan.stated if name in plan.played]
     facts = about.facts(plan, settled.claims, folder, study_file, runs)
     made = provenance.made(study_file)
@@ -215,8 +215,8 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
     claims = readings.claims(folder / "claims.parquet") if settled.claims else []
     cells = readings.cells(folder / "claims-readings.csv") if claims else []
-    page.make(given, folder, target, claims, facts, cells)
-    manifest.write(given, plan, settled.claims, folder, facts, made, listed, study_file)
+    page.make(config, folder, target, claims, facts, cells)
+    manifest.write(config, plan, settled.claims, folder, facts, made, listed, study_file)
 
 
 def _of(what: str, name: str, entries: Mapping):

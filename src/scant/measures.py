@@ -153,8 +153,8 @@ def average_precision(ranking, grades, empty=0.0):
     relevant = _ranked(ranking, grades) > 0
     if not relevant.any():
         return float(empty)
-    at = np.flatnonzero(relevant) + 1
-    return float(np.mean(np.arange(1, len(at) + 1) / at))
+    places = np.flatnonzero(relevant) + 1
+    return float(np.mean(np.arange(1, len(places) + 1) / places))
 
 
 def precision_at(ranking, grades, n):
@@ -367,21 +367,21 @@ def named(name):
     >>> measure.title, cut
     ('Precision', 5)
     """
-    base, at, cut = str(name).partition("@")
+    base, mark, cut = str(name).partition("@")
     if base not in RECORDABLE:
         whole = [base for base, measure in RECORDABLE.items() if measure.cut != "must"]
         cuts = [f"{base}@k" for base, measure in RECORDABLE.items() if measure.cut != "never"]
         raise unknown("measure", name, [*whole, *cuts])
     measure = RECORDABLE[base]
-    if at and measure.cut == "never":
+    if mark and measure.cut == "never":
         raise SettingError(f"the measure {base!r} has no cut-off, since it is defined for whole lists; got {name!r}")
-    if not at and measure.cut == "must":
+    if not mark and measure.cut == "must":
         raise SettingError(f"the measure {base!r} needs a cut-off, as in '{base}@5'")
-    if at and not re.fullmatch("[1-9][0-9]{0,5}", cut):
+    if mark and not re.fullmatch("[1-9][0-9]{0,5}", cut):
         raise SettingError(
             f"the cut-off of a measure is a whole number from 1 to 999999, as in '{base}@5'; got {name!r}"
         )
-    return measure, int(cut) if at else None
+    return measure, int(cut) if mark else None
 
 
 def recordable(name):
@@ -476,8 +476,8 @@ def _same_length(values, m, name):
 
 def _refuse(bad, values, name, demand):
     if bad.any():
-        at = int(np.argmax(bad))
-        raise ValueError(f"{name} must be {demand}; {name}[{at}] is {values[at]}")
+        index = int(np.argmax(bad))
+        raise ValueError(f"{name} must be {demand}; {name}[{index}] is {values[index]}")
 
 
 def _ranked(ranking, grades):

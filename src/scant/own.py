@@ -23,9 +23,9 @@ def naming(where: str) -> Iterator[None]:
     try:
         yield
     except OwnError as raised:
-        error, at = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
+        error, frame = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
         raise SettingError(
-            f"{where}, round {raised.round}: {type(error).__name__}: {error} ({at.filename}, line {at.lineno})"
+            f"{where}, round {raised.round}: {type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"
         ) from error
 
 

@@ -197,9 +197,9 @@ def check(content: dict, schema: dict, where: str, of_each: bool = False) -> Non
         if entry not in worst or _badness(error) > _badness(worst[entry]):
             worst[entry] = error
     ordered = [worst[entry] for entry in (None, *(content if of_each else ())) if entry in worst]
-    found = [f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}" for error in ordered]
-    if found:
-        raise SettingError(f"{where}: {found[0]}" if len(found) == 1 else "\n  ".join([f"{where}:", *found]))
+    defects = [f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}" for error in ordered]
+    if defects:
+        raise SettingError(f"{where}: {defects[0]}" if len(defects) == 1 else "\n  ".join([f"{where}:", *defects]))
 
 
 def _badness(error) -> tuple[bool, int]:
@@ -236,9 +236,9 @@ def _validator():
 def _infinite(schema) -> set[str]:
     """The settings that some rule of a schema lets be infinite."""
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    found = set().union(*map(_infinite, parts))
+    names = set().union(*map(_infinite, parts))
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    return found | {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
+    return names | {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
 
 
 def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
@@ -277,8 +277,8 @@ def _reason(error) -> str:
     if error.validator == "type" and "string" in types and isinstance(error.instance, int | float):
         return f"{message}. Put it in quotes if it is text"
     if error.validator == "additionalProperties":
-        known = error.schema.get("properties", {})
-        return str(unknown("key", next(key for key in error.instance if key not in known), known))
+        declared = error.schema.get("properties", {})
+        return str(unknown("key", next(key for key in error.instance if key not in declared), declared))
     if error.validator == "enum":
         return str(unknown("value", error.instance, error.validator_value))
     if error.validator == "not":  # the schema says which keys a task does not have

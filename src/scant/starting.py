@@ -32,14 +32,14 @@ def begin(folder, study: str = "", log=print) -> list[Path]:
     taken = [path for path in paths if os.path.lexists(path)]
     taken += [above for path in paths for above in path.parents if above.exists() and not above.is_dir()]
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    first = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     if taken:
         raise SettingError(
             f"{taken[0]} is there already: name a folder that has no study yet"
-            + (f". It has: {shown}" if names else "")
+            + (f". It has: {first}" if names else "")
         )
     if names:
-        log(f"{folder} is not empty, and what is there stays as it is: {shown}")
+        log(f"{folder} is not empty, and what is there stays as it is: {first}")
     for path, text in zip(paths, texts.values(), strict=True):
         write_text(path, text)
     return paths

@@ -147,8 +147,8 @@ def _disk(request: _Request) -> str | None:
 
 
 def _file_url(request: _Request) -> str | None:
-    found = request.part.url and downloadable(request.dataset, request.part)
-    return _copy_url(request, request.part.url) if found else None
+    served = request.part.url and downloadable(request.dataset, request.part)
+    return _copy_url(request, request.part.url) if served else None
 
 
 def _archive(request: _Request) -> str | None:
@@ -493,8 +493,8 @@ def check_copy(dataset: Dataset, part: str, original) -> None:
         ("SHA-256", wanted.sha256, files.sha256),
         ("git blob id", wanted.git_blob, _git_blob),
     ):
-        if expected is not None and (found := measure(original)) != expected:
-            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file {found}"
+        if expected is not None and (measured := measure(original)) != expected:
+            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file {measured}"
             raise DataError(original, reason, advice=advice)
     source = Path(wanted.file)
     copied = dataset.own and source.is_file() and source.suffix not in SUFFIXES[1:] and not source.samefile(original)
@@ -509,10 +509,10 @@ def _expect(path: Path, checksum: str, expected: str | None, measure, source: st
     measure : the function that computes it
     rejected : where to keep a copy of ours with another checksum; None for a file of the user, which stays
     """
-    found = measure(path)
-    if expected is None or found == expected:
-        return found
-    reason = f"checksum mismatch: expected {checksum} {expected}, found {found}"
+    measured = measure(path)
+    if expected is None or measured == expected:
+        return measured
+    reason = f"checksum mismatch: expected {checksum} {expected}, found {measured}"
     advice = "Replace the file, or remove it"
     if rejected:
         path.replace(rejected)

@@ -137,9 +137,9 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         runs = block.query[starts].tolist()
         for start, query in zip(starts, runs, strict=True):
             if query in seen and (start > 0 or query != last):
-                at, reason = int(block.line[start]), f"query {query} goes on here after another query"
+                line, reason = int(block.line[start]), f"query {query} goes on here after another query"
                 advice = "Sort the file so that the rows of a query stand together"
-                raise DataError(path, reason if text else f"row {at}: {reason}", at if text else None, advice)
+                raise DataError(path, reason if text else f"row {line}: {reason}", line if text else None, advice)
             seen.add(query)
         last = runs[-1]
         yield block
@@ -223,13 +223,13 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
 
 def _foreign(text: bytes) -> str:
     """What is wrong with fields that have a character beyond ASCII, with its encoding; "" if they have none."""
-    found = re.search(rb"[\x80-\xff]", text)
-    if found is None:
+    match = re.search(rb"[\x80-\xff]", text)
+    if match is None:
         return ""
     try:
-        character, encoding = text[found.start() :].decode()[0], "UTF-8"
+        character, encoding = text[match.start() :].decode()[0], "UTF-8"
     except UnicodeDecodeError:
-        character, encoding = found[0].decode("latin-1"), "no UTF-8; in Latin-1"
+        character, encoding = match[0].decode("latin-1"), "no UTF-8; in Latin-1"
     name = unicodedata.name(character, "no printable character").lower()
     return f"the fields have a character that is no ASCII: {name} (U+{ord(character):04X}, {encoding})"
 

@@ -85,8 +85,8 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         row, column = np.argwhere(~np.isfinite(log.features))[0]
         reason = f"feature {log.names[column]!r} is missing, or not finite in single precision"
         refuse_row(where, int(row), reason, lines, "Fill it in, or leave the row out")
-    known = (log.action >= 0) & (log.action < len(log.actions))
-    refuse(~known, f"action {{}} is not among the {len(log.actions)} actions", log.action)
+    valid = (log.action >= 0) & (log.action < len(log.actions))
+    refuse(~valid, f"action {{}} is not among the {len(log.actions)} actions", log.action)
     refuse(~((log.reward >= 0) & (log.reward <= 1)), "reward {} is not in [0, 1]", log.reward, "Divide by the largest")
     possible = (log.propensity > 0) & (log.propensity <= 1)
     advice = "It is the probability with which the logging policy chose the action that it logged"
@@ -113,8 +113,8 @@ def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = No
     ------
     DataError : the log shows an action that is not among `actions`; or features that `align_features` refuses
     """
-    shown = np.bincount(log.action, minlength=len(log.actions))
-    if strange := [a for a, n in zip(log.actions, shown, strict=True) if n and a not in actions]:
+    counts = np.bincount(log.action, minlength=len(log.actions))
+    if strange := [a for a, n in zip(log.actions, counts, strict=True) if n and a not in actions]:
         reason = f"{listing(strange)} not among the actions of the policy: {listing(actions)}"
         raise DataError(where, reason, advice="Leave these rows out, or train on a log that has them")
     index_of = {action: index for index, action in enumerate(actions)}
@@ -194,7 +194,9 @@ def duplicates(log: Log) -> int:
 
 def hashes(columns: list[np.ndarray]) -> np.ndarray:
     """A hash of each row of some columns, uint64 (rows); rows that are equal have the same."""
-    return np.concatenate([_hashed(_bits(columns, slice(at, at + CHUNK))) for at in range(0, len(columns[0]), CHUNK)])
+    return np.concatenate(
+        [_hashed(_bits(columns, slice(start, start + CHUNK))) for start in range(0, len(columns[0]), CHUNK)]
+    )
 
 
 def _bits(columns: list[np.ndarray], rows) -> np.ndarray:

@@ -188,8 +188,8 @@ def reading_modules(dataset: Dataset) -> list[str]:
     """The modules, beside this project's own of data, that read a data set's files: another package's, or a user's."""
     if ":" in dataset.parser:
         return [dataset.parser.partition(":")[0]]
-    found = reader(dataset.parser)
-    return [found.module] if found else []
+    parser = reader(dataset.parser)
+    return [parser.module] if parser else []
 
 
 def reader(parser: str) -> EntryPoint | None:

@@ -251,8 +251,8 @@ class _Forgetful(io.FileIO):
 
     def write(self, data) -> int:
         content = memoryview(data).cast("B")
-        for at in range(0, len(content), WRITTEN):
-            part = content[at : at + WRITTEN]
+        for start in range(0, len(content), WRITTEN):
+            part = content[start : start + WRITTEN]
             while len(part):
                 part = part[super().write(part) :]
             self.mapped.madvise(mmap.MADV_DONTNEED)

@@ -47,7 +47,7 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
     DataError : with the line, for a wrong number of fields, a feature that is not a finite number, a label
         outside the classes; and for a file without rows.
     """
-    at = {"first": 0, "last": features}[label]
+    place = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
     for number, line in numbered_lines(path, "It is no such table"):
         if not line.strip():
@@ -58,7 +58,7 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
         if count != features + 1:
             raise DataError(path, *_miscounted(line, delimiter, features, count, number))
         fields = line.split(delimiter)
-        name = label_text(fields.pop(at).decode("latin-1"))
+        name = label_text(fields.pop(place).decode("latin-1"))
         if not name or (classes is not None and name not in classes):
             raise DataError(path, f"label {short(name)} is not among the classes", number)
         labels.append(name)

@@ -81,8 +81,8 @@ def captions(names, folder) -> dict[str, str]:
     declared = {shown.name: caption(shown) for _, shown in families.shown()}
     order = {name: place for place, name in enumerate(declared)}
     ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
-    told = {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
-    return {name: f"{text} {shown_in(Path(folder, 'figures', f'{name}.csv'))}".strip() for name, text in told.items()}
+    texts = {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
+    return {name: f"{text} {shown_in(Path(folder, 'figures', f'{name}.csv'))}".strip() for name, text in texts.items()}
 
 
 def shown_in(path) -> str:

@@ -18,12 +18,12 @@ def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
 
     An experiment of one learner or one seed has none, nor one whose learners have no final measure in common.
     """
-    found = {}
+    by_experiment = {}
     for runs in experiments:
         comparable = [one for one in ranking.by_measure(runs) if _several(one.table, "seed", "learner")]
         if comparable:
-            found[runs.experiment] = [_of_page(finals, runs.experiment) for finals in comparable]
-    return found
+            by_experiment[runs.experiment] = [_of_page(finals, runs.experiment) for finals in comparable]
+    return by_experiment
 
 
 def _several(table: pd.DataFrame, *columns: str) -> bool:
@@ -62,8 +62,8 @@ def board(frame: pd.DataFrame) -> dict:
     return {
         "caption": caption(frame), "experiment": first["experiment"], "measure": first["in_words"], "rows": rows,
         "streams": list(streams.values()), "feedback": _several(frame, "feedback"),
-        "best": [next(row["learner"] for row in rows if row["cells"][at] and row["cells"][at]["best"])
-                 for at in range(len(streams))],
+        "best": [next(row["learner"] for row in rows if row["cells"][place] and row["cells"][place]["best"])
+                 for place in range(len(streams))],
     }  # fmt: skip
 
 
@@ -103,8 +103,8 @@ def _decimals(values: pd.Series, widths: pd.Series) -> int:
     At most as many as give the largest value FIGURES, which it has where there is no interval.
     """
     most = FIGURES - 1 - math.floor(math.log10(values.abs().max() or 1.0))
-    known = widths[widths > ranking.ROUNDING]
-    return max(0, min(most, -math.floor(math.log10(known.min() / 2))) if len(known) else most)
+    positive = widths[widths > ranking.ROUNDING]
+    return max(0, min(most, -math.floor(math.log10(positive.min() / 2))) if len(positive) else most)
 
 
 def _number(value: float, decimals: int, sign: str = "") -> str:
@@ -130,9 +130,9 @@ def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
     head += [f"minus {board['best'][0]}"] if alone else []
     lines = [list(map(name, head + (["mean rank"] if rank else [])))]
     for row in board["rows"]:
-        cells = [one and (one | {"near": ""} if alone else one) for one in row["cells"]]
+        cells = [item and (item | {"near": ""} if alone else item) for item in row["cells"]]
         line = [name(row["learner"]), *([name(row["feedback"])] if sees else [])]
-        line += [name(ABSENT) if one is None else cell(one) for one in cells]
-        line += [" ".join(filter(None, (one["difference"], one["apart"]))) for one in cells if alone]
+        line += [name(ABSENT) if item is None else cell(item) for item in cells]
+        line += [" ".join(filter(None, (item["difference"], item["apart"]))) for item in cells if alone]
         lines.append(line + ([name(row["mean_rank"])] if rank else []))
     return lines

@@ -88,7 +88,7 @@ def _short(name: str, value: str) -> str:
     if name == "d":
         value = " ".join(value.split())
     if name in ("d", "x", "y"):
-        return DECIMALS.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)
+        return DECIMALS.sub(lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), value)
     if name == "transform":
         return NO_ROTATION.sub("", value).strip()
     if name == "style":
@@ -109,7 +109,7 @@ def _rename(root, prefix: str) -> None:
             if name == "href" and value.startswith("#"):
                 node.set(name, f"#{new.get(value[1:], '')}")
             elif "url(#" in value:
-                node.set(name, REFERENCE.sub(lambda found: f"url(#{new.get(found[1], '')})", value))
+                node.set(name, REFERENCE.sub(lambda match: f"url(#{new.get(match[1], '')})", value))
 
 
 def _mark(root) -> list[str]:
@@ -123,21 +123,21 @@ def _mark(root) -> list[str]:
             for part in node:
                 mark = {"axes": "data-panel", "text": "data-key"}.get(part.get("id", "").partition("_")[0])
                 part.attrib |= {mark: ""} if mark else {}
-        if found := CURVE.fullmatch(node.get("id", "")):
-            node.set("data-curve", found[1])
-            names[int(found[1])] = ""
+        if match := CURVE.fullmatch(node.get("id", "")):
+            node.set("data-curve", match[1])
+            names[int(match[1])] = ""
     for legend in [node for node in root.iter() if node.get("id", "").startswith("legend")]:
         handles = []
         for child in list(legend):
             handles.append(child)
-            found = ENTRY.fullmatch(child.get("id", ""))
+            match = ENTRY.fullmatch(child.get("id", ""))
             if not child.get("id", "").startswith(("entry", "text")):  # an entry is its handles, then its text
                 continue
             group, handles = _together(legend, handles), []
             group.set("data-key", "")
-            if found and int(found[1]) in names:  # an entry that nothing belongs to explains something else
-                names[int(found[1])] = "".join(map(str.strip, child.itertext()))
-                group.set("data-entry", found[1])
+            if match and int(match[1]) in names:  # an entry that nothing belongs to explains something else
+                names[int(match[1])] = "".join(map(str.strip, child.itertext()))
+                group.set("data-entry", match[1])
     return [names[number] for number in sorted(names)]
 
 

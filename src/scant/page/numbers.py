@@ -75,18 +75,18 @@ def interval(row: Mapping, write=shown) -> str:
 
 def of_bound(quantity: str) -> bool:
     """Whether a quantity is a share of a bound."""
-    found = OF_TABLE.fullmatch(quantity)
-    return BOUNDS.fullmatch(quantity) is not None or (found is not None and found["kind"] == "share")
+    match = OF_TABLE.fullmatch(quantity)
+    return BOUNDS.fullmatch(quantity) is not None or (match is not None and match["kind"] == "share")
 
 
 def in_words(quantity: str) -> str:
     """A quantity as a reader knows it: "share of the bound", "difference in raw variance"."""
-    if found := BOUNDS.fullmatch(quantity):
-        return f"{found['what']} as a share of its {found['bound']}"
-    if found := OF_TABLE.fullmatch(quantity):
-        if found["kind"] != "difference":
-            return "share of the bound" if found["kind"] == "share" else "deviation from what is stated"
-        return f"difference in {found['column'].replace('_', ' ')}".removesuffix(" in value")
+    if match := BOUNDS.fullmatch(quantity):
+        return f"{match['what']} as a share of its {match['bound']}"
+    if match := OF_TABLE.fullmatch(quantity):
+        if match["kind"] != "difference":
+            return "share of the bound" if match["kind"] == "share" else "deviation from what is stated"
+        return f"difference in {match['column'].replace('_', ' ')}".removesuffix(" in value")
     return quantity
 
 

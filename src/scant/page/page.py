@@ -224,10 +224,10 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
     """
     row = dict(row) | {"compared": compared, "place": row["source"].partition(", ")[2] or row["source"]}
     pair = row["deciding"] if " minus " in row["deciding"] else compared
-    known = row["estimate"] is not None
-    row["measured"] = measured([row | {"low": None}], row["quantity"]) if known else ABSENT
-    row["told"] = measured([row], row["quantity"], pair) if known else ABSENT
-    if known and row["deciding"] and pair != row["deciding"]:
+    has_estimate = row["estimate"] is not None
+    row["measured"] = measured([row | {"low": None}], row["quantity"]) if has_estimate else ABSENT
+    row["told"] = measured([row], row["quantity"], pair) if has_estimate else ABSENT
+    if has_estimate and row["deciding"] and pair != row["deciding"]:
         row["told"] += f", {row['deciding']}"
     write = percent if of_bound(row["quantity"]) else shown
     row |= {"measures": row["quantity"], "quantity": in_words(row["quantity"])}
@@ -253,13 +253,13 @@ def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[di
     by_claim = {}
     for cell in cells:
         if cell["first"]:
-            known = {name: cell[name] if _known(cell[name]) else None for name in ("estimate", "low", "high")}
-            known |= {
+            texts = {name: cell[name] if _known(cell[name]) else None for name in ("estimate", "low", "high")}
+            texts |= {
                 name: titled(cell[name], titles.get(cell["experiment"], {}))
                 for name in ("stream", "learner", "against")
             }
             said = words.said(cell["row"], cell["verdict"])
-            by_claim.setdefault(cell["claim"], []).append(cell | known | {"said": said})
+            by_claim.setdefault(cell["claim"], []).append(cell | texts | {"said": said})
     for of_claim in by_claim.values():
         pairs = Counter((cell["stream"], cell["learner"], cell["against"]) for cell in of_claim)
         if len({cell["experiment"] for cell in of_claim}) > 1 and max(pairs.values()) > 1:
@@ -282,8 +282,8 @@ def _placed(cells: list[dict], write) -> list[dict]:
     start, width = min(values) - 0.08 * width, 1.16 * width
     placed = []
     for cell in cells:
-        at = {name: round(100 * (cell[name] - start) / width, 1) for name in names if _known(cell[name])}
-        place = {"from": 0.0, "to": 100.0} | at if "estimate" in at else None
+        places = {name: round(100 * (cell[name] - start) / width, 1) for name in names if _known(cell[name])}
+        place = {"from": 0.0, "to": 100.0} | places if "estimate" in places else None
         texts = {"claimed": words.claimed(cell["from"], cell["to"], write), "interval": interval(cell, write)}
         texts["measured"] = ABSENT if cell["estimate"] is None else write(cell["estimate"])
         placed.append(cell | {"place": place} | texts)
@@ -450,16 +450,16 @@ def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, in
     numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
     numeric = (numeric or [False] * len(head))[: len(head)]
 
-    def interval(row: list[str], at: int) -> str:
-        low, high = (row[end] for end in (ends or {}).get(at, (at, at)))
-        return f" [{shown(low)}, {shown(high)}]" if at in (ends or {}) and low and high else ""
+    def interval(row: list[str], column: int) -> str:
+        low, high = (row[end] for end in (ends or {}).get(column, (column, column)))
+        return f" [{shown(low)}, {shown(high)}]" if column in (ends or {}) and low and high else ""
 
     return {
         "columns": list(zip(head, numeric, strict=True)),
         "rows": [
             [
-                (shown(row[at]) + interval(row, at) if is_number else row[at], row[at])
-                for at, is_number in enumerate(numeric)
+                (shown(row[column]) + interval(row, column) if is_number else row[column], row[column])
+                for column, is_number in enumerate(numeric)
             ]
             for row in rows
         ],

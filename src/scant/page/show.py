@@ -75,11 +75,11 @@ def _chosen(rows: list[Claim], verdict: str | None, family: str | None, kind: st
     said = {(row["id"]): words.said(row["row"], row["verdict"]) for row in rows}
     families = dict.fromkeys(row["family"] for row in rows)
     verdicts = dict.fromkeys([*words.VERDICTS, *words.PLURAL])
-    for key, wanted, known in (
+    for key, wanted, names in (
         ("verdict", verdict, verdicts), ("family", family, families), ("row", kind, words.ROWS)
     ):  # fmt: skip
-        if wanted is not None and wanted not in known:
-            raise unknown(key, wanted, known)
+        if wanted is not None and wanted not in names:
+            raise unknown(key, wanted, names)
     chosen = [
         row
         for row in rows

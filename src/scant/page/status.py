@@ -65,15 +65,16 @@ def status(folder, root=".") -> Status:
     record = events.read(root / events.RECORD.format(study=folder.name))
     if not jobs and not record:
         raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
-    told = {name: [event for event in record if event["event"] == name] for name in (*events.KEPT, events.ENDED)}
-    planned = Counter(told[events.PLANNED][0]["stats"] if record else {})
-    total, rule_of_job = planned.pop("total", 0), {event["jobid"]: event["rule_name"] for event in told[events.BEGUN]}
-    finished = {event["job_id"] for event in told[events.FINISHED]}
+    by_name = {name: [event for event in record if event["event"] == name] for name in (*events.KEPT, events.ENDED)}
+    planned = Counter(by_name[events.PLANNED][0]["stats"] if record else {})
+    total = planned.pop("total", 0)
+    rule_of_job = {event["jobid"]: event["rule_name"] for event in by_name[events.BEGUN]}
+    finished = {event["job_id"] for event in by_name[events.FINISHED]}
     done = Counter(rule_of_job[job] for job in finished)
-    failed = _failures([event for event in told[events.FAILED] if event["jobid"] not in finished], folder, root)
+    failed = _failures([event for event in by_name[events.FAILED] if event["jobid"] not in finished], folder, root)
     if not record:
         state = "unknown"
-    elif not told[events.ENDED]:
+    elif not by_name[events.ENDED]:
         state = "running" if _alive(root) else "interrupted"
     else:
         state = "failed" if failed else "finished" if len(finished) == total else "interrupted"

@@ -38,7 +38,7 @@ def story(
         with `text` and `claim` (None if it is of no single claim), `sure`, how sure they are, and `claims`, those that
         were tested
     """
-    told = []
+    answered = []
     for question in questions:
         tested = [claim for claim in claims if _asks(question, claim) and claim["verdict"] != words.UNTESTABLE]
         name = next((name for name in question.figures if name in figures), None)
@@ -46,8 +46,8 @@ def story(
             continue
         row = {"id": question.id, "text": question.text, "figure": figures.get(name), "claims": tested}
         row["strip"] = strip(tested) if name is None else None
-        told.append(row | (_answered(question, tested) if tested else _by_boards(question, boards.get(name, []))))
-    return told
+        answered.append(row | (_answered(question, tested) if tested else _by_boards(question, boards.get(name, []))))
+    return answered
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
@@ -136,8 +136,8 @@ def evidence(claim: dict) -> Markup:
     text = _numbers(claim, mean or agreed, brief=bool(mean))
     if claim["verdict"] == "undecided":
         some = words.cells(*(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
-        known = claim["cells_holding"] or claim["cells_failing"]
-        return text + (Markup(": cell by cell it {}").format(some) if known else "")
+        decided = claim["cells_holding"] or claim["cells_failing"]
+        return text + (Markup(": cell by cell it {}").format(some) if decided else "")
     if contrary:
         again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
         text += Markup(";{} {}").format(_places(contrary), again)
@@ -256,8 +256,8 @@ def _counted(claims: list[dict]) -> Markup:
 
 def _printed(place: str) -> str:
     """The name of a statement in its document, or else its section: "Lemma 29", "section 4.3.1"."""
-    if found := NAMED.search(place):
-        return found[0]
+    if match := NAMED.search(place):
+        return match[0]
     first = re.split("[;,]", place)[0]
     return f"section {first}" if first[:1].isdigit() else first
 
@@ -274,10 +274,10 @@ def strip(claims: list[dict]) -> dict | None:
     if not shares:
         return None
     powers = [math.log10(claim["tightness"]) for claim in shares]
-    least, most = math.floor(min(*powers, -1)), math.ceil(max(*powers, 1))
+    lowest, highest = math.floor(min(*powers, -1)), math.ceil(max(*powers, 1))
 
     def place(power: float) -> float:
-        return round(100 * (power - least) / (most - least), 1)
+        return round(100 * (power - lowest) / (highest - lowest), 1)
 
     dots, stacked = [], Counter()
     for power, claim in sorted(zip(powers, shares, strict=True), key=lambda pair: pair[0]):
@@ -286,7 +286,7 @@ def strip(claims: list[dict]) -> dict | None:
         )  # what holds is left of it
         dots.append({"x": x, "y": stacked[x], "claim": claim})
         stacked[x] += 1
-    ticks = [{"x": place(power), "text": _tick(power)} for power in range(least, most + 1)]
+    ticks = [{"x": place(power), "text": _tick(power)} for power in range(lowest, highest + 1)]
     return {"dots": dots, "ticks": ticks, "bound": place(0), "height": max(stacked.values())}
 
 
@@ -297,21 +297,21 @@ def _tick(power: int) -> str:
 def _best(board: dict) -> Markup:
     """Who is best on each stream of an experiment, and what cannot be told from it."""
     parts = []
-    for at, stream in enumerate(board["streams"][:PLACES]):
-        best = next(row["cells"][at] for row in board["rows"] if row["cells"][at] and row["cells"][at]["best"])
+    for place, stream in enumerate(board["streams"][:PLACES]):
+        best = next(row["cells"][place] for row in board["rows"] if row["cells"][place] and row["cells"][place]["best"])
         part = Markup("{} is best on <i>{}</i> ({} of {})").format(
-            board["best"][at], stream, f"{best['mean']} {best['interval']}".strip(), board["measure"]
+            board["best"][place], stream, f"{best['mean']} {best['interval']}".strip(), board["measure"]
         )
-        if alike := _alike(board, at):
+        if alike := _alike(board, place):
             part += Markup(", and {} cannot be told from it").format(_listed(alike))
         parts.append(part)
     return Markup("; ").join(parts) + "."
 
 
-def _alike(board: dict, at: int) -> list[str]:
+def _alike(board: dict, place: int) -> list[str]:
     """The learners that are not told apart from the best of a board's stream."""
-    cells = [(row["learner"], row["cells"][at]) for row in board["rows"] if row["cells"][at]]
-    return [learner for learner, cell in cells if not cell["told_apart"] and learner != board["best"][at]]
+    cells = [(row["learner"], row["cells"][place]) for row in board["rows"] if row["cells"][place]]
+    return [learner for learner, cell in cells if not cell["told_apart"] and learner != board["best"][place]]
 
 
 def _listed(names: list[str]) -> str:

@@ -37,8 +37,8 @@ class Digests:
         """Of the settings of a stream."""
         settings = self.study["streams"][wildcards.stream]
         normalised = self.plan.datasets[settings["dataset"]].normalised if "dataset" in settings else None
-        own = [code.digest(name.partition(":")[0]) for name in [settings.get("generator", "")] if ":" in name]
-        return digest([untitled(settings), normalised, self.study["seed"], *own])
+        modules = [code.digest(name.partition(":")[0]) for name in [settings.get("generator", "")] if ":" in name]
+        return digest([untitled(settings), normalised, self.study["seed"], *modules])
 
     def log(self, wildcards) -> str:
         """Of the settings of a log."""
@@ -77,5 +77,5 @@ class Digests:
         """How the learners of a figure are drawn, its family's and users' own: digests of code leave that out."""
         learners = {id for name in target.experiments for id in self.study["experiments"][name]["learners"]}
         kinds = {self.study["learners"][id]["kind"] for id in learners}
-        own = {kind: learner.looks for kind in kinds if ":" in kind for learner in families.classes(kind)}
-        return own | {kind: learner.looks for kind, learner in target.family.learners.items()}
+        of_users = {kind: learner.looks for kind in kinds if ":" in kind for learner in families.classes(kind)}
+        return of_users | {kind: learner.looks for kind, learner in target.family.learners.items()}

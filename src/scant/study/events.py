@@ -49,8 +49,8 @@ class Events(logging.Handler):
             self.file = None
         super().close()
 
-    def _write(self, event: str, seconds: float, told: dict) -> None:
-        self.file.write(json.dumps({"event": event, "time": seconds} | told) + "\n")
+    def _write(self, event: str, seconds: float, details: dict) -> None:
+        self.file.write(json.dumps({"event": event, "time": seconds} | details) + "\n")
 
 
 def read(path) -> list[dict]:

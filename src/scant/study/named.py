@@ -39,9 +39,9 @@ PLAYER = {"run": "learner", "comparator": "judge"}
 def named(path) -> tuple[str, dict] | None:
     """What the file at a path holds ("run", "stream", ...), and what its metadata should say; None for other paths."""
     for kind, patterns in _COMPILED.items():
-        for found in (pattern.search(str(path)) for pattern in patterns):
-            if found:
-                return kind, _expected(kind, found.groupdict())
+        for match in (pattern.search(str(path)) for pattern in patterns):
+            if match:
+                return kind, _expected(kind, match.groupdict())
     return None
 
 
@@ -126,9 +126,9 @@ def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
     """Raise a DataError for the first key whose value in the metadata of a file is not the expected one."""
     for key, value in expected.items():
         if metadata.get(key) != value:
-            found, wanted = _said(metadata.get(key)), _said(value)
+            stored, wanted = _said(metadata.get(key)), _said(value)
             raise DataError(
-                path, f"it is not what its name says: its {key} is {found}, not {wanted}", advice=anew(path)
+                path, f"it is not what its name says: its {key} is {stored}, not {wanted}", advice=anew(path)
             )
 
 

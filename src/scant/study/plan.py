@@ -87,13 +87,13 @@ class Plan:
         drawn: dict[str, set[int]] = {}
         for job in (job for jobs in self._planned.values() for job in jobs):
             needed: dict[str, list[int]] = {}
-            for found in filter(None, map(_DRAWN.match, job.files)):
-                needed.setdefault(found["place"], []).append(int(found["seed"]))
+            for match in filter(None, map(_DRAWN.match, job.files)):
+                needed.setdefault(match["place"], []).append(int(match["seed"]))
             for place, seeds in needed.items():
-                known = drawn.setdefault(place, set())
-                if new := sorted({*seeds} - known):
+                listed = drawn.setdefault(place, set())
+                if new := sorted({*seeds} - listed):
                     draws.setdefault(place, []).extend(span(new).split("+"))
-                    known.update(new)
+                    listed.update(new)
         return draws
 
     @cached_property
@@ -289,12 +289,14 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
     """
     reported, first = [], 0
     for count in [seeds] if isinstance(seeds, int) else seeds:
-        reported += [list(range(at, min(at + size, first + count))) for at in range(first, first + count, size)]
+        reported += [
+            list(range(start, min(start + size, first + count))) for start in range(first, first + count, size)
+        ]
         first += count
     choosing = [seed + TUNING for seed in range(tuning)]
     if len(reported[0]) + tuning <= size:
         return [reported[0] + choosing, *reported[1:]]
-    return reported + [choosing[at : at + size] for at in range(0, tuning, size)]
+    return reported + [choosing[start : start + size] for start in range(0, tuning, size)]
 
 
 def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:

@@ -92,23 +92,23 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     ------
     SettingError : names the key at fault
     """
-    given, files = decided(config)
-    study, datasets = load(given)
+    config_as_given, files = decided(config)
+    study, datasets = load(config_as_given)
     check_own_files(study, datasets)
     if study_files:
         check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
-    content = settled.content(given, plan.Plan(study, datasets), claims(*claims_files(study)))
+    content = settled.content(config_as_given, plan.Plan(study, datasets), claims(*claims_files(study)))
     settled.save(target, content)
     return settled.Settled(content), files
 
 
-def understand(config: dict, given: Mapping) -> None:
+def understand(config: dict, overrides: Mapping) -> None:
     """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true` or `[1]` as texts.
 
     config : the settings, which are changed
-    given : what the command line gave of them
+    overrides : what the command line gave of them
     """
-    for key, value in given.items():
+    for key, value in overrides.items():
         if isinstance(value, Mapping) and isinstance(config.get(key), dict):
             understand(config[key], value)
         elif config.get(key) == value:
@@ -128,9 +128,9 @@ def _understood(value):
 
 def _refuse_alike(what: str, names) -> None:
     """Raise a SettingError for names that differ in upper and lower case alone: on some systems they are one file."""
-    known: dict[str, str] = {}
+    spelling: dict[str, str] = {}
     for name in names:
-        if (other := known.setdefault(name.casefold(), name)) != name:
+        if (other := spelling.setdefault(name.casefold(), name)) != name:
             raise SettingError(
                 f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one of them"
             )
@@ -159,8 +159,8 @@ def check_file(config: dict, file, record) -> None:
     if first == file:
         return
     if first and Path(first).is_file() and Path("results", config["study"]).is_dir():
-        known = read_yaml(first)
-        if known.get("study") == config["study"] and _without_seeds(known) != _without_seeds(config):
+        earlier = read_yaml(first)
+        if earlier.get("study") == config["study"] and _without_seeds(earlier) != _without_seeds(config):
             raise SettingError(
                 f"study: {file} and {first} are both named {config['study']!r}, and results/{config['study']} has the "
                 "results of the latter. Give one of them another id"
@@ -217,8 +217,8 @@ def own_names(study: dict) -> list[str]:
 
 def claims_files(study: dict) -> list[str]:
     """The files of the claims that a study judges; of a folder all files of YAML in it."""
-    given = study["claims"] or []
-    paths = {path: of_project(path) for path in ([given] if isinstance(given, str) else given)}
+    listed = study["claims"] or []
+    paths = {path: of_project(path) for path in ([listed] if isinstance(listed, str) else listed)}
     folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
     return [file for path in paths for file in folders.get(path, [path])]
 
@@ -336,10 +336,10 @@ def _check_own(learners: dict) -> None:
 
 
 def _check_learner(learner: dict) -> None:
-    kind, known = learner["kind"], families.kinds()
-    if ":" not in kind and kind not in known:
-        raise unknown("kind of learner", kind, known)
-    classes = known[kind] if kind in known else [own_class(kind)]
+    kind, kinds = learner["kind"], families.kinds()
+    if ":" not in kind and kind not in kinds:
+        raise unknown("kind of learner", kind, kinds)
+    classes = kinds[kind] if kind in kinds else [own_class(kind)]
     errors = []
     for cls in classes:  # one of each family that has the kind; the settings need only fit one of them
         try:
@@ -349,13 +349,13 @@ def _check_learner(learner: dict) -> None:
             errors.append(error)
     if len(errors) == len(classes):
         raise errors[0]
-    settings = learner_settings(kind) if kind in known else settings_of(classes[0])
+    settings = learner_settings(kind) if kind in kinds else settings_of(classes[0])
     for key, setting in settings.items():
         if key in learner and setting.when:
             other, value = setting.when
             if (actual := learner.get(other, settings[other].absent)) != value:
                 raise SettingError(f"{key} does nothing for the {other} {actual!r}")
-    gives_rate = any(getattr(cls, "gives_rate", False) for cls in known.get(kind, ()))
+    gives_rate = any(getattr(cls, "gives_rate", False) for cls in kinds.get(kind, ()))
     if "theory" in learner.get("rates", []) and not gives_rate:
         raise SettingError(f"theory gives no rate for the kind {kind!r}. Use numbers")
 
