@@ -14,28 +14,28 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1666,
-    "ads": 2995,  # both ends of an interval of CTR, a near miss of the lower bound; choices among eligible ads
+    "": 1708,  # MRR, recall and NDCG of linear gain; what learners see; modules of one's own
+    "ads": 2999,  # both ends of an interval of CTR, a near miss of the lower bound; choices among eligible ads
     # references know what their figures show; code of readers beside scant; archives that run elsewhere
-    "compare": 1424,
-    "data": 1764,
+    "compare": 1432,
+    "data": 1864,  # registered sets as they are written; tables of one's own from CSV or a function
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
-    "kernels": 2770,  # a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
-    "online": 4238,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
-    "page": 1402,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
+    "kernels": 2810,  # three measures, a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
+    "online": 4249,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    "page": 1410,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
     # approximate intervals; ads that not every visit can get, in reading, judging and use
-    "scant_ads": 6980,
-    "study": 1295,  # claims in groups and parts; code of readers beside scant; whose a study is
+    "scant_ads": 7043,
+    "study": 1300,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 967,
-    "verdict": 1958,  # what verdicts mean
+    "verdict": 1960,  # what verdicts mean
 }
 # tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
-LINES = {"rules": 560, "claims": 2581, "tests": 44700}
-WORDS = {"documents": 48166}
+LINES = {"rules": 560, "claims": 2581, "tests": 43869}
+WORDS = {"documents": 49022}
 
 
 def code_lines(text: str) -> int:
