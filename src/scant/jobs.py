@@ -187,8 +187,8 @@ def claims_figures(settled: Settled, outputs) -> None:
     for name, claims in selection.figures(settled.plan, settled.claims).items():
         specification = readings.specification(frame, claims, settled.plan.titles)
         titles = {}
-        for name in settled.plan.families.keys() & set(specification["experiment"]):
-            by_kind = settled.plan.details(name)["titles"]
+        for experiment in settled.plan.families.keys() & set(specification["experiment"]):
+            by_kind = settled.plan.details(experiment)["titles"]
             titles |= by_kind["streams"] | by_kind["learners"]
         drawn = drawings.specification(literal(drawings.named(specification, titles)))
         save(drawn, specification, folder / f"{OF_CLAIMS}{name}", digest)

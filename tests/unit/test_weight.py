@@ -21,7 +21,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "data": 1864,  # registered sets as they are written; tables of one's own from CSV or a function
     "games": 2838,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1450,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
-    "kernels": 2810,  # three measures, a slot that explores, centred features, AdaGrad by feature, inverse propensities of clicks
+    "kernels": 2810,  # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures
     "online": 4249,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1410,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
