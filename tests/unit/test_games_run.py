@@ -95,7 +95,7 @@ assert not {{"numba", "pandas", "scipy"}} & set(sys.modules)
 
 
 def test_times_are_of_each_game_and_learner(tmp_path):
-    games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, least=0.001)
+    games.time([job(rounds=[40])], tmp_path / "times.parquet", {"title": "t"}, shortest=0.001)
     rows = frame(tmp_path / "times.parquet")
     assert rows[["experiment", "stream", "learner", "kind"]].to_numpy().tolist() == [
         ["e", "g", "top", "rtopkf"],

@@ -158,7 +158,7 @@ def test_times_are_drawn(tmp_path):
          "rounds": [50], "learners": [["slow", {"kind": "ftpl"}], ["fast", {"kind": "online-rank"}]]}
         for m in (3, 6, 12)
     ]  # fmt: skip
-    runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], least=0.001)
+    runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], shortest=0.001)
     making.make(SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"]))
     held = pd.read_csv(tmp_path / "figure.csv")
     assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
