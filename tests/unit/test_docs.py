@@ -61,6 +61,6 @@ def test_links_to_files_and_sections(document):
 def test_the_table_of_folders_names_each_folder_of_the_code():
     table = (ROOT / "docs/extending.md").read_text().partition("| to add |")[0]
     named = [name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)]
-    folders = [path for path in (ROOT / "src/scant").iterdir() if path.is_dir() and path.name != "__pycache__"]
-    there = {"src/scant", "src/scant_ads", *(f"src/scant/{path.name}" for path in folders)}
-    assert sorted(name if "/" in name else f"src/scant/{name}" for name in named) == sorted(there)
+    files = [path.relative_to(ROOT) for path in (ROOT / "src/scant").glob("*/*") if path.is_file()]
+    folders = {"src/scant", "src/scant_ads", *(path.parent.as_posix() for path in files)} - {"src/scant/__pycache__"}
+    assert sorted(name if "/" in name else f"src/scant/{name}" for name in named) == sorted(folders)
