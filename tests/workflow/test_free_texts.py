@@ -21,7 +21,7 @@ NASTY = (
 )
 MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}  # titles of learners, of which the first is drawn as such
 STUDY = {
-    "study": "texts", "seed": 1, "claims": ["texts.json"],
+    "study": "texts", "seed": 1, "claims": ["texts.json"], "attribution": {"publisher": ""},
     "datasets": {"own": {"task": "ads", "parser": "log", "terms": "", "get": "", "parts": {
         part: {"file": f"examples/logs/{part}.csv"} for part in ("targeted", "uniform")}}},
     "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
@@ -53,8 +53,8 @@ CLAIMS = {
                      "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
 }  # fmt: skip
 RESULTS = "results/texts"
-UNSEEN = {  # not on the page: where data are got, what claims need and expect, the title of a figure's only experiment
-    ("datasets", "own", "get"), ("learns", "data"), ("says", "data"), ("says", "expected"),
+UNSEEN = {  # not on the page: whose archives are, where data are got, what claims need and expect, the title of a figure's only experiment
+    ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"), ("says", "expected"),
     ("says", "control", "expected"), ("experiments", "generalisation", "title"),
 }  # fmt: skip
 FIGURES = {  # some of what each shows
