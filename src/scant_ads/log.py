@@ -208,8 +208,8 @@ class Log:
         only : the file of a folder whose rows are read; None for all
         """
         ends, by_time = self.ends
-        for reading, path, at, start in self.source.batches(rows, only):
-            problems = [(_place(reading, problem, path, at), problem) for problem in reading.problems
+        for reading, path, first_row, start in self.source.batches(rows, only):
+            problems = [(_place(reading, problem, path, first_row), problem) for problem in reading.problems
                         if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits
             if log is None:
@@ -231,8 +231,8 @@ class Log:
     @cached_property
     def _of_features(self) -> list[Problem]:
         """Features that come after the click, or are something else than features, by its first rows."""
-        known = {problem.column for problem in self.source.problems}
-        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, known)]
+        reported = {problem.column for problem in self.source.problems}
+        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported)]
 
     @cached_property
     def _head(self) -> list[Visits]:
@@ -248,9 +248,9 @@ class Log:
     def _entries(self, role: str) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
         start = 0
-        for found in self.source.entries(role, ROWS):
-            start += len(found)
-            yield found if self.chosen is None else found[self.chosen[start - len(found) : start]]
+        for values in self.source.entries(role, ROWS):
+            start += len(values)
+            yield values if self.chosen is None else values[self.chosen[start - len(values) : start]]
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
@@ -279,17 +279,17 @@ class Log:
         return sample[np.minimum(places, len(sample) - 1)], True
 
 
-def _place(reading: Reading, problem: Problem, path: Path | None, at: int) -> str:
+def _place(reading: Reading, problem: Problem, path: Path | None, first_row: int) -> str:
     """Where the first row of a problem is; for one of a folder with its file."""
     if path is None:
         return reading.place(problem)
-    return str(path) if problem.row is None else f"{path}, row {at + problem.row + 1}"
+    return str(path) if problem.row is None else f"{path}, row {first_row + problem.row + 1}"
 
 
 def _joined(parts: list[Visits]) -> Visits:
     """The rows of logs with the same columns, one after the other."""
     actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
-    number = {ad: at for at, ad in enumerate(actions)}
+    number = {ad: index for index, ad in enumerate(actions)}
     alike = (name for name in parts[0].columns() if name != "eligible")
     columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
     places = [np.array([number[ad] for ad in part.actions], np.int32) for part in parts]
@@ -304,7 +304,7 @@ def _joined(parts: list[Visits]) -> Visits:
         texts = dict.fromkeys(text for part in parts for text in part.categories[name])
         if "" in texts:  # last, as where rows are read at once
             texts[""] = texts.pop("")
-        code, column = {text: at for at, text in enumerate(texts)}, names.index(name)
+        code, column = {text: index for index, text in enumerate(texts)}, names.index(name)
         moved = [np.array([code[text] for text in part.categories[name]])[part.features[:, column].astype(int)]
                  for part in parts]  # fmt: skip
         columns["features"][:, column], categories[name] = np.concatenate(moved), tuple(texts)

@@ -77,8 +77,8 @@ class Groups:
                 middles |= {} if middle is None else {name: middle}
                 continue
             counts: dict[str, int] = {}
-            for values, known in columns:
-                for text, count in zip(known, np.bincount(values.astype(int), minlength=len(known)), strict=True):
+            for values, labels in columns:
+                for text, count in zip(labels, np.bincount(values.astype(int), minlength=len(labels)), strict=True):
                     counts[text] = counts.get(text, 0) + int(count)
             texts[name] = tuple(sorted(counts, key=lambda text: (-counts[text], text))[:TEXTS])
         return cls(middles, {name: kept for name, kept in texts.items() if len(kept) > 1})
@@ -105,7 +105,7 @@ class Groups:
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
-        place = {name: at for at, name in enumerate(visits.names)}
+        place = {name: index for index, name in enumerate(visits.names)}
         numbers = visits.features[:, [place[name] for name in self.middles]]
         of_texts = [
             visits.features[:, place[name]] == visits.categories[name].index(text)
@@ -155,10 +155,10 @@ class Showings:
         order = np.argsort(visits.action, kind="stable")
         ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
         added = Showings(self.groups, np.count_nonzero(marks, axis=0))
-        for ad, shown in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
-            added.ads[ad] = (powers[:, shown] @ marks[shown].astype(float)).astype(np.int64)
-            if len(shown):
-                added.range[ad] = float(visits.propensity[shown].min()), float(visits.propensity[shown].max())
+        for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
+            added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+            if len(rows):
+                added.range[ad] = float(visits.propensity[rows].min()), float(visits.propensity[rows].max())
         if visits.eligible is not None:
             could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
             added.eligible = dict(zip(visits.actions, could.T, strict=True))
@@ -173,8 +173,8 @@ class Showings:
             for ad, sums in added.items():
                 kept[ad] = kept.get(ad, 0) + sums
         for ad, (low, high) in other.range.items():
-            least, most = self.range.get(ad, (low, high))
-            self.range[ad] = min(least, low), max(most, high)
+            lowest, highest = self.range.get(ad, (low, high))
+            self.range[ad] = min(lowest, low), max(highest, high)
         self.order.merge(other.order)
 
     @property
@@ -242,10 +242,10 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
     could = " that could show it" if showings.eligible and of != "next" else ""
     allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
-    shown = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
+    frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
     by_user = KEPT * (most_visits == 1)
     if of == "next":
-        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {shown}"
+        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {frequency}"
         mend = ("Each ad is then of visits at other times, which may click otherwise, and none can be compared. Let "
                 "chance choose an ad for each visit, and log its probability.")  # fmt: skip
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
@@ -257,7 +257,7 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     if feature:
         mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
                  f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
-    reason = f"propensities are not those by which ads were shown{place and f' {place}'}: ad {name!r} is {shown}"
+    reason = f"propensities are not those by which ads were shown{place and f' {place}'}: ad {name!r} is {frequency}"
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
@@ -279,20 +279,20 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
-    shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
+    counts = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
     share = np.array([*shares.values()])
     stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
     off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
-    most, least = np.minimum(share + off, 1), np.maximum(share - off, 0)
-    above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
-    below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
+    highest, lowest = np.minimum(share + off, 1), np.maximum(share - off, 0)
+    above = np.where(counts > 0, special.betainc(np.maximum(counts, 1), rows - counts + 1, highest), 1)
+    below = np.where(counts < rows, special.betaincc(counts + 1, np.maximum(rows - counts, 1), lowest), 1)
     chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
     if chance.min() >= MISMATCH:
         return None
-    at = int(np.argmin(chance))
-    reason = (f"propensities are not those by which ads were shown: ad {[*shares][at]!r} is in {shown[at]:,} of "
-              f"{rows:,} rows, and by its propensity in about {rows * share[at]:,.0f} (sample ratio mismatch, "
-              f"p = {chance[at]:.1g})")  # fmt: skip
+    worst = int(np.argmin(chance))
+    reason = (f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in {counts[worst]:,} "
+              f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} (sample ratio mismatch, "
+              f"p = {chance[worst]:.1g})")  # fmt: skip
     mend = ("The visits of one ad are then not like those of another, and none can be compared. Look at how ads are "
             "assigned, and which rows are lost before they are logged, or filtered out." + KEPT)  # fmt: skip
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
