@@ -44,14 +44,9 @@ def made(text: str):
 def names_of(texts: Iterable[str]) -> dict[str, str]:
     """What tables call some models: their classes, with as much more as tells each from the others."""
     forms = {text: (text.partition("=")[0].partition(":")[2], text.partition(":")[2], text) for text in texts}
-    return {
-        text: next(
-            form
-            for form, others in zip(forms[text], zip(*forms.values(), strict=True), strict=True)
-            if others.count(form) == 1
-        )
-        for text in forms
-    }
+    by_form = [*zip(*forms.values(), strict=True)]
+    return {text: next(form for form, others in zip(forms[text], by_form, strict=True) if others.count(form) == 1)
+            for text in forms}  # fmt: skip
 
 
 def _settings(named: str, written: str) -> dict:

@@ -214,19 +214,19 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
         return learners.made(kind, regularisation, {})
 
     if kind in LINEAR or kind == "forest":
-        of_ads = [None] * ads
+        ad_scorers = [None] * ads
         if kind == "forest":
             parts = _forests(arrays, ads, d)
         else:
             weights = _sized(arrays["weights"], ads * d).reshape(ads, d)
             intercepts = _sized(arrays["intercepts"], ads)
         for ad in learnt:
-            of_ads[ad] = made()
+            ad_scorers[ad] = made()
             if kind == "forest":
-                of_ads[ad].forest = parts[ad]
+                ad_scorers[ad].forest = parts[ad]
             else:
-                of_ads[ad].weights, of_ads[ad].intercept = weights[ad], float(intercepts[ad])
-        return replace(model, scorers=tuple(of_ads))
+                ad_scorers[ad].weights, ad_scorers[ad].intercept = weights[ad], float(intercepts[ad])
+        return replace(model, scorers=tuple(ad_scorers))
     whole = made()
     if kind == "cost-sensitive-oaa":
         from sklearn.linear_model import Ridge
@@ -244,9 +244,8 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
         matches = []
         for index, pair in enumerate(sides):
             left, right = _index(pair, len(whole.leaves) + index).tolist()
-            referee = bool(fixed[index])
-            if fixed[index] < 0:
-                referee = learners.Referee(weights[index], float(intercepts[index]))
+            learnt_referee = learners.Referee(weights[index], float(intercepts[index]))
+            referee = learnt_referee if fixed[index] < 0 else bool(fixed[index])
             matches.append((left, right, referee))
         whole.matches = tuple(matches)
     return replace(model, whole=whole)
@@ -265,10 +264,10 @@ def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
         )
         parts = {name: arrays[name][of_trees if name == "roots" else of_nodes] for name in TREES}
         _index(parts["roots"], max(nodes[ad], 1)), _index(parts["feature"], max(d, 1))
-        index = np.arange(nodes[ad])
+        node = np.arange(nodes[ad])
         for side in ("left", "right"):
             child = parts[side]
-            if child.dtype.kind != "i" or not (((child > index) & (child < nodes[ad])) | (child == -1)).all():
+            if child.dtype.kind != "i" or not (((child > node) & (child < nodes[ad])) | (child == -1)).all():
                 raise ValueError("a tree that does not end")
         if ((parts["left"] < 0) != (parts["right"] < 0)).any():
             raise ValueError("a node with one child")

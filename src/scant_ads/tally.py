@@ -292,9 +292,9 @@ class Tally:
         if ad is None:
             return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
         impressions, sums, squares = self.ads[ad]
-        in_order = len(impressions) == len(CUTS) and impressions.any()
+        in_pieces = len(impressions) == len(CUTS) and impressions.any()
         of_ad = sums / SCALE, squares.sum() / SCALE
-        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if in_order else iter(())
+        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if in_pieces else iter(())
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
