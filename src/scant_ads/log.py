@@ -18,7 +18,7 @@ from scant_ads.progress import silent
 from scant_ads.showings import Groups
 from scant_ads.tally import CUTS, Summary
 from scant_ads.unit import Unit
-from scant_ads.visits import Problem, Reading, Visits
+from scant_ads.visits import Batch, Problem, Reading, Visits
 
 LEARNT = 1 << 21  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
@@ -103,8 +103,8 @@ class Log:
         """All rows in memory; a DataError with the first problem that must be mended, if any."""
         if self.in_folder:
             batches = list(self.batches())
-            self.refuse([(place, problem, problem.count) for *_, problems in batches for place, problem in problems])
-            log = _joined([visits for visits, *_ in batches])
+            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
+            log = _joined([batch.visits for batch in batches])
         else:
             log = self.source.required()
             log = log if self.chosen is None else log.take(self.chosen)
@@ -200,9 +200,8 @@ class Log:
             parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units))
         return tuple(parts)
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple]:
-        """The rows in their order: visits (None if there is an error in one), what messages call the place of the rows,
-        between which of `ends` each row is, int (rows), and problems of single cells, each with its place.
+    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
+        """The rows in their order.
 
         rows : of a batch
         only : the file of a folder whose rows are read; None for all
@@ -213,15 +212,15 @@ class Log:
                         if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits
             if log is None:
-                yield None, path or self.name, np.empty(0, int), problems
+                yield Batch(None, path or self.name, np.empty(0, int), problems)
                 continue
             number = start + np.arange(len(log))
             if self.chosen is not None:
-                here = self.chosen[start : start + len(log)]
-                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(here))
-                log = log.take(here)
+                chosen = self.chosen[start : start + len(log)]
+                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(chosen))
+                log = log.take(chosen)
             piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
-            yield log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems
+            yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems)
 
     @cached_property
     def groups(self) -> Groups:
@@ -238,10 +237,10 @@ class Log:
     def _head(self) -> list[Visits]:
         """Its first rows; none if one of them has an error."""
         head, rows = [], 0
-        for visits, *_ in self.batches(checks.HEAD):
-            if visits is None or rows >= checks.HEAD:
+        for batch in self.batches(checks.HEAD):
+            if batch.visits is None or rows >= checks.HEAD:
                 break
-            head.append(visits.take(slice(0, checks.HEAD - rows)))
+            head.append(batch.visits.take(slice(0, checks.HEAD - rows)))
             rows += len(head[-1])
         return head
 

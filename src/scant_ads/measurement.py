@@ -109,14 +109,16 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     none = np.zeros_like(showings.rows)
     impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
     rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
-    looked = np.array([of == "feature" or (of == "time" and not showings.in_no_order) for of, *_ in described])
+    looked = np.array(
+        [group.kind == "feature" or (group.kind == "time" and not showings.in_no_order) for group in described]
+    )
     tests = int(looked.sum()) * (len(ads) + 1)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
     dead = (
         looked & (total == 0) & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / max(tests, 1))
     )
     for group in np.flatnonzero(dead):
-        _, place, name = described[group]
+        name, place = described[group].feature, described[group].words
         reason = (f"no visit {place} has a reward: about {rows[group] * total[0] / rows[0]:,.0f} are expected in "
                   f"{rows[group]:,} rows")  # fmt: skip
         mend = "If rewards are not measured there, leave these rows out: rates are too low"
@@ -127,7 +129,8 @@ def _dead(summary, design: float) -> Iterator[Problem]:
         dead = looked & (rewarded[number] == 0) & (total > 0) & (chance < ALARM / max(tests, 1))
         if dead.any():
             group = int(np.argmin(np.where(dead, chance, 1)))
-            (_, place, name), several = described[group], int(impressions[number, group])
+            name, place = described[group].feature, described[group].words
+            several = int(impressions[number, group])
             expected = several * min(total[group] / rows[group], rewarded[number, 0] / impressions[number, 0])
             reason = (f"ad {ad!r} has no reward {place}: about {expected:,.0f} are expected in {several:,} rows, by "
                       "its rewards elsewhere, and by those of other ads there")  # fmt: skip

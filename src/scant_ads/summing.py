@@ -20,7 +20,7 @@ from scant_ads.order import BLOCKS, Order
 from scant_ads.progress import silent
 from scant_ads.showings import Showings
 from scant_ads.tally import CUTS, Summary
-from scant_ads.visits import ELIGIBLE, Visits
+from scant_ads.visits import ELIGIBLE, Batch, Visits
 
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
 
@@ -49,7 +49,7 @@ class Training:
         self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
         self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
         self.mark = self.summary.digests.mark()
-        row_digests = np.concatenate([self._of(visits) for visits, *_ in log.batches(rows)], axis=1)
+        row_digests = np.concatenate([self._of(batch.visits) for batch in log.batches(rows)], axis=1)
         half = 0 if self.by_id else len(log) // 2
         self.rows = len(log) - half
         repeats = digests.Index(row_digests[:, :half]).has(row_digests[:, half:]) if half else False
@@ -98,7 +98,7 @@ def summary(
     whole, read = Summary(showings=Showings(log.groups, order=Order(start))), 0
     for batch in log.batches(rows, only):
         _add(whole, batch, policies or {}, training, log)
-        read += len(batch[0] or ())
+        read += len(batch.visits or ())
         progress(f"read {read:,} rows of {log.name}")
     if only is None:
         log.summarised = whole
@@ -110,10 +110,10 @@ def column(policy: str) -> str:
     return f"{logs.POLICY}{policy}"
 
 
-def _add(whole: Summary, batch, policies: Mapping, training: Training | None, test) -> None:
+def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | None, test) -> None:
     """Add a batch to the summary of a log."""
-    log, where, piece, problems = batch
-    for place, problem in problems:
+    log, where, piece = batch.visits, batch.where, batch.piece
+    for place, problem in batch.problems:
         whole.note(place, problem, problem.count)
     if log is None or not len(log):
         return

@@ -138,6 +138,22 @@ class Reading:
         raise DataError(self.path, f"{row}{first.reason}{more}", line, ". ".join(advice))
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Successive rows of a log.
+
+    visits : the rows; None if there is an error in one
+    where : what messages call their place
+    piece : int (rows), between which of `Log.ends` each row is
+    problems : of single cells, each with its place
+    """
+
+    visits: Visits | None
+    where: object
+    piece: np.ndarray
+    problems: list[tuple[str, Problem]]
+
+
 def is_feature(name: str) -> bool:
     """Whether a column, by its role, is a feature."""
     is_role = name in (*logs.NEEDED, *logs.OPTIONAL, *(KEY + role for role in KEYS))

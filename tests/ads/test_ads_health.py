@@ -26,7 +26,7 @@ def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
 
 def tally(made: Visits, **policies) -> Tally:
     """What is kept of a log's rows; `policies` are weights, float64 (rows)."""
-    found, pieces = Tally(), [piece for _, _, piece, _ in as_log(made).batches()]
+    found, pieces = Tally(), [batch.piece for batch in as_log(made).batches()]
     found.add(made, np.concatenate(pieces), policies)
     return found
 
