@@ -128,10 +128,10 @@ def compare(
         pairs, choice = [], None
         judge.withhold()
     mix = judge.mix() | {name: mixes.of_policy(judge.tally, name, policy) for name, policy in named.items()}
-    told = basis.unit.converted
+    in_unit = basis.unit.converted
     return Evaluation(
-        level, judge.about(), tuple(map(told, judge.rows)), tuple(judge.notes), seed, learnt, tuple(map(told, pairs)),
-        choice and told(choice), mix, unit=basis.unit, baseline=judge.baseline,
+        level, judge.about(), tuple(map(in_unit, judge.rows)), tuple(judge.notes), seed, learnt,
+        tuple(map(in_unit, pairs)), choice and in_unit(choice), mix, unit=basis.unit, baseline=judge.baseline,
     )  # fmt: skip
 
 
@@ -160,11 +160,11 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
         that a column has, too, so that either could be meant
     """
     if isinstance(policies, Mapping):
-        given = list(policies.items())
+        pairs = list(policies.items())
     else:
-        given = [(None, policy) for policy in policies]
+        pairs = [(None, policy) for policy in policies]
     named, seen = {}, []
-    for name, policy in given:
+    for name, policy in pairs:
         meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)  # so `parts` has them
         if isinstance(policy, str):
             check_meant(policy, columns)

@@ -59,10 +59,10 @@ class Units:
             )
         if self.rewards == "losses" and (self.reward_min, self.reward_max) != (0, 1):
             raise SettingError("--rewards losses are from 0 to 1: leave --reward-min and --reward-max out")
-        for what, known in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
+        for what, ways in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
             value = getattr(self, what)
-            if value is not None and value not in known:
-                raise unknown(f"way to write {what}", value, known)
+            if value is not None and value not in ways:
+                raise unknown(f"way to write {what}", value, ways)
 
     @property
     def split(self) -> dict[str, float]:
@@ -72,8 +72,8 @@ class Units:
     def probabilities(self, values: np.ndarray) -> np.ndarray:
         """Probabilities, from what is written of them; 1 for one that is above it by at most `ABOVE`."""
         with np.errstate(over="ignore"):
-            found = {"log": np.exp, "percent": lambda values: values / 100}.get(self.propensities, np.copy)(values)
-        return np.where((found > 1) & (found <= 1 + ABOVE), 1.0, found)
+            shares = {"log": np.exp, "percent": lambda values: values / 100}.get(self.propensities, np.copy)(values)
+        return np.where((shares > 1) & (shares <= 1 + ABOVE), 1.0, shares)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
         """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""
@@ -88,8 +88,8 @@ class Units:
         low, high : the least and the largest of the column, as written
         currency : in which it is written
         """
-        least, most = self.reward_min, self.reward_max
-        ends = {None: (least, most), "costs": (0.0 - most, 0.0 - least), "losses": (0, 1)}[self.rewards]
+        lowest, highest = self.reward_min, self.reward_max
+        ends = {None: (lowest, highest), "costs": (0.0 - highest, 0.0 - lowest), "losses": (0, 1)}[self.rewards]
         what = "cost" if self.rewards else "reward"
         reason = f"{what} {value} is not in [{ends[0]:g}, {ends[1]:g}]; "
         reason += f"they are from {low:g} to {high + 0.0:g}" if low < high else "all are alike"
@@ -97,7 +97,7 @@ class Units:
         limits = "The limits are what is possible, and may be further apart than what was seen"
         if not self.rewards:
             if low >= 0:
-                named = f", such as --reward-max {_written(high)}{unit}. Name" if high > most else ". Name"
+                named = f", such as --reward-max {_written(high)}{unit}. Name" if high > highest else ". Name"
                 return reason, ("Say the largest reward possible, which may be above the largest seen, by "
                                 f"--reward-max{named} what it is counted in by --reward-unit")  # fmt: skip
             wide = f"--reward-min {_written(low)} --reward-max {_written(max(high, 0.0))}{unit}"
@@ -115,9 +115,9 @@ NO_UNITS = Units()
 
 def _costs(low: float, high: float) -> str:
     """The options that read costs from `low` to `high`."""
-    least = f" --reward-min {_written(-high)}" if high > 0 else ""
-    most = f" --reward-max {_written(max(-low, 0.0))}" if high > 0 or low < -1 else ""
-    return f"--rewards costs{least}{most}"
+    lower = f" --reward-min {_written(-high)}" if high > 0 else ""
+    upper = f" --reward-max {_written(max(-low, 0.0))}" if high > 0 or low < -1 else ""
+    return f"--rewards costs{lower}{upper}"
 
 
 def _written(value: float) -> str:
@@ -134,11 +134,11 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
     words = [WORDS.get(text.strip().lower()) for text in texts]
     if None not in words:
         return words, ""
-    found = [AMOUNT.fullmatch(text.strip()) for text in texts]
-    if None in found:
+    matches = [AMOUNT.fullmatch(text.strip()) for text in texts]
+    if None in matches:
         return None
-    currencies = {match[2] or match[5] or "" for match in found} - {""}
-    digits = [match[4] for match in found]
+    currencies = {match[2] or match[5] or "" for match in matches} - {""}
+    digits = [match[4] for match in matches]
     readings = []
     for pattern, marks, decimal in ((POINT, r"[,'\u2019\s]", "."), (COMMA, r"[.'\u2019\s]", ",")):
         if all(map(pattern.fullmatch, digits)):
@@ -146,6 +146,6 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
     if len(currencies) > 1 or not readings or any(reading != readings[0] for reading in readings):
         return None
     signed = [-number if "-" in (match[1], match[3]) else number
-              for match, number in zip(found, readings[0], strict=True)]  # fmt: skip
+              for match, number in zip(matches, readings[0], strict=True)]  # fmt: skip
     currency = min(currencies, default="")
     return signed, SIGNS.get(currency, currency)

@@ -63,7 +63,7 @@ def evaluate(
     """
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
     summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
-    found = advise.compare(
+    evaluation = advise.compare(
         policies,
         test,
         train,
@@ -77,7 +77,7 @@ def evaluate(
         baseline=baseline,
         looks=looks,
     )
-    return replace(found, inputs=_inputs(found.policies, test, train, results))
+    return replace(evaluation, inputs=_inputs(evaluation.policies, test, train, results))
 
 
 def write_part(

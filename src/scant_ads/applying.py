@@ -112,9 +112,9 @@ def apply(
 
 def _check_known(policy: Policy, contexts, path, first: int) -> None:
     """Raise a DataError for a visit of whose eligible ads the policy knows none; `first` rows came before."""
-    known = policy.learnt.eligible(contexts)
-    if known is not None and not known.any(axis=1).all():
-        row = int(np.argmin(known.any(axis=1)))
+    eligible = policy.learnt.eligible(contexts)
+    if eligible is not None and not eligible.any(axis=1).all():
+        row = int(np.argmin(eligible.any(axis=1)))
         ads = logs.listing([contexts.actions[ad] for ad in np.flatnonzero(contexts.eligible[row])])
         raise DataError(path, f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}",
                         advice="Leave such visits to chance, and learn again with a log of these ads")  # fmt: skip
@@ -134,8 +134,8 @@ class _Writer:
     def write(self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]) -> None:
         import pyarrow as pa
 
-        shown = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
-        table = kept.append_column("action", shown) if kept.num_columns else pa.table({"action": shown})
+        ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
+        table = kept.append_column("action", ads) if kept.num_columns else pa.table({"action": ads})
         table = table.append_column("propensity", pa.array(propensity))
         try:
             if self.is_csv:
@@ -172,12 +172,12 @@ def _harmless(table):
     import pandas as pd
     import pyarrow as pa
 
-    for at, field in enumerate(table.schema):
-        column = table.column(at)
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
         if pa.types.is_dictionary(field.type):
             column = column.cast(field.type.value_type)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or column.type == pa.string_view():
             frame = files.harmless(pd.DataFrame({field.name: column.to_pandas()}))
             column = pa.array(frame.iloc[:, 0], column.type)
-        table = table.set_column(at, field.name, column)
+        table = table.set_column(index, field.name, column)
     return table.rename_columns(list(files.harmless(table.slice(0, 0).to_pandas()).columns))

@@ -33,20 +33,20 @@ class Always:
 
     def weight(self, visits) -> np.ndarray:
         """Its importance weights on the rows of a log, float64 (rows)."""
-        shown, fits = self._among(visits)
-        return np.where(fits, (visits.action == shown) / visits.propensity, 1.0)
+        index, fits = self._among(visits)
+        return np.where(fits, (visits.action == index) / visits.propensity, 1.0)
 
-    def shown(self, visits) -> np.ndarray:
+    def choices(self, visits) -> np.ndarray:
         """What it shows in each row of a log, int (rows), as far as the log tells."""
-        shown, fits = self._among(visits)
-        return np.where(fits, shown, visits.action)
+        index, fits = self._among(visits)
+        return np.where(fits, index, visits.action)
 
     def _among(self, visits) -> tuple[int, np.ndarray]:
         """The index of its ad, -1 if no row could show it, and which rows could, bool (rows)."""
-        shown = visits.actions.index(self.ad) if self.ad in visits.actions else -1
+        index = visits.actions.index(self.ad) if self.ad in visits.actions else -1
         if visits.eligible is None:
-            return shown, np.ones(len(visits), bool)
-        return shown, visits.eligible[:, shown] if shown >= 0 else np.zeros(len(visits), bool)
+            return index, np.ones(len(visits), bool)
+        return index, visits.eligible[:, index] if index >= 0 else np.zeros(len(visits), bool)
 
 
 def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
@@ -73,8 +73,8 @@ def control(policies: Mapping) -> str | None:
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
-    found = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
-    return found[0] if len(found) == 1 < len(policies) else None
+    controls = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
+    return controls[0] if len(controls) == 1 < len(policies) else None
 
 
 def is_each(policy) -> bool:
@@ -96,8 +96,8 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
     """
-    shown = weight > 0
-    return np.ones(int(shown.sum())), reward[shown], count[shown]
+    matches = weight > 0
+    return np.ones(int(matches.sum())), reward[matches], count[matches]
 
 
 def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
@@ -109,8 +109,8 @@ def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
     """
     from scipy import special
 
-    shown = weight > 0
-    rows, of_ad, propensity = int(count.sum()), int(count[shown].sum()), 1 / float(weight.max())
+    matches = weight > 0
+    rows, of_ad, propensity = int(count.sum()), int(count[matches].sum()), 1 / float(weight.max())
     half = (1 - evaluation.ALARM) / 2
     fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
     most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0

@@ -40,7 +40,8 @@ class Basis:
     ----------
     unit : what rewards are counted in
     same_log : whether today's policy logged the test
-    least, constant : the least propensity possible, None if nobody knows it, and whether no other one is possible
+    least_propensity : the least propensity possible, None if nobody knows it
+    constant : whether no other one is possible
     notes : sentences to read before numbers are used
     careful, doubts : sentences on what leaves no verdict, and its kinds, keys of `verdicts.DOUBTS`
     wrong : the problem that ads were not shown by the propensities, if they were not
@@ -65,7 +66,7 @@ class Basis:
         reward = tally.cells[""].second
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log = summing.logged_by_today(test, training)
-        self.least, self.constant = _least(test.name, tally, declared, summary.showings.shares())
+        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
@@ -76,11 +77,11 @@ class Basis:
         )
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
-        found = list(health.propensities(summary, columns, self.least))
-        self.wrong = next((problem for problem in found if problem.kind in MISMATCHES), None)
+        problems = list(health.propensities(summary, columns, self.least_propensity))
+        self.wrong = next((problem for problem in problems if problem.kind in MISMATCHES), None)
         self.in_no_order = summary.showings.in_no_order
-        self._note(test.name, [problem for problem in found if problem is not self.wrong])
-        self._note(test.name, health.sorted_rows(summary.showings))
+        self._note(test.name, [problem for problem in problems if problem is not self.wrong])
+        self._note(test.name, health.sorted_rows(summary))
         self._note(test.name, health.equal_rows(summary))
         self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
         self.hindsight = self._measured(test.name, summary, tally)
@@ -121,19 +122,22 @@ class Basis:
 
     def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
         """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made from its rewards."""
-        found = list(measurement.problems(summary, tally, self.unit))
-        self._note(name, found)
-        doubted = [problem for problem in found if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
+        problems = list(measurement.problems(summary, tally, self.unit))
+        self._note(name, problems)
+        doubted = [problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
         self.careful += [f"Careful: {problem.reason}" for problem in doubted]
         self.doubts |= {problem.kind for problem in doubted}
-        return {problem.column for problem in found if problem.kind == HINDSIGHT}
+        return {problem.column for problem in problems if problem.kind == HINDSIGHT}
 
     def _of_one_log(self, tally: Tally, summary: Summary) -> None:
         """Note what only one of the two logs has: ads and texts."""
         training, test, train = self.training, self.test.name, self.training.name
         self._note(train, health.equal_rows(training.summary))
-        wrong = [found for found in health.propensities(training.summary, ()) if found.kind in MISMATCHES]
-        self.notes += [f"{train}: {found.reason}. Today's rate needs none, but learning may suffer" for found in wrong]
+        self.notes += [
+            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
+            for problem in health.propensities(training.summary, ())
+            if problem.kind in MISMATCHES
+        ]
         if new := [ad for ad in logs.ordered({*tally.ads} - {*training.tally.ads}) if tally.ads[ad][0].any()]:
             share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
             self.notes.append(
@@ -156,24 +160,24 @@ class Basis:
         if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
             raise DataError(test, reason, advice="Evaluate on other visits; --split 0.5 parts one log")
-        found, chance = f"{count:,} of {tally.rows:,} rows are in {train}, too", training.chance * tally.rows
+        overlap, chance = f"{count:,} of {tally.rows:,} rows are in {train}, too", training.chance * tally.rows
         if not count:
             pass
         elif not training.shares(count, tally.rows):
-            self.notes.append(f"{test}: {found}, about as many as chance makes ({chance:,.0f}): they are kept")
+            self.notes.append(f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept")
         elif shared == "refuse":
             advice = "--shared drop leaves them out of the test; --shared keep is for rows of different visits"
-            reason = f"{found} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
+            reason = f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
             raise DataError(test, reason, advice=advice)
         elif shared == "keep":
-            self.notes.append(f"{test}: {found}: if these are the same visits, what was learnt is judged too well")
+            self.notes.append(f"{test}: {overlap}: if these are the same visits, what was learnt is judged too well")
         elif summary.alone.rows < 2:
-            raise DataError(test, f"{found}: nothing is left to evaluate on")
+            raise DataError(test, f"{overlap}: nothing is left to evaluate on")
         else:
-            self.notes.append(f"{test}: {found}, and are left out of the test")
+            self.notes.append(f"{test}: {overlap}, and are left out of the test")
             self.drops = True
-        known, users = (part.users.settle().key for part in (training.tally, self._judged(tally, summary)))
-        if both := np.isin(users, known).sum():
+        learnt_users, users = (part.users.settle().key for part in (training.tally, self._judged(tally, summary)))
+        if both := np.isin(users, learnt_users).sum():
             self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
                               "users from whom policies have learnt")  # fmt: skip
 
@@ -187,11 +191,11 @@ class Basis:
         if others := of_others(tally, training.tally) if comparable else ():
             self.doubts.add(OTHER_VISITS)
             self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
-            here, there = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
+            test_rate, training_rate = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
             self.notes.append(
-                f"{test}: showing all ads alike earns {here} here, but {there} by {train}: visits, or times, differ, "
-                f"and today's {mean} is that of the training log. Policies may look better, or worse, only because of "
-                "this; --split compares on the same visits"
+                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by {train}: "
+                f"visits, or times, differ, and today's {mean} is that of the training log. Policies may look better, "
+                "or worse, only because of this; --split compares on the same visits"
             )
         periods = summary.period, training.summary.period
         if None not in periods:
@@ -229,8 +233,8 @@ def _least(
             "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
             "--least-propensity unknown makes do with wider bounds that need none"
         )
-    least = smallest if declared is None else declared
-    if smallest < least * (1 - health.tolerance(tally)):
-        raise SettingError(f"--least-propensity is {least}, but {name} has {smallest:g}")
-    least = min(least, smallest)
-    return least, bool(constant) and math.isclose(least, smallest)
+    least_propensity = smallest if declared is None else declared
+    if smallest < least_propensity * (1 - health.tolerance(tally)):
+        raise SettingError(f"--least-propensity is {least_propensity}, but {name} has {smallest:g}")
+    least_propensity = min(least_propensity, smallest)
+    return least_propensity, bool(constant) and math.isclose(least_propensity, smallest)

@@ -150,16 +150,18 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     absent = _absent(table.column_names, names, where)
     rows, categories = table.num_rows, {}
     features = np.zeros((rows, len(names)), np.float32)
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         if name in absent:
             continue
         column = checks.plain(table.column(name))
         if name in texts:
             with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
-                codes, found = checks.distinct(column)
-            given = [*checks.as_texts(found), *([""] if (codes < 0).any() and "" not in checks.as_texts(found) else [])]
-            features[:, at] = codes if "" not in given else np.where(codes < 0, given.index(""), codes)
-            categories[name] = tuple(given)
+                codes, texts_of_column = checks.distinct(column)
+            labels = checks.as_texts(texts_of_column)
+            if (codes < 0).any() and "" not in labels:
+                labels = [*labels, ""]
+            features[:, index] = np.where(codes < 0, labels.index(""), codes) if "" in labels else codes
+            categories[name] = tuple(labels)
             continue
         values, strings = _feature_numbers(column)
         if values is None:
@@ -173,8 +175,8 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
                 raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
                                 advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
         with np.errstate(over="ignore"):
-            features[:, at] = values
-        if (bad := np.isinf(features[:, at])).any():
+            features[:, index] = values
+        if (bad := np.isinf(features[:, index])).any():
             reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
             raise DataError(where, reason, advice="Leave the cell empty")
     nothing = np.zeros(rows)
@@ -198,12 +200,12 @@ def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np
 
 def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
     """The columns that may hold features that are no columns, and these features."""
-    there, found = {*columns}, {}
-    others = there - {*names}
+    all_columns, holders = {*columns}, {}
+    others = all_columns - {*names}
     for name in names:
-        if name not in there and (column := nested.holder(name, others)):
-            found.setdefault(column, []).append(name)
-    return found
+        if name not in all_columns and (column := nested.holder(name, others)):
+            holders.setdefault(column, []).append(name)
+    return holders
 
 
 def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists: str):
@@ -213,11 +215,11 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
 
     whole, table = table, nested.unstructured(table, kept=[lists]).table
     plan = nested.Plan(where)
-    for column, held in _holders(whole.column_names, (*names, lists) if lists else names).items():
+    for column, features in _holders(whole.column_names, (*names, lists) if lists else names).items():
         kind = whole.schema.field(column).type
-        kinds = {name: "text" if name in texts or name == lists else "numbers" for name in held}
+        kinds = {name: "text" if name in texts or name == lists else "numbers" for name in features}
         if types.is_struct(kind) or types.is_null(kind):
-            for name in held:
+            for name in features:
                 if name not in table.column_names:
                     lacks = pa.nulls(table.num_rows, pa.string() if name in texts else pa.float64())
                     table = table.append_column(name, lacks)
@@ -225,7 +227,7 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
             plan.keys[column] = nested.Keys(column, f"{column}.", eligible=lists, kinds=kinds)
         else:
             raise DataError(
-                where, f"there is no column {held[0]!r}, a feature of the policy, nor objects in {column!r}"
+                where, f"there is no column {features[0]!r}, a feature of the policy, nor objects in {column!r}"
             )
     table, problems = plan.apply(table)
     for problem in problems:
@@ -246,8 +248,8 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     features = {*names}
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
         raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
-    there, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
-    absent = [name for name in names if name not in there and not nested.holder(name, there - features)]
+    all_columns, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
+    absent = [name for name in names if name not in all_columns and not nested.holder(name, all_columns - features)]
     if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
         near = nearest(lacking[0], [name for name in columns if name not in features])
         advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"

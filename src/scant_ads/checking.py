@@ -28,7 +28,7 @@ def facts(log, summary) -> dict:
         timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most visits of
         one, or None if they are not known
     """
-    found, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
+    content, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
     if not any(problem.severity == "error" for _, problem, _ in listed):
         tally, actions = summary.all(), []
         reward = tally.cells[""].arrays()[1]
@@ -37,12 +37,12 @@ def facts(log, summary) -> dict:
         listed += [("", problem, problem.count) for problem in doubts]
         duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
         for ad in logs.ordered({*tally.ads}):
-            shown = int(tally.ads[ad][0].sum())
-            clicks = unit.sum(tally.clicks(ad), shown)
-            rate = clicks / shown if shown else None
-            actions.append({"action": ad, "impressions": shown, "clicks": clicks, "rate": rate})
+            impressions = int(tally.ads[ad][0].sum())
+            clicks = unit.sum(tally.clicks(ad), impressions)
+            rate = clicks / impressions if impressions else None
+            actions.append({"action": ad, "impressions": impressions, "clicks": clicks, "rate": rate})
         propensity, features = tally.cells[""].first, summary.features
-        found |= {
+        content |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
             "fraction": health.fraction(tally),
             "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
@@ -60,7 +60,7 @@ def facts(log, summary) -> dict:
          "count": count, "place": place}
         for place, problem, count in listed
     ]  # fmt: skip
-    return found | {"problems": problems}
+    return content | {"problems": problems}
 
 
 def describe(facts: Mapping) -> str:
@@ -114,12 +114,12 @@ def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
     """
     if len(ads) <= MOST + 1:
         return ads, None
-    places = sorted(range(len(ads)), key=lambda at: (-ads[at]["impressions"], at))
-    others = [ads[at] for at in places[MOST:]]
-    shown, clicks = (sum(ad[key] for ad in others) for key in ("impressions", "clicks"))
-    sums = {"action": "", "ads": len(others), "impressions": shown, "clicks": clicks,
-            "rate": clicks / shown if shown else None}  # fmt: skip
-    return [ads[at] for at in sorted(places[:MOST])], sums
+    places = sorted(range(len(ads)), key=lambda index: (-ads[index]["impressions"], index))
+    others = [ads[index] for index in places[MOST:]]
+    impressions, clicks = (sum(ad[key] for ad in others) for key in ("impressions", "clicks"))
+    sums = {"action": "", "ads": len(others), "impressions": impressions, "clicks": clicks,
+            "rate": clicks / impressions if impressions else None}  # fmt: skip
+    return [ads[index] for index in sorted(places[:MOST])], sums
 
 
 def unit_of(facts: Mapping) -> Unit:
@@ -135,9 +135,9 @@ def of_ad(ad: Mapping, unit: Unit) -> tuple[str, ...]:
 
 def of_others(others: Mapping, unit: Unit) -> str:
     """The sums of the ads that are not listed, in words."""
-    _, shown, rewards, _ = of_ad(others, unit)
+    _, impressions, rewards, _ = of_ad(others, unit)
     mean = unit.rate(math.nan if others["rate"] is None else others["rate"])
-    return f"and {others['ads']:,} more: {shown} impressions, {rewards} {unit.events}, {mean}"
+    return f"and {others['ads']:,} more: {impressions} impressions, {rewards} {unit.events}, {mean}"
 
 
 def _problems_listed(problems: list[Mapping]) -> list[str]:

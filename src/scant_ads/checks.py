@@ -84,8 +84,8 @@ class Columns:
         self.listing = (plan and plan.listing) or listing
         if plan:
             with files.foreign(path, "readable log"):
-                table, found = plan.apply(table)
-            self.columns, self.problems = (*columns, *plan.names), [*self.problems, *plan.problems, *found]
+                table, row_problems = plan.apply(table)
+            self.columns, self.problems = (*columns, *plan.names), [*self.problems, *plan.problems, *row_problems]
         self.names = table.column_names
         self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
 
@@ -113,17 +113,17 @@ class Columns:
 
     def missing_columns(self) -> None:
         stated = {"propensity"} if self.units.propensity is not None else set()
-        lacking, found = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
+        lacking, options = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
         names = [name for name in self.names if not name.startswith(KEY)]
         for role in lacking:
             near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
             near = near or nearest(role, names, LIKE)
-            found += [f"--columns {role}={quote(near)}"] if near else []
+            options += [f"--columns {role}={quote(near)}"] if near else []
             mend = f"--columns {role}=COLUMN says which"
             mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
             mend += f". {STATED}" if role == "propensity" and not near else ""
-            if role == lacking[-1] and len(found) == len(lacking) > 1:
-                mend += f". All together: {' '.join(found)}"
+            if role == lacking[-1] and len(options) == len(lacking) > 1:
+                mend += f". All together: {' '.join(options)}"
             listed = logs.listing(names)
             self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
 
@@ -139,7 +139,7 @@ class Columns:
         propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
         if eligible is not None and propensity is not None:
             propensity = _meant(propensity, eligible)
-        given = [self.probability(logs.POLICY + name) for name in policies]
+        probabilities = [self.probability(logs.POLICY + name) for name in policies]
         distribution = self.distribution(full, actions, action, propensity, eligible)
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
@@ -149,7 +149,7 @@ class Columns:
             return None
         return Visits(
             features, action, reward, propensity, actions, names, position, timestamp, eligible,
-            categories, np.column_stack(given) if given else None, policies, exact, visit, user,
+            categories, np.column_stack(probabilities) if probabilities else None, policies, exact, visit, user,
             "" if eligible is None else self.listing,
         )  # fmt: skip
 
@@ -186,9 +186,10 @@ class Columns:
         if _is_text((column := plain(self.table["reward"])).type):
             codes, texts = distinct(column)
             written = [text for text in texts.to_pylist() if text not in MISSING]
-            if found := amounts(written):
-                numbers, currency = dict(zip(written, found[0], strict=True)), found[1]
-                values = [numbers.get(text, np.nan) for text in (*texts.to_pylist(), "")]
+            if parsed := amounts(written):
+                numbers, currency = parsed
+                number_of = dict(zip(written, numbers, strict=True))
+                values = [number_of.get(text, np.nan) for text in (*texts.to_pylist(), "")]
                 self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
         click = "-1" if self.units.rewards else "1"
         mend = (
@@ -218,10 +219,10 @@ class Columns:
                 return None
             bare = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
             self.table["propensity"] = pa.chunked_array([bare])
-        given = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
-        values = self.units.probabilities(given)
+        numbers = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+        values = self.units.probabilities(numbers)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
-        top, low = np.nanmax(given, initial=-np.inf), np.nanmin(given, initial=np.inf)
+        top, low = np.nanmax(numbers, initial=-np.inf), np.nanmin(numbers, initial=np.inf)
         seems = None
         if not self.units.propensities and bad.any():
             if low > 0 and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
@@ -230,7 +231,8 @@ class Columns:
                 seems = "log", "natural logarithms"
         if seems:
             unit, words = seems
-            reason = f"propensity {given[np.argmax(bad)]:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
+            first = numbers[np.argmax(bad)]
+            reason = f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
             mend = f"Read them with --propensities {unit}"
             self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
@@ -310,8 +312,8 @@ class Columns:
 
     def user(self) -> np.ndarray | None:
         """A hash of each visit's user, uint64 (rows); None if that is not known."""
-        found = self.key("user", "give each such visit a user of its own, as its id")
-        return None if found is None else found[:, 0].copy()
+        hashes = self.key("user", "give each such visit a user of its own, as its id")
+        return None if hashes is None else hashes[:, 0].copy()
 
     # ads
 
@@ -360,19 +362,19 @@ class Columns:
 
     def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
         """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could not."""
-        found = np.zeros((self.rows, len(actions)), bool)
+        eligible = np.zeros((self.rows, len(actions)), bool)
         index_of = {name: index for index, name in enumerate(actions)}
-        found[:, [index_of[name] for name in listed]] = lists
+        eligible[:, [index_of[name] for name in listed]] = lists
         if action is not None:
-            bad = ~found[np.arange(self.rows), action] & found.any(axis=1) & (action >= 0)
+            bad = ~eligible[np.arange(self.rows), action] & eligible.any(axis=1) & (action >= 0)
             if bad.any():
                 row = int(np.argmax(bad))
-                among = logs.listing([actions[ad] for ad in np.flatnonzero(found[row])])
+                among = logs.listing([actions[ad] for ad in np.flatnonzero(eligible[row])])
                 reason = f"ad {actions[action[row]]!r} is shown, and not among the visit's eligible ads: {among}"
                 mend = ("Write the list of the moment when the ad was drawn, and ids in one way. If the column says "
                         f"something else, leave it out with --ignore {quote(self.listing)}")  # fmt: skip
                 self.add("eligible", "error", reason, mend, bad)
-        return found
+        return eligible
 
     def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
         """Check the columns of full propensities; False if they are at fault."""
@@ -390,12 +392,13 @@ class Columns:
             outside |= (values < 0) | (values > 1)
             strange |= False if eligible is None else (values > 0) & ~eligible[:, number]
             logged = np.where(action == number, values, logged)
-        known = ~np.isnan(total)
+        has_total = ~np.isnan(total)
         for kind, bad, reason, values in (
             ("full-range", outside, "a propensity is not in [0, 1]; they sum to {}", total),
             ("full-eligible", strange, "an ad that is not eligible has a propensity above 0; they sum to {}", total),
-            ("full-sum", known & (np.abs(total - 1) > logs.SLACK), "the propensities sum to {:.6g}, not to 1", total),
-            ("full-differs", known & (np.abs(logged - propensity) > logs.SLACK),
+            ("full-sum", has_total & (np.abs(total - 1) > logs.SLACK),
+             "the propensities sum to {:.6g}, not to 1", total),
+            ("full-differs", has_total & (np.abs(logged - propensity) > logs.SLACK),
              "propensity differs from that of the action's own column, {}", logged),
         ):  # fmt: skip
             if bad.any():
@@ -415,8 +418,8 @@ class Columns:
             numbers = [as_number(text) for text in texts.to_pylist()]
             if numbers and None not in numbers:
                 return self.epoch(np.array([*numbers, np.nan])[codes], mend)
-            held = pd.Series(texts.to_pylist(), dtype=object)
-            parsed = pd.to_datetime(held, utc=True, errors="coerce", format="ISO8601")
+            series = pd.Series(texts.to_pylist(), dtype=object)
+            parsed = pd.to_datetime(series, utc=True, errors="coerce", format="ISO8601")
             times = np.append(parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us"))[codes]
         elif types.is_timestamp(column.type) or types.is_date(column.type):
             times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
@@ -435,9 +438,9 @@ class Columns:
         if (bad := np.isnan(values)).any():
             self.add("timestamp", "error", "timestamp is missing", mend, bad)
             return nothing
-        for least in EPOCHS:
-            if values.min() >= least and values.max() < 10 * least:
-                return (values * (1e6 * 1e9 / least)).astype(np.int64).view("datetime64[us]")
+        for lowest in EPOCHS:
+            if values.min() >= lowest and values.max() < 10 * lowest:
+                return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
         self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
         return nothing
 
@@ -502,11 +505,11 @@ class Columns:
 
     def text_feature(self, name: str, column):
         codes, texts = distinct(column)
-        given = as_texts(texts)
-        numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in given])
-        absent = np.array([text.strip() in MISSING for text in given], bool)
+        labels = as_texts(texts)
+        numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in labels])
+        absent = np.array([text.strip() in MISSING for text in labels], bool)
         first = codes[:HEAD]
-        counts = np.bincount(first[first >= 0], minlength=len(given))
+        counts = np.bincount(first[first >= 0], minlength=len(labels))
         share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
         decided = self.kinds.get(name)
         if not decided:
@@ -516,20 +519,20 @@ class Columns:
         if self.kinds[name] == "numbers":
             wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
             if wrong.any():
-                text = given[codes[np.argmax(wrong)]]
+                text = labels[codes[np.argmax(wrong)]]
                 self.add("mixed", "error", f"{name} {short(text)} is not a number; most cells are",
                          f"Empty these cells, or take all as texts with --categorical {quote(name)}", wrong,
                          name)  # fmt: skip
             return np.append(numbers, np.nan)[codes], None
-        if len(given) >= CODES:
+        if len(labels) >= CODES:
             mend = f"Leave it out with --ignore {quote(name)}"
-            self.add("texts", "error", f"feature {name!r} has {len(given):,} different texts", mend, column=name)
+            self.add("texts", "error", f"feature {name!r} has {len(labels):,} different texts", mend, column=name)
             return None, None
         if (codes < 0).any():
-            if "" not in given:
-                given = [*given, ""]
-            codes = np.where(codes < 0, given.index(""), codes)
-        return codes, tuple(given)
+            if "" not in labels:
+                labels = [*labels, ""]
+            codes = np.where(codes < 0, labels.index(""), codes)
+        return codes, tuple(labels)
 
     def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
         """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
@@ -720,7 +723,7 @@ def _looks_like_times(name: str, values: np.ndarray) -> bool:
     """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
     values = values[~np.isnan(values)]
     return bool(_words(name) & TIMES and len(values)) and any(
-        values.min() >= least and values.max() < 10 * least for least in EPOCHS
+        values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
     )
 
 

@@ -146,8 +146,8 @@ class Difference:
     def interval(self, level: float) -> tuple[float, float]:
         """The two-sided interval."""
         each = (1 + level) / 2
-        (low, high), (least, most) = self.first.interval(each), self.second.interval(each)
-        return low - most, high - least
+        (low, high), (other_low, other_high) = self.first.interval(each), self.second.interval(each)
+        return low - other_high, high - other_low
 
 
 class ByUser:
@@ -192,8 +192,8 @@ class ByUser:
 
     def of_shown(self, policy: str, weight: float) -> Quotient:
         """The click rate of the visits to which a policy gives a weight, the same weight for all."""
-        shown, terms = self._sums(policy) / weight
-        return self._quotient(terms, shown, 0.0, 1.0)
+        counts, terms = self._sums(policy) / weight
+        return self._quotient(terms, counts, 0.0, 1.0)
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
         """How much higher the CTR of the first of two policies is; `largest` are their largest weights."""

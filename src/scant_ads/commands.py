@@ -16,12 +16,12 @@ class Parser(argparse.ArgumentParser):
     The kinds are imported only for the help.
 
     learns : whether the command learns policies
-    given : the options that have been given, of those that are to be given once
+    options_given : the options that have been given, of those that are to be given once
     """
 
     def __init__(self, *arguments, learns: bool = False, **settings):
         super().__init__(*arguments, **settings)
-        self.learns, self.given = learns, set()
+        self.learns, self.options_given = learns, set()
         self.register("action", None, Once)
         self.register("action", "store_true", partial(Once, nargs=0, const=True, default=False))
 
@@ -40,9 +40,9 @@ class Once(argparse.Action):
     """An option that is to be given once."""
 
     def __call__(self, parser, namespace, values, option_string=None):
-        if self.dest in parser.given:
+        if self.dest in parser.options_given:
             raise argparse.ArgumentError(self, "it is given twice: give it once")
-        parser.given.add(self.dest)
+        parser.options_given.add(self.dest)
         setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
 
 
@@ -245,27 +245,27 @@ def evaluate(arguments) -> None:
             _check_saved(policies)
         names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
-        found = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
-                                results=arguments.parts, progress=progress, **settings)  # fmt: skip
+        evaluation = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
+                                        results=arguments.parts, progress=progress, **settings)  # fmt: skip
         for column, share in (arguments.guard or {}).items():
             try:
                 test2, train2 = _test_and_train(arguments, paths, progress, column)
                 other = scant_ads.evaluate(
-                    policies | found.policies, test2, train=train2, progress=progress, **settings
+                    policies | evaluation.policies, test2, train=train2, progress=progress, **settings
                 )
             except DataError as error:  # of the column's values, for all others have been read
                 reason = f"--guard {quote(column)}: {error.reason}"
                 raise DataError(error.file, reason, error.line, "A guard rail is from 0 to 1 in every row") from error
-            found = found.guarded(column, share, other)
+            evaluation = evaluation.guarded(column, share, other)
     if arguments.output:
-        found.write(arguments.output)
+        evaluation.write(arguments.output)
     if arguments.report:
         settings = {
             name: value for name, value in vars(arguments).items()
             if name not in ("function", "output", "report") and value is not None and value is not False and value != []
         }  # fmt: skip
-        found.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
-    print(found.text(), end="")
+        evaluation.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
+    print(evaluation.text(), end="")
 
 
 def part(arguments) -> None:
@@ -319,8 +319,8 @@ def apply(arguments) -> None:
     with Progress() as progress:
         done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
                               arguments.keep, progress, arguments.eligible or "")  # fmt: skip
-    shown = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
-    print(text.joined([f"{done.rows:,} visits; ads shown: {shown}"]), end="")
+    shares = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
+    print(text.joined([f"{done.rows:,} visits; ads shown: {shares}"]), end="")
     if done.epsilon:
         print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
               f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
@@ -410,7 +410,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     from scant.errors import SettingError, unknown
     from scant_ads import Log
 
-    found, rails = [], getattr(arguments, "guard", None) or {}
+    logs, rails = [], getattr(arguments, "guard", None) or {}
     roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
     if taken := [role for role, column in roles.items() if column in rails]:
         raise SettingError(
@@ -424,12 +424,12 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
             columns, units = columns | {"reward": guard}, {name: units[name] for name in ("propensities", "propensity")}
-        found.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
-    known = {name for log in found for name in log.column_names}
+        logs.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
+    all_columns = {name for log in logs for name in log.column_names}
     for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():
-        if absent := [name for name in names if name not in known]:
-            raise SettingError(f"--{what}: {unknown('column', absent[0], known)}")
-    return found
+        if absent := [name for name in names if name not in all_columns]:
+            raise SettingError(f"--{what}: {unknown('column', absent[0], all_columns)}")
+    return logs
 
 
 def _column_of(role: str, column: str) -> tuple[str, str]:

@@ -110,11 +110,11 @@ def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[
     answers, left = {}, dict(decide)
     while left:
         confidence = 1 - (1 - level) / len(left)
-        found = {key: answer for key, function in left.items() if (answer := function(confidence))}
-        if not found:
+        new_answers = {key: answer for key, function in left.items() if (answer := function(confidence))}
+        if not new_answers:
             break
-        answers |= found
-        left = {key: function for key, function in left.items() if key not in found}
+        answers |= new_answers
+        left = {key: function for key, function in left.items() if key not in new_answers}
     return answers | dict.fromkeys(left, "")
 
 
@@ -139,7 +139,7 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
         return answer
 
     asked = [pair for pair in combinations(names, 2) if pair in means]
-    answers, found = holm({pair: better(pair) for pair in asked}, level), []
+    answers, differences = holm({pair: better(pair) for pair in asked}, level), []
     joint = 1 - (1 - level) / max(len(asked), 1)
     for pair in asked:
         mean = means[pair]
@@ -150,8 +150,8 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
             half_width = mean.estimate - ends[0] if mean.estimate > 0 else ends[1] - mean.estimate
             needed = rows * (half_width / abs(mean.estimate)) ** 2 if mean.estimate else math.inf
         values = (*pair, mean.estimate, low, high, answers[pair], needed)
-        found.append(dict(zip(COLUMNS, values, strict=True)))
-    return found
+        differences.append(dict(zip(COLUMNS, values, strict=True)))
+    return differences
 
 
 def chosen(

@@ -35,53 +35,54 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     """
     if roles is None and log.id is not None:
         return _of_ids(log)
-    texts = {f"feature:{name}": (known, log.features[:, log.names.index(name)].astype(np.int64))
-             for name, known in log.categories.items()}  # fmt: skip
+    texts = {f"feature:{name}": (labels, log.features[:, log.names.index(name)].astype(np.int64))
+             for name, labels in log.categories.items()}  # fmt: skip
     texts["action"] = log.actions, log.action
-    numeric = [at for at, name in enumerate(log.names) if name not in log.categories]
+    numeric = [index for index, name in enumerate(log.names) if name not in log.categories]
     exact = None if single else log.exact
     numeric = numeric if exact is None else []
-    given = log.given if roles is None else None
+    of_policies = log.probabilities if roles is None else None
     roles = roles_of(log) if roles is None else roles
-    names = [*(f"feature:{log.names[at]}" for at in numeric), *roles]
-    names += [] if given is None else [f"policy:{name}" for name in log.policies]
+    names = [*(f"feature:{log.names[index]}" for index in numeric), *roles]
+    names += [] if of_policies is None else [f"policy:{name}" for name in log.policies]
     weights = np.array([hashing.weights_of(name) for name in names]).T
-    found = np.empty((2, len(log)), np.uint64)
+    digests = np.empty((2, len(log)), np.uint64)
     for start in range(0, len(log), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
         features = log.features[rows] if len(numeric) == len(log.names) else log.features[rows, numeric]
-        columns = [features, *(getattr(log, role)[rows] for role in roles), *([] if given is None else [given[rows]])]
+        columns = [features, *(getattr(log, role)[rows] for role in roles)]
+        columns += [] if of_policies is None else [of_policies[rows]]
         bits = np.concatenate([hashing.bits(column) for column in columns], axis=1, dtype=np.uint64)
         for half in range(2):
-            found[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
+            digests[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
     if exact is not None:
-        found += exact.T
+        digests += exact.T
     if log.eligible is not None:
         entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
         for start in range(0, len(log), logs.CHUNK):
             rows = slice(start, start + logs.CHUNK)
-            found[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
-    for name, (known, code) in texts.items():
-        _add_texts(found, name, known, code)
-    return found
+            digests[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
+    for name, (labels, code) in texts.items():
+        _add_texts(digests, name, labels, code)
+    return digests
 
 
 def _of_ids(log: Visits) -> np.ndarray:
     """The digests of rows by id, ad and position, uint64 (2 x rows): a hash of the id, and one of all three."""
-    found = log.id.T.copy()
-    rest = np.zeros_like(found)
+    digests = log.id.T.copy()
+    rest = np.zeros_like(digests)
     _add_texts(rest, "action", log.actions, log.action)
     if log.position is not None:
         rest[1] += hashing.mixed(log.position.astype(np.uint64) * hashing.weights_of("position")[1])
-    found[1] += rest[1]
-    return found
+    digests[1] += rest[1]
+    return digests
 
 
-def _add_texts(found: np.ndarray, name: str, known: Sequence[str], code: np.ndarray) -> None:
+def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
     """Add what a column of texts adds to digests, in place; `code` has the index of each row's text."""
-    entries = np.array([hashing.of_text(text) for text in known], np.uint64).reshape(-1, 2).T
+    entries = np.array([hashing.of_text(text) for text in labels], np.uint64).reshape(-1, 2).T
     for half, weight in enumerate(hashing.weights_of(name)):
-        found[half] += hashing.mixed(entries[half] * weight)[code]
+        digests[half] += hashing.mixed(entries[half] * weight)[code]
 
 
 def roles_of(log: Visits) -> tuple[str, ...]:
@@ -90,22 +91,22 @@ def roles_of(log: Visits) -> tuple[str, ...]:
     return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
 
 
-class Known:
+class Index:
     """The digests of a training log, uint64 (2 x rows), in which other rows are looked up."""
 
-    def __init__(self, found: np.ndarray):
-        order = np.argsort(found[0])
-        self.first, self.second = found[:, order]
+    def __init__(self, digests: np.ndarray):
+        order = np.argsort(digests[0])
+        self.first, self.second = digests[:, order]
         self.table = np.zeros(1 << (64 - TABLE), bool)  # whether one begins so: spares most of the searching
         self.table[self.first >> np.uint64(TABLE)] = True
 
-    def has(self, found: np.ndarray) -> np.ndarray:
+    def has(self, digests: np.ndarray) -> np.ndarray:
         """Whether each digest is among them, bool (rows)."""
-        here = self.table[found[0] >> np.uint64(TABLE)]
-        rows = np.flatnonzero(here)
-        places = np.minimum(np.searchsorted(self.first, found[0, rows]), len(self.first) - 1)
-        here[rows] = (self.first[places] == found[0, rows]) & (self.second[places] == found[1, rows])
-        return here
+        present = self.table[digests[0] >> np.uint64(TABLE)]
+        rows = np.flatnonzero(present)
+        places = np.minimum(np.searchsorted(self.first, digests[0, rows]), len(self.first) - 1)
+        present[rows] = (self.first[places] == digests[0, rows]) & (self.second[places] == digests[1, rows])
+        return present
 
 
 class Digests:
@@ -114,13 +115,13 @@ class Digests:
     def __init__(self):
         self.file, self.counts, self.repeats = None, [], {}
 
-    def add(self, found: np.ndarray) -> None:
+    def add(self, digests: np.ndarray) -> None:
         """Add the digests of further rows, uint64 (2 x rows)."""
         if self.file is None:
             self.file = tempfile.TemporaryFile(prefix="scant-digests-")  # noqa: SIM115 (lives with this object)
             weakref.finalize(self, self.file.close)
-        group = (found[0] >> np.uint64(56)).astype(np.uint8)
-        self.file.write(found[:, np.argsort(group, kind="stable")].tobytes())
+        group = (digests[0] >> np.uint64(56)).astype(np.uint8)
+        self.file.write(digests[:, np.argsort(group, kind="stable")].tobytes())
         self.counts.append(np.bincount(group, minlength=GROUPS))
         self.repeats = {}
 

@@ -40,11 +40,11 @@ def usual(names: Iterable[str], column_of: Callable) -> str | None:
 
     column_of : gives a column by its name or role, or its first rows, Arrow; None for one that is not there
     """
-    shown = column_of("action")
-    if shown is not None:
-        shown = texts_of(shown.slice(0, HEAD).to_pylist())
+    actions = column_of("action")
+    if actions is not None:
+        actions = texts_of(actions.slice(0, HEAD).to_pylist())
         return next((name for name in filter(is_usual, names)
-                     if fits(column_of(name).slice(0, HEAD).to_pylist(), shown)), None)  # fmt: skip
+                     if fits(column_of(name).slice(0, HEAD).to_pylist(), actions)), None)  # fmt: skip
     return None
 
 
@@ -53,17 +53,17 @@ def texts_of(values: Iterable) -> list[str]:
     return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
 
 
-def fits(values: Sequence, shown: Sequence[str]) -> bool:
+def fits(values: Sequence, actions: Sequence[str]) -> bool:
     """Whether values, each a list or a text of one, have the ads shown in at least half of the rows, and some have
     others, too.
     """
     texts = [value for value in values if isinstance(value, str)]
     if texts:
         ads, has = of_texts(texts)
-        sets = iter([{ads[at] for at in np.flatnonzero(row)} for row in has])
+        sets = iter([{ads[index] for index in np.flatnonzero(row)} for row in has])
     lists = [next(sets) if isinstance(value, str) else {*texts_of(value)} if isinstance(value, list) else set()
              for value in values]  # fmt: skip
-    among = sum(ad in ads for ad, ads in zip(shown, lists, strict=True))
+    among = sum(ad in ads for ad, ads in zip(actions, lists, strict=True))
     return 2 * among >= len(lists) > 0 and max(map(len, lists)) > 1
 
 
@@ -76,10 +76,10 @@ def of_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
     bare = [text.strip() for text in texts]
     marks = Counter(mark for text in bare if not _is_bracketed(text) for mark in MARKS if mark in text)
     parts = [_parts(text, marks.most_common(1)[0][0] if marks else None) for text in bare]
-    place = {ad: at for at, ad in enumerate(dict.fromkeys(ad for part in parts for ad in part))}
+    place = {ad: index for index, ad in enumerate(dict.fromkeys(ad for part in parts for ad in part))}
     has = np.zeros((len(bare), len(place)), bool)
-    for at, part in enumerate(parts):
-        has[at, [place[ad] for ad in part]] = True
+    for index, part in enumerate(parts):
+        has[index, [place[ad] for ad in part]] = True
     return [*place], has
 
 

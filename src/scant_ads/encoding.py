@@ -51,11 +51,11 @@ class Encoder:
             raise DataError(where, reason, advice=f"Take it as text in both with --categorical {quote(odd[0])}")
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():
-            numbers, given = features[:, self.numeric], features
+            numbers, raw = features[:, self.numeric], features
             features = np.zeros((len(visits), len(self.encoded)), np.float32)
             features[:, : len(self.numeric)] = np.where(np.isnan(numbers), self.medians, numbers)
             marks = slice(len(self.numeric), len(self.numeric) + len(self.lacking))
-            features[:, marks] = np.isnan(given[:, self.lacking])
+            features[:, marks] = np.isnan(raw[:, self.lacking])
             if self.texts:
                 for place, codes in zip(self.places.values(), _codes(visits, self.texts).T, strict=True):
                     columns = place[codes]  # -1, a text that is unknown, is the last one
@@ -79,15 +79,15 @@ def fit(visits: Visits) -> Encoder:
         advice = "A policy needs something to tell users apart; ads themselves are compared by --policy each-ad"
         raise DataError("training log", "it has no features, so that nothing can be learnt", advice=advice)
     texts = {name: visits.categories[name] for name in visits.names if name in visits.categories}
-    numeric = np.array([at for at, name in enumerate(visits.names) if name not in texts], int)
+    numeric = np.array([index for index, name in enumerate(visits.names) if name not in texts], int)
     missing = visits.missing
-    lacking = np.array([at for at, name in enumerate(visits.names) if name in missing], int)
+    lacking = np.array([index for index, name in enumerate(visits.names) if name in missing], int)
     medians = np.zeros(len(numeric), np.float32)
     if len(numeric):
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         imputer.fit(visits.features[:: max(1, len(visits) // SAMPLE), numeric])
         medians = imputer.statistics_.astype(np.float32)
-    names = [visits.names[at] for at in numeric] + [f"{visits.names[at]} is missing" for at in lacking]
+    names = [visits.names[index] for index in numeric] + [f"{visits.names[index]} is missing" for index in lacking]
     places = {}
     if texts:
         one_hot = OneHotEncoder(max_categories=MOST, handle_unknown="infrequent_if_exist")
@@ -106,8 +106,8 @@ def fit(visits: Visits) -> Encoder:
 def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:
     """The codes of text features by the texts of the training log, int32 (rows x features); -1 for another text."""
     codes = np.empty((len(visits), len(texts)), np.int32)
-    for column, (name, known) in enumerate(texts.items()):
-        code_of = {text: code for code, text in enumerate(known)}
-        there = np.array([code_of.get(text, -1) for text in visits.categories[name]], np.int32)
-        codes[:, column] = there[visits.features[:, visits.names.index(name)].astype(np.int32)]
+    for column, (name, labels) in enumerate(texts.items()):
+        code_of = {text: code for code, text in enumerate(labels)}
+        new_codes = np.array([code_of.get(text, -1) for text in visits.categories[name]], np.int32)
+        codes[:, column] = new_codes[visits.features[:, visits.names.index(name)].astype(np.int32)]
     return codes

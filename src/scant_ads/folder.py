@@ -91,8 +91,8 @@ class Folder:
 
         with files.foreign(path):
             names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
-            if found := eligibility.usual(names, head):
-                self.renamed[ELIGIBLE], self.lists = found, eligibility.SAID.format(found)
+            if column := eligibility.usual(names, head):
+                self.renamed[ELIGIBLE], self.lists = column, eligibility.SAID.format(column)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -127,30 +127,30 @@ class Folder:
         rows : of a batch
         only : the file whose rows are read; None for all
         """
-        for table, path, at, start in self._tables(rows, only):
-            yield self._reading(table, path, dict(self._head[0])), path, at, start
+        for table, path, first_row, start in self._tables(rows, only):
+            yield self._reading(table, path, dict(self._head[0])), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
         for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
             columns = checks.Columns(path, self.form, (), table, None, [], ())
             with files.foreign(path, "readable log"):
-                found = columns.timestamp() if role == "timestamp" else columns.user()
-            if found is None:
+                values = columns.timestamp() if role == "timestamp" else columns.user()
+            if values is None:
                 raise DataError(path, columns.problems[0].reason, advice=columns.problems[0].mend)
-            yield found
+            yield values
 
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the folder, and of features, by their first rows."""
-        found = []
+        problems = []
         if self.left_out:
             names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])
             reason = f"files that are no parts, by their names, are left out: {names}"
             mend = ("Parts end in .parquet, and neither their names nor those of their folders begin with '.' or '_': "
                     "rename what is one, or write it so")  # fmt: skip
-            found.append(Problem("left-out", "warning", reason, mend))
-        return found + self._head[1]
+            problems.append(Problem("left-out", "warning", reason, mend))
+        return problems + self._head[1]
 
     @cached_property
     def _head(self) -> tuple[dict[str, str], list[Problem]]:
@@ -164,8 +164,8 @@ class Folder:
             lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
         kept = [name for name in names if name not in lacking and name not in self._plan.keys]
         kinds = dict.fromkeys((*kept, *self._plan.features), "")
-        found = self._reading(head, self.path, kinds)
-        return kinds, [problem for problem in found.problems if problem.kind in OF_LOG]
+        reading = self._reading(head, self.path, kinds)
+        return kinds, [problem for problem in reading.problems if problem.kind in OF_LOG]
 
     @cached_property
     def _plan(self) -> nested.Plan:
@@ -204,7 +204,7 @@ class Folder:
 
         start, wanted = 0, [name for name in self.types if names is None or name in names]
         for path, count in zip(self.files, self.counts, strict=True):
-            at = 0
+            first_row = 0
             if only in (None, path) and count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
                     kept = self.renamed.values()
@@ -218,8 +218,8 @@ class Folder:
                             table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore, kept).table
                             columns = {role[name]: table.column(name) for name in asked}
                             table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
-                            yield table, path, at, start + at
-                        at += batch.num_rows
+                            yield table, path, first_row, start + first_row
+                        first_row += batch.num_rows
             start += count
 
     def _column(self, name: str, column, batch):

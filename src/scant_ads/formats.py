@@ -91,28 +91,28 @@ def read(
             raise DataError(path, f"the file is {what}", advice=advice)
     renaming = Renaming(path, columns or {}, frozenset(ignore))
     if first.startswith(logs.MAGIC):
-        table, form, lines, found = _parquet(path), "parquet", None, []
+        table, form, lines, problems = _parquet(path), "parquet", None, []
         if files.metadata_of(table.schema).get("kind") == logs.KIND:
             return _of_a_study(path, renaming)
     elif first.startswith(ARROW):
-        table, form, lines, found = _arrow(path), "Arrow", None, []
+        table, form, lines, problems = _arrow(path), "Arrow", None, []
     else:
         with Unpacked(path) as stream:
             head = stream.first_lines()
         kind = wabbit.kind(path, head)
         if kind:
             return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
-        table, form, lines, found = _csv(path, head, renaming, whole)
+        table, form, lines, problems = _csv(path, head, renaming, whole)
     if not study:
-        return _read(path, form, table, lines, found, renaming, categorical, units)
+        return _read(path, form, table, lines, problems, renaming, categorical, units)
     table = table if lines is not None else renaming.applied(table)
     table = table.select([name for name in table.column_names if not name.startswith((logs.POLICY, KEY))])
     return checks.Columns(
-        path, form, renaming.header, table, lines, found, frozenset(categorical), units=units
+        path, form, renaming.header, table, lines, problems, frozenset(categorical), units=units
     ).reading()
 
 
-def _read(path, form: str, table, lines, found, renaming: "Renaming", categorical, units: Units) -> Reading:
+def _read(path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units) -> Reading:
     """The reading of a table, whose columns have been given their roles if it has `lines`."""
     with files.foreign(path, "readable log"):
         parts = None
@@ -125,7 +125,7 @@ def _read(path, form: str, table, lines, found, renaming: "Renaming", categorica
             table = table.rename_columns([KEY + ELIGIBLE if name == column else name for name in table.column_names])
         plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
     columns = checks.Columns(
-        path, form, renaming.header, table, lines, found, frozenset(categorical), plan=plan, units=units,
+        path, form, renaming.header, table, lines, problems, frozenset(categorical), plan=plan, units=units,
         listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
     )  # fmt: skip
     return columns.reading()
@@ -136,23 +136,24 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
     if study:
         raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
     with Unpacked(path) as stream:
-        found = wabbit.read(path, kind, stream, renaming.ignore)
+        content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
-        found.problems.append(Problem("cut", "error", *CUT))
+        content.problems.append(Problem("cut", "error", *CUT))
     if wabbit.ID not in renaming.columns.values():
-        if wabbit.ID in found.table.column_names and not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}:
+        if wabbit.ID in content.table.column_names and not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
     units = replace(units, rewards=units.rewards or "costs")
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
     form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
-    names = [name.removeprefix(KEY) for name in found.table.column_names]
+    names = [name.removeprefix(KEY) for name in content.table.column_names]
     renaming.ignore |= {KEY + ELIGIBLE} & {KEY + name for name in renaming.ignore}
     reading = checks.Columns(
-        path, ", ".join(form), (*names, *found.keys.lists, *found.keys.met),
-        renaming.applied(found.table), found.lines, found.problems, frozenset(categorical), units=units,
+        path, ", ".join(form), (*names, *content.keys.lists, *content.keys.met),
+        renaming.applied(content.table), content.lines, content.problems, frozenset(categorical), units=units,
     ).reading()  # fmt: skip
-    return reading if not found.keys.column else replace(reading, flattened={found.keys.column: len(found.keys.kinds)})
+    column = content.keys.column
+    return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading
 
 
 def first_bytes(path) -> bytes:
@@ -300,9 +301,9 @@ class Renaming:
             place = places.get(name, name)
             return table.column(place) if place in table.column_names else None
 
-        found = eligibility.usual(names, column_of)
-        self.columns |= {ELIGIBLE: found} if found else {}
-        return eligibility.SAID.format(found) if found else ""
+        column = eligibility.usual(names, column_of)
+        self.columns |= {ELIGIBLE: column} if column else {}
+        return eligibility.SAID.format(column) if column else ""
 
     def applied(self, table):
         """An Arrow table with its columns named by their roles."""
@@ -412,13 +413,13 @@ def check_header(path, header: list[str], named) -> None:
 
     named : columns that the user names, which may be called by numbers
     """
-    known = {*ROLES, *(alias for aliases in checks.ALIASES.values() for alias in aliases), *named}
+    role_names = {*ROLES, *(alias for aliases in checks.ALIASES.values() for alias in aliases), *named}
     numbers = [cell for cell in header if checks.as_number(cell) is not None]
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
     if len(header) == 1 and re.search(r"\s|\d", header[0]):
         reason = f"its first line is no header of several columns: {short(header[0])}"
     mostly = len(header) == 1 or 2 * len(numbers) >= len(header)
-    if reason and mostly and known.isdisjoint([*header, *(name.lower() for name in header)]):
+    if reason and mostly and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
         advice = "A log is CSV, whose first line names action, reward, propensity and the features: write it above"
         raise DataError(path, reason, 1, advice)
 

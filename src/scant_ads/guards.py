@@ -32,12 +32,12 @@ def judged(name: str, share: float, rows: Sequence[Mapping], others: Sequence[Ma
     """
     if not 0 <= share < 1:
         raise SettingError(f"guard rail {name}: {share} is no share from 0 to below 1 by which it may fall")
-    found, of_other = [], {row["policy"]: row for row in others}
+    judgements, of_other = [], {row["policy"]: row for row in others}
     for row in rows[1:]:
         if row["policy"] not in of_other:
             raise SettingError(f"guard rail {name}: {row['policy']} was not evaluated by this reward")
         low, high = (of_other[row["policy"]][end] for end in ("lift_low", "lift_high"))
         answer = HOLDS if low > -share else BROKEN if high < -share else OPEN
         values = (name, share, row["policy"], of_other[row["policy"]]["lift"], low, high, answer)
-        found.append(dict(zip(COLUMNS, values, strict=True)))
-    return tuple(found)
+        judgements.append(dict(zip(COLUMNS, values, strict=True)))
+    return tuple(judgements)

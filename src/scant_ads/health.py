@@ -37,7 +37,7 @@ class Drift:
     rates: np.ndarray
 
     @property
-    def found(self) -> bool:
+    def significant(self) -> bool:
         return self.p < DRIFTS
 
     def words(self, unit: Unit) -> str:
@@ -100,7 +100,7 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     yield from propensities(summary, summary.policies)
     yield from measurement.problems(summary, tally, unit)
     yield from equal_rows(summary)
-    yield from sorted_rows(summary.showings)
+    yield from sorted_rows(summary)
     yield from alike_ids(logs.ordered({*tally.ads}))
     if not summary.showings.in_no_order:
         yield from tally.late()
@@ -126,7 +126,7 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         return
     name, strongest = min(tests, key=lambda pair: pair[1].p)
     corrected = replace(strongest, p=min(1.0, strongest.p * len(tests)))
-    if corrected.found:
+    if corrected.significant:
         rate = "click rate" if unit.clicks else "mean reward"
         whose = f"{rate} of ad {name}" if name else rate
         reason = f"the {whose} drifts: {corrected.words(unit)}"
@@ -135,11 +135,11 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
                       "the logging, or of the users")  # fmt: skip
 
 
-def propensities(summary, policies: Iterable[str], least: float | None = None) -> Iterator[Problem]:
+def propensities(summary, policies: Iterable[str], least_propensity: float | None = None) -> Iterator[Problem]:
     """Propensities that are not those by which ads were shown, see `showings.problem`; else see `probabilities`.
 
     summary : `tally.Summary`, of all rows
-    policies, least : see `probabilities`
+    policies, least_propensity : see `probabilities`
     """
     tally = summary.all()
     users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
@@ -147,7 +147,7 @@ def propensities(summary, policies: Iterable[str], least: float | None = None) -
     if wrong:
         yield wrong
     else:
-        yield from probabilities(tally, policies, least, users)
+        yield from probabilities(tally, policies, least_propensity, users)
 
 
 def alike(tally) -> tuple[int | None, float]:
@@ -177,7 +177,7 @@ def tolerance(tally) -> float:
 
 
 def probabilities(
-    tally, policies: Iterable[str], least: float | None = None, users: clusters.ByUser | None = None
+    tally, policies: Iterable[str], least_propensity: float | None = None, users: clusters.ByUser | None = None
 ) -> Iterator[Problem]:
     """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
 
@@ -186,11 +186,11 @@ def probabilities(
     all ads seen alike is not fixed beforehand: its mean weight is above 1 where the log lacks ads that there are.
 
     policies : columns `policy:NAME`, by name
-    least : the least propensity possible; the least seen if None
+    least_propensity : the least propensity possible; the least seen if None
     users : where visits of one user depend on each other, the sums by user
     """
-    least, ads = least or float(tally.cells[""].first.min()), len(tally.ads)
-    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least), users)
+    least_propensity, ads = least_propensity or float(tally.cells[""].first.min()), len(tally.ads)
+    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
     if not low <= 1 <= high and alike(tally)[0] is None:
         if high < 1:
             what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
@@ -201,7 +201,7 @@ def probabilities(
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"
-        mean, low, high = _mean_weight(tally, key, 1 / least, users)
+        mean, low, high = _mean_weight(tally, key, 1 / least_propensity, users)
         if mean and not low <= 1 <= high:  # without overlap the evaluation says so
             reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
                       f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
@@ -237,10 +237,10 @@ def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
                       "They are taken for different ads: write each ad in one way if they are the same")  # fmt: skip
 
 
-def sorted_rows(found: showings.Showings) -> Iterator[Problem]:
+def sorted_rows(summary) -> Iterator[Problem]:
     """A warning if rows are merely sorted by ad or reward, so that their order says nothing of time."""
-    if by := found.sorted_by:
-        mend = ("Their times are used where order matters" if found.order.timed else
+    if by := summary.showings.sorted_by:
+        mend = ("Their times are used where order matters" if summary.showings.order.timed else
                 "If ads took turns, such as one a week, no answer holds, and this cannot be seen. Name the time by "
                 "--time COLUMN")  # fmt: skip
         yield Problem(SORTED, "warning", f"rows are sorted by {by}", mend)

@@ -64,8 +64,8 @@ def write(
     path = _path(log.folder, name)
     content = {"kind": KIND, "made of": _made_of(log.folder, path, policies, train)}
     summary = summing.summary(log, policies, train, progress, only=path)
-    found = np.concatenate([np.empty((2, 0), np.uint64), *summary.digests.runs()], axis=1)
-    columns = {half: files.arrow_array(values, pa.uint64()) for half, values in zip(HALVES, found, strict=True)}
+    digests = np.concatenate([np.empty((2, 0), np.uint64), *summary.digests.runs()], axis=1)
+    columns = {half: files.arrow_array(values, pa.uint64()) for half, values in zip(HALVES, digests, strict=True)}
     files.write_parquet(pa.table(columns), target, content | {"summary": summary.packed()})
     return summary
 
@@ -146,13 +146,13 @@ def _path(log: Folder, name: str) -> Path:
 def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -> dict:
     """What the result of a part depends on, fit for JSON; without the part itself if there is no path."""
     listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
-    found = {
+    inputs = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),
         "reading": [log.renamed, sorted(log.ignore), sorted(log.categorical), *astuple(log.units)],
         "policies": {name: _identity(policy) for name, policy in (policies or {}).items()},
         "train": None if train is None else train.mark,
     }  # fmt: skip
-    return found if path is None else found | {"file": _as_it_is(log, path)}
+    return inputs if path is None else inputs | {"file": _as_it_is(log, path)}
 
 
 def _identity(policy: Policy | Always | str) -> str:

@@ -69,7 +69,7 @@ class Judge:
 
     def __init__(self, basis: Basis, tally: Tally, level: float, seed: int, baseline: str = Logging.kind):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
-        self.unit, self.least, self.same_log = basis.unit, basis.least, basis.same_log
+        self.unit, self.least_propensity, self.same_log = basis.unit, basis.least_propensity, basis.same_log
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
         self.of_today = basis.today(tally)
@@ -110,10 +110,10 @@ class Judge:
             of_users = self.users and self.users.of_shown(key, largest)
             bounds = self._row(name, key, sample, 1.0, (1.0,), of_users, **learnt_columns)
         else:
-            if self.least is None:
+            if self.least_propensity is None:
                 largest, weights = max(float(cells[0].max()), 1.0), None
             else:
-                weights = tuple(share / self.least for share in possible or (1.0,))
+                weights = tuple(share / self.least_propensity for share in possible or (1.0,))
                 largest = max(weights)
             few = self.basis.constant and possible is not None and weights and len(weights) == 1 and not self.users
             of_users = self._rate_by_user(key, largest)
@@ -140,7 +140,7 @@ class Judge:
 
     def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
         """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
-        certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least)).all()
+        certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least_propensity)).all()
         return (1.0,) if certain else None
 
     def judge_ad(self, name: str, policy: Always) -> None:
@@ -150,12 +150,12 @@ class Judge:
         if self.tally.eligible:
             not_eligible = self.tally.rows - self.tally.eligible[policy.ad]
         weight, _, count = cells.arrays()
-        shown, sample = weight > 0, None
-        if np.ptp(weight[shown]) == 0 and not cells.rounded:
+        matches, sample = weight > 0, None
+        if np.ptp(weight[matches]) == 0 and not cells.rounded:
             as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, self.off)
             sample = arms.own_rows(*cells.arrays()) if as_many and not not_eligible else None
             if not (as_many or not_eligible) and self.basis.wrong is None:
-                rows = f"{count[shown].sum():,} of {count.sum():,} rows"
+                rows = f"{count[matches].sum():,} of {count.sum():,} rows"
                 self.notes.append(
                     f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
                     "visits are no random sample (sample ratio mismatch). Look at how ads are assigned and logged"
@@ -188,14 +188,14 @@ class Judge:
         """The bounds of a policy's CTR for which only users are independent; None if visits are."""
         if self.users is None:
             return None
-        if self.least is not None:
+        if self.least_propensity is not None:
             return self.users.rate(key, largest)
         lower, missed = self.users.rate(key, np.inf).lower, self.users.missed(key).lower
         return lifts.Bounds(lower, lambda level: 1 - missed(level))
 
     def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
         """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""
-        if not self.same_log or self.least is None:
+        if not self.same_log or self.least_propensity is None:
             return lifts.quotient(bounds, self.today)
         if self.users:
             return self.users.lift(key, largest)
@@ -213,7 +213,7 @@ class Judge:
     def _gain(self, key: str, largest: float, bounds: lifts.Bounds | Quotient, sample: tuple | Quotient | None):
         """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's; see `Judged`."""
         base = Judged(Logging.kind, 1.0, self.today, None) if self.over_today else self.judged[self.baseline]
-        paired = self.least is not None and (self.same_log or not self.over_today)
+        paired = self.least_propensity is not None and (self.same_log or not self.over_today)
         pair = (base.key, key), (base.largest, largest), (base.sample, sample)
         mean = self._difference(*pair) if paired else None
         return lifts.gain(mean) if mean else lifts.gain_of(bounds, base.bounds)
@@ -230,7 +230,8 @@ class Judge:
         weight, reward, count = cells
         tally = self.tally if key else self.of_today
         rounded = tally.rounded(key)
-        if self.least is not None and float(weight.max()) > largest * (1 + (2 * ROUNDED if rounded else 1e-9)):
+        slack = 2 * ROUNDED if rounded else 1e-9
+        if self.least_propensity is not None and float(weight.max()) > largest * (1 + slack):
             raise SettingError(
                 f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
                 "Declare it from the policy and the logging propensities, or correct these"
@@ -238,38 +239,38 @@ class Judge:
         weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order")
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
-        found = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
+        estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
-        mean, notices = found.diagnostics.mean_weight, {notice.kind: notice for notice in found.warnings}
+        mean, notices = estimate.diagnostics.mean_weight, {notice.kind: notice for notice in estimate.warnings}
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
             where = "lists lack" if tally.eligible else "the log lacks"
             reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
                       "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
-            found = replace(found, refused=evaluation.Notice("unseen-ads", reason))
-        found = replace(found, warnings=() if found.refused else tuple(notices.values()))
-        row = row_of(name, found, self.level, drift=drift.p, **learnt_columns)
+            estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
+        estimate = replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
+        row = row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
-        if not found.refused:
+        if not estimate.refused:
             row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if of_users:
                 row |= {"bound": BY_USER} | self._ends(of_users)
-            elif self.least is None and key:
+            elif self.least_propensity is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
-            if found.diagnostics.matched_clicks:
+            if estimate.diagnostics.matched_clicks:
                 row |= self._approximate(key, weight, reward, count)
         else:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
         if self.basis.in_no_order:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
-            self.notes += noticed(name, found, self.unit.events)
+            self.notes += noticed(name, estimate, self.unit.events)
         if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:  # what ads earn that the log lacks is not known
             row |= {"estimate": np.nan, "high": np.nan}
-        if not found.refused and above > 1:
+        if not estimate.refused and above > 1:
             self.notes.append(
                 f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the largest possible: "
                 f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
@@ -277,7 +278,7 @@ class Judge:
         if row["low"] > row["high"]:
             self.notes.append(f"{name}: its bounds leave no {self.unit.mean} that is possible: propensities are wrong")
             row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
-        if drift.found and not found.refused:
+        if drift.significant and not estimate.refused:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "
                 f"the {self.unit.mean} is the average over the log's period"
@@ -309,8 +310,8 @@ class Judge:
 
     def doubly_robust(self, learnt: Mapping[str, Policy], progress) -> None:
         """Add the doubly robust estimates of learnt policies; see `rewards.doubly_robust`."""
-        asked = {name: policy for name, policy in learnt.items() if name in self.judged and self.least is not None}
-        if not asked:
+        asked = {name: policy for name, policy in learnt.items() if name in self.judged}
+        if not asked or self.least_propensity is None:
             return
         test, training = self.basis.test, self.basis.training
         log = test.visits
@@ -337,7 +338,7 @@ class Judge:
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: (Logging.kind, 1.0, None)} | compared
         means = {}
-        for pair in combinations(compared, 2) if self.least is not None else ():
+        for pair in combinations(compared, 2) if self.least_propensity is not None else ():
             keys, largest, samples = zip(*map(compared.get, pair), strict=True)
             if mean := self._difference(keys, largest, samples):
                 means[pair] = mean
@@ -373,7 +374,8 @@ class Judge:
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
         lift, joint = self.judged[choice["policy"]].lift, 1 - (1 - self.level) / choice["of"]
         upper = lift.upper(joint) - 1 + self.off
-        if self.over_today and (not self.same_log or self.least is None):  # its bound and today's hold together already
+        if self.over_today and (not self.same_log or self.least_propensity is None):
+            # its bound and today's hold together already
             lower, today = choice["lower"], choice["today"]
             lower = lower / today - 1 if self.unit.relative else lower - today
         else:
@@ -389,17 +391,17 @@ class Judge:
 
     def mix(self) -> dict[str, dict[str, float]]:
         """The mix of ads of the policies that are always compared."""
-        found = {Logging.kind: mixes.of_log(self.of_today)}
-        return found if self.today_is_uniform else found | {Uniform.kind: mixes.of_alike(self.tally)}
+        mix = {Logging.kind: mixes.of_log(self.of_today)}
+        return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
 
     def about(self) -> tuple[str, ...]:
         """Sentences that describe the logs, after the reasons why all answers may be wrong."""
         basis, training = self.basis, self.basis.training
         reasons = [basis.wrong.reason] if basis.wrong is not None else basis.undecided
-        found = [*(f"No verdict: {reason}" for reason in reasons), *basis.careful]
+        sentences = [*(f"No verdict: {reason}" for reason in reasons), *basis.careful]
         if training is not None:
-            found.append(self._described("Training log", training.log, training.tally, not self.same_log))
-        return *found, self._described("Test log", basis.test, self.tally, self.same_log)
+            sentences.append(self._described("Training log", training.log, training.tally, not self.same_log))
+        return *sentences, self._described("Test log", basis.test, self.tally, self.same_log)
 
     def _described(self, role: str, log, tally: Tally, is_today: bool) -> str:
         """A sentence on a log; `is_today` says whether today's policy logged it."""

@@ -67,15 +67,15 @@ def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.nda
         values = np.concatenate(columns)
         return values, np.isnan(values)
     code_of: dict[str, int] = {}
-    for at, part in enumerate(head):
+    for index, part in enumerate(head):
         codes = [code_of.setdefault(text, len(code_of)) for text in part.categories[name]]
-        columns[at] = np.array([*codes, 0])[columns[at].astype(int)]
+        columns[index] = np.array([*codes, 0])[columns[index].astype(int)]
     code, values = np.concatenate(columns), np.empty(len(rewarded))
     for half in range(2):
-        others, own = code[1 - half :: 2], slice(half, None, 2)
+        others, half_rows = code[1 - half :: 2], slice(half, None, 2)
         count = np.bincount(others, minlength=len(code_of))
         share = (np.bincount(others, rewarded[1 - half :: 2], len(code_of)) + rewarded.mean()) / (count + 1)
-        values[own] = share[code[own]]
+        values[half_rows] = share[code[half_rows]]
     return values, code == code_of.get("", -1)
 
 
@@ -103,15 +103,15 @@ def late(
     """
     from scipy import special
 
-    rows, total, found = int(lengths.sum()), float(sums.sum()), []
+    rows, total, candidates = int(lengths.sum()), float(sums.sum()), []
     effective = int(total**2 / square / design) if square else 0
     for parts in range(1, PARTS // 2 + 1):
         last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
         share, part = float(lengths[last].sum()) / rows, float(sums[last].sum()) / total if total else 1.0
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
-            found.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
-    if found and min(found)[0] * (PARTS // 2) * tests < ALARM:
-        _, parts, times = min(found)
+            candidates.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
+    if candidates and min(candidates)[0] * (PARTS // 2) * tests < ALARM:
+        _, parts, times = min(candidates)
         reason = (f"rewards of the last {100 * parts // PARTS} % of the log look not joined yet: on average they are "
                   f"{100 * times:.2g} % of those before")  # fmt: skip
         yield Problem("late", "warning", reason, "Leave these rows out, or wait for their rewards: rates are too low")
@@ -141,7 +141,7 @@ def of_others(test, training) -> list[tuple[float, float]]:
     """
     if {ad for ad, sums in test.ads.items() if sums[0].any()} != {*training.ads}:
         return []
-    found, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
+    bounds, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
     for tally in (test, training):
         weight, reward, count = tally.of(Uniform.kind)
         if len(tally.users.settle().key):
@@ -150,6 +150,6 @@ def of_others(test, training) -> list[tuple[float, float]]:
             float(intervals.betting_without_range(intervals.drawn(terms, count, weight.max(), random), confidence))
             for terms in (weight * reward, weight * (1 - reward))
         )
-        found.append((low, 1 - above))
-    low, high = max(low for low, _ in found), min(high for _, high in found)
-    return found if low > high * (1 + ROUNDED) else []
+        bounds.append((low, 1 - above))
+    low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
+    return bounds if low > high * (1 + ROUNDED) else []

@@ -53,7 +53,7 @@ class Learnt:
         """Which of its ads each visit can get, bool (rows x ads); None without lists of eligible ads."""
         if visits.eligible is None:
             return None
-        place = {ad: at for at, ad in enumerate(visits.actions)}
+        place = {ad: index for index, ad in enumerate(visits.actions)}
         return np.column_stack([visits.eligible[:, place[ad]] if ad in place else np.zeros(len(visits), bool)
                                 for ad in self.actions])  # fmt: skip
 
@@ -90,8 +90,8 @@ def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
 
     action : int (rows), indices of the policy's ads; -1 for others
     """
-    known = action >= 0
-    return np.where(known, choice.probability(np.where(known, action, 0)), 0.0)
+    learnt = action >= 0
+    return np.where(learnt, choice.probability(np.where(learnt, action, 0)), 0.0)
 
 
 def split(
@@ -112,8 +112,8 @@ def split(
     SettingError : a share that leaves one part without rows
     """
     if users is not None:
-        known, code = np.unique(users, return_inverse=True)
-        return split(len(known), share, seed)[code]
+        distinct, code = np.unique(users, return_inverse=True)
+        return split(len(distinct), share, seed)[code]
     tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
     if not 0 < tested < rows:
         raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")

@@ -56,14 +56,16 @@ def ratio(
         weight, reward, count = _thinned(weight, reward, count, largest, random)
     staged = intervals.in_random_order(np.r_[rows - count.sum(), count], random)
     stage, cell = np.nonzero(staged[:, 1:])
-    found = Quotient(
+    quotient = Quotient(
         (weight * reward)[cell], reward[cell], stage, staged[stage, cell + 1], staged.sum(axis=1), 1.0, 0.25, 0.0,
         float(largest),
     )  # fmt: skip
     if not rounded:
-        return found
+        return quotient
     slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED)
-    return Bounds(lambda level: found.lower(level) / slack, lambda level: min(found.upper(level) * slack, largest))
+    return Bounds(
+        lambda level: quotient.lower(level) / slack, lambda level: min(quotient.upper(level) * slack, largest)
+    )  # fmt: skip
 
 
 def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None = None) -> Bounds:
@@ -91,8 +93,8 @@ def quotient(over: Bounds, under: Bounds) -> Bounds:
         return over.lower((1 + level) / 2) / most if most > 0 else 0.0
 
     def upper(level: float) -> float:
-        least = under.lower((1 + level) / 2)
-        return min(over.upper((1 + level) / 2), 1.0) / least if least > 0 else np.inf
+        denominator = under.lower((1 + level) / 2)
+        return min(over.upper((1 + level) / 2), 1.0) / denominator if denominator > 0 else np.inf
 
     return Bounds(lower, upper)
 

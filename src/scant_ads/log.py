@@ -18,7 +18,7 @@ from scant_ads.progress import silent
 from scant_ads.showings import Groups
 from scant_ads.tally import CUTS, Summary
 from scant_ads.unit import Unit
-from scant_ads.visits import Problem, Reading, Visits
+from scant_ads.visits import Batch, Problem, Reading, Visits
 
 LEARNT = 1 << 21  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
 SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
@@ -103,8 +103,8 @@ class Log:
         """All rows in memory; a DataError with the first problem that must be mended, if any."""
         if self.in_folder:
             batches = list(self.batches())
-            self.refuse([(place, problem, problem.count) for *_, problems in batches for place, problem in problems])
-            log = _joined([visits for visits, *_ in batches])
+            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
+            log = _joined([batch.visits for batch in batches])
         else:
             log = self.source.required()
             log = log if self.chosen is None else log.take(self.chosen)
@@ -200,28 +200,27 @@ class Log:
             parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units))
         return tuple(parts)
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[tuple]:
-        """The rows in their order: visits (None if there is an error in one), what messages call the place of the rows,
-        between which of `ends` each row is, int (rows), and problems of single cells, each with its place.
+    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
+        """The rows in their order.
 
         rows : of a batch
         only : the file of a folder whose rows are read; None for all
         """
         ends, by_time = self.ends
-        for reading, path, at, start in self.source.batches(rows, only):
-            problems = [(_place(reading, problem, path, at), problem) for problem in reading.problems
+        for reading, path, first_row, start in self.source.batches(rows, only):
+            problems = [(_place(reading, problem, path, first_row), problem) for problem in reading.problems
                         if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits
             if log is None:
-                yield None, path or self.name, np.empty(0, int), problems
+                yield Batch(None, path or self.name, np.empty(0, int), problems)
                 continue
             number = start + np.arange(len(log))
             if self.chosen is not None:
-                here = self.chosen[start : start + len(log)]
-                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(here))
-                log = log.take(here)
+                chosen = self.chosen[start : start + len(log)]
+                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(chosen))
+                log = log.take(chosen)
             piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
-            yield log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems
+            yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems)
 
     @cached_property
     def groups(self) -> Groups:
@@ -231,26 +230,26 @@ class Log:
     @cached_property
     def _of_features(self) -> list[Problem]:
         """Features that come after the click, or are something else than features, by its first rows."""
-        known = {problem.column for problem in self.source.problems}
-        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, known)]
+        reported = {problem.column for problem in self.source.problems}
+        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported)]
 
     @cached_property
     def _head(self) -> list[Visits]:
         """Its first rows; none if one of them has an error."""
         head, rows = [], 0
-        for visits, *_ in self.batches(checks.HEAD):
-            if visits is None or rows >= checks.HEAD:
+        for batch in self.batches(checks.HEAD):
+            if batch.visits is None or rows >= checks.HEAD:
                 break
-            head.append(visits.take(slice(0, checks.HEAD - rows)))
+            head.append(batch.visits.take(slice(0, checks.HEAD - rows)))
             rows += len(head[-1])
         return head
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
         start = 0
-        for found in self.source.entries(role, ROWS):
-            start += len(found)
-            yield found if self.chosen is None else found[self.chosen[start - len(found) : start]]
+        for values in self.source.entries(role, ROWS):
+            start += len(values)
+            yield values if self.chosen is None else values[self.chosen[start - len(values) : start]]
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
@@ -279,17 +278,17 @@ class Log:
         return sample[np.minimum(places, len(sample) - 1)], True
 
 
-def _place(reading: Reading, problem: Problem, path: Path | None, at: int) -> str:
+def _place(reading: Reading, problem: Problem, path: Path | None, first_row: int) -> str:
     """Where the first row of a problem is; for one of a folder with its file."""
     if path is None:
         return reading.place(problem)
-    return str(path) if problem.row is None else f"{path}, row {at + problem.row + 1}"
+    return str(path) if problem.row is None else f"{path}, row {first_row + problem.row + 1}"
 
 
 def _joined(parts: list[Visits]) -> Visits:
     """The rows of logs with the same columns, one after the other."""
     actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
-    number = {ad: at for at, ad in enumerate(actions)}
+    number = {ad: index for index, ad in enumerate(actions)}
     alike = (name for name in parts[0].columns() if name != "eligible")
     columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
     places = [np.array([number[ad] for ad in part.actions], np.int32) for part in parts]
@@ -304,7 +303,7 @@ def _joined(parts: list[Visits]) -> Visits:
         texts = dict.fromkeys(text for part in parts for text in part.categories[name])
         if "" in texts:  # last, as where rows are read at once
             texts[""] = texts.pop("")
-        code, column = {text: at for at, text in enumerate(texts)}, names.index(name)
+        code, column = {text: index for index, text in enumerate(texts)}, names.index(name)
         moved = [np.array([code[text] for text in part.categories[name]])[part.features[:, column].astype(int)]
                  for part in parts]  # fmt: skip
         columns["features"][:, column], categories[name] = np.concatenate(moved), tuple(texts)

@@ -32,26 +32,26 @@ class Rewards:
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
     top : by ad, its largest reward, and how many rows have it
-    shown : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without, whose ad it may show
+    policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without, whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     top: dict[str, tuple[float, int]] = field(default_factory=dict)
-    shown: dict[str, dict[str, int]] = field(default_factory=dict)
+    policy_rows: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, visits: Visits, groups: Groups, block: np.ndarray) -> None:
         """Add the next rows; for `block` see `Groups.marks`."""
         some, added = np.flatnonzero(visits.reward), Rewards()
         for number, name in enumerate(visits.policies):
-            counts = np.bincount(visits.action[visits.given[:, number] > 0], minlength=len(visits.actions))
-            added.shown[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
+            counts = np.bincount(visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions))
+            added.policy_rows[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
         part = visits.take(some)
         marks = groups.marks(part, block[some])
         for number in np.unique(part.action):
-            shown, ad = part.action == number, part.actions[number]
-            largest = float(part.reward[shown].max())
-            added.counts[ad] = np.count_nonzero(marks[shown], axis=0).astype(np.int64)
-            added.top[ad] = largest, int(np.count_nonzero(part.reward[shown] == largest))
+            of_ad, ad = part.action == number, part.actions[number]
+            largest = float(part.reward[of_ad].max())
+            added.counts[ad] = np.count_nonzero(marks[of_ad], axis=0).astype(np.int64)
+            added.top[ad] = largest, int(np.count_nonzero(part.reward[of_ad] == largest))
         self.merge(added)
 
     def merge(self, other: "Rewards") -> None:
@@ -59,17 +59,17 @@ class Rewards:
         for ad, counts in other.counts.items():
             self.counts[ad] = self.counts.get(ad, 0) + counts
         for ad, (largest, count) in other.top.items():
-            known, kept = self.top.get(ad, (largest, 0))
-            self.top[ad] = max(known, largest), kept * (known >= largest) + count * (largest >= known)
-        for name, counts in other.shown.items():
-            shown = self.shown.setdefault(name, {})
+            previous, kept = self.top.get(ad, (largest, 0))
+            self.top[ad] = max(previous, largest), kept * (previous >= largest) + count * (largest >= previous)
+        for name, counts in other.policy_rows.items():
+            of_policy = self.policy_rows.setdefault(name, {})
             for ad, count in counts.items():
-                shown[ad] = shown.get(ad, 0) + count
+                of_policy[ad] = of_policy.get(ad, 0) + count
 
     def packed(self) -> dict:
         """The content as JSON takes it, for `Rewards.unpacked`."""
         counts = {ad: values.tolist() for ad, values in self.counts.items()}
-        return {"counts": counts, "top": self.top, "shown": self.shown}
+        return {"counts": counts, "top": self.top, "shown": self.policy_rows}
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Rewards":
@@ -78,9 +78,9 @@ class Rewards:
         top = {str(ad): (float(largest), int(count)) for ad, (largest, count) in content["top"].items()}
         if len({values.shape for values in counts.values()}) > 1 or counts.keys() != top.keys():
             raise ValueError("rewards that do not fit each other")
-        shown = {str(name): {str(ad): int(count) for ad, count in of_ads.items()}
-                 for name, of_ads in content["shown"].items()}  # fmt: skip
-        return cls(counts, top, shown)
+        policy_rows = {str(name): {str(ad): int(count) for ad, count in of_ads.items()}
+                       for name, of_ads in content["shown"].items()}  # fmt: skip
+        return cls(counts, top, policy_rows)
 
 
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
@@ -107,28 +107,31 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
     described = groups.described[:-1]
     none = np.zeros_like(showings.rows)
-    shown = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
+    impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
     rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
-    looked = np.array([of == "feature" or (of == "time" and not showings.in_no_order) for of, *_ in described])
+    looked = np.array(
+        [group.kind == "feature" or (group.kind == "time" and not showings.in_no_order) for group in described]
+    )
     tests = int(looked.sum()) * (len(ads) + 1)
-    rows, total = shown.sum(axis=0), rewarded.sum(axis=0)
+    rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
     dead = (
         looked & (total == 0) & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / max(tests, 1))
     )
     for group in np.flatnonzero(dead):
-        _, place, name = described[group]
+        name, place = described[group].feature, described[group].words
         reason = (f"no visit {place} has a reward: about {rows[group] * total[0] / rows[0]:,.0f} are expected in "
                   f"{rows[group]:,} rows")  # fmt: skip
         mend = "If rewards are not measured there, leave these rows out: rates are too low"
         yield Problem("dead-segment", "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
     for number, ad in enumerate(ads):
-        own, of_ad = shown[number] / design, (shown[number, 0] / design, rewarded[number, 0] / design)
-        chance = np.maximum(_none_of(own, *of_ad), _none_of(own, rows / design, total / design))
+        of_group, of_ad = impressions[number] / design, (impressions[number, 0] / design, rewarded[number, 0] / design)
+        chance = np.maximum(_none_of(of_group, *of_ad), _none_of(of_group, rows / design, total / design))
         dead = looked & (rewarded[number] == 0) & (total > 0) & (chance < ALARM / max(tests, 1))
         if dead.any():
             group = int(np.argmin(np.where(dead, chance, 1)))
-            (_, place, name), several = described[group], int(shown[number, group])
-            expected = several * min(total[group] / rows[group], rewarded[number, 0] / shown[number, 0])
+            name, place = described[group].feature, described[group].words
+            several = int(impressions[number, group])
+            expected = several * min(total[group] / rows[group], rewarded[number, 0] / impressions[number, 0])
             reason = (f"ad {ad!r} has no reward {place}: about {expected:,.0f} are expected in {several:,} rows, by "
                       "its rewards elsewhere, and by those of other ads there")  # fmt: skip
             mend = "Look at how its rewards are measured there"
@@ -154,8 +157,8 @@ def _none_of(part, rows, rewarded):
 def _late(tally) -> Iterator[Problem]:
     """Ads whose last rewards look not joined yet; see `leaks.late`."""
     for ad in logs.ordered({*tally.ads}):
-        for found in tally.late(ad):
-            yield Problem(LATE, "warning", f"ad {ad!r}: {found.reason}", found.mend, column=ad)
+        for problem in tally.late(ad):
+            yield Problem(LATE, "warning", f"ad {ad!r}: {problem.reason}", problem.mend, column=ad)
 
 
 def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
@@ -185,14 +188,14 @@ def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
     from scipy.special import bdtrc
 
     rewarded = int(sum(counts[0] for counts in rewards.counts.values()))
-    for name, shown in rewards.shown.items():
+    for name, of_ads in rewards.policy_rows.items():
         weight, reward, count = tally.of(f"{logs.POLICY}{name}")
         both = int(count[(weight > 0) & (reward > 0)].sum())
         likely = sum(rewards.counts[ad][0] * rows / int(tally.ads[ad][0].sum())
-                     for ad, rows in shown.items() if rows and ad in rewards.counts)  # fmt: skip
+                     for ad, rows in of_ads.items() if rows and ad in rewards.counts)  # fmt: skip
         share = likely / rewarded
         if both >= ALL * rewarded and share <= MOST and float(bdtrc(both - 1, rewarded, share)) < ALARM:
             reason = (f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, and of "
-                      f"{sum(shown.values()):,} of all {tally.rows:,}: it looks made from these rewards")  # fmt: skip
+                      f"{sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these rewards")  # fmt: skip
             yield Problem(HINDSIGHT, "warning", reason, "Make it from an earlier log, and judge it on this one",
                           column=name)  # fmt: skip

@@ -32,7 +32,7 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[st
     if isinstance(policy, str):
         sums = tally.mix[column(policy)]
         return {ad: sums[ad] / SCALE / tally.rows for ad in logs.ordered({*sums})}
-    best, found, epsilon = tally.mix[name], {}, getattr(policy, "epsilon", 0.0)
+    best, shares, epsilon = tally.mix[name], {}, getattr(policy, "epsilon", 0.0)
     for ad in logs.ordered({*best} if isinstance(policy, Always) else {*policy.actions}):
         share = best.get(ad, 0) / tally.rows
         if tally.eligible:
@@ -40,8 +40,8 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[st
         else:
             explored = epsilon * (1 - share) / (len(policy.actions) - 1) if epsilon else 0.0
         if share or explored:
-            found[ad] = (1 - epsilon) * share + explored
-    return found
+            shares[ad] = (1 - epsilon) * share + explored
+    return shares
 
 
 def of_alike(tally: Tally) -> dict[str, float]:
@@ -54,6 +54,6 @@ def of_alike(tally: Tally) -> dict[str, float]:
 
 def compared(mix: Mapping[str, float], today: Mapping[str, float]) -> tuple[list[tuple[str, float, float]], int]:
     """The ads that a policy or today's shows most, each with both shares, and how many others either shows."""
-    shown = {ad: (mix.get(ad, 0.0), today.get(ad, 0.0)) for ad in [*mix, *today] if mix.get(ad) or today.get(ad)}
-    listed = sorted(shown, key=lambda ad: -max(shown[ad]))[:MOST]
-    return [(ad, *shown[ad]) for ad in sorted(listed, key=lambda ad: -shown[ad][0])], len(shown) - len(listed)
+    shares = {ad: (mix.get(ad, 0.0), today.get(ad, 0.0)) for ad in [*mix, *today] if mix.get(ad) or today.get(ad)}
+    listed = sorted(shares, key=lambda ad: -max(shares[ad]))[:MOST]
+    return [(ad, *shares[ad]) for ad in sorted(listed, key=lambda ad: -shares[ad][0])], len(shares) - len(listed)

@@ -26,14 +26,14 @@ def made(text: str):
     """
     named, equals, written = text.partition("=")
     settings = _settings(named, written) if equals else {}
-    found = _class(named)
+    model_class = _class(named)
     try:
-        model = found(**settings)
+        model = model_class(**settings)
     except Exception as error:  # of any kind, as whoever wrote the class has it
-        known = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(model_class).parameters.values()
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        names = [parameter.name for parameter in known if parameter.kind in by_name]
-        takes_more = any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in known)
+        names = [parameter.name for parameter in parameters if parameter.kind in by_name]
+        takes_more = any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in parameters)
         if not takes_more and (odd := [name for name in settings if name not in names]):
             raise unknown(f"setting of {named}", odd[0], names) from None
         raise SettingError(f"{named} cannot be made with {written or 'no settings'}: {printable(error)}") from error
@@ -44,10 +44,9 @@ def made(text: str):
 def names_of(texts: Iterable[str]) -> dict[str, str]:
     """What tables call some models: their classes, with as much more as tells each from the others."""
     forms = {text: (text.partition("=")[0].partition(":")[2], text.partition(":")[2], text) for text in texts}
-    return {
-        text: next(form for at, form in enumerate(own) if sum(other[at] == form for other in forms.values()) == 1)
-        for text, own in forms.items()
-    }
+    by_form = [*zip(*forms.values(), strict=True)]
+    return {text: next(form for form, others in zip(forms[text], by_form, strict=True) if others.count(form) == 1)
+            for text in forms}  # fmt: skip
 
 
 def _settings(named: str, written: str) -> dict:
@@ -67,13 +66,13 @@ def _settings(named: str, written: str) -> dict:
 def _class(named: str) -> type:
     """The class named as module:Class."""
     try:
-        found = own_class(named)
+        model_class = own_class(named)
     except SettingError as error:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and cause.name == named.partition(":")[0].partition(".")[0]:
             raise SettingError(f"{named}: there is no module {cause.name!r} in this environment. Install the package "
                                f"that has it, or give the name of a module in this folder") from None  # fmt: skip
         raise
-    if not isinstance(found, type):
+    if not isinstance(model_class, type):
         raise SettingError(f"{named} is no class. Name a classifier or a regressor as module:Class, such as {EXAMPLE}")
-    return found
+    return model_class

@@ -59,21 +59,21 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
 
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
-    found, columns, names = Parts(None), [], []
+    parts, columns, names = Parts(None), [], []
 
     def take(name: str, column, inside: bool) -> None:
         nested = types.is_struct(column.type)
         of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
         listed = inside and types.is_nested(column.type) and not nested and not of_ads
         if nested or listed or (inside and name in ignore):
-            found.names.append(name)
+            parts.names.append(name)
         if name in ignore and (nested or inside):
             return
         if nested:
             for part, values in zip(column.type, column.flatten(), strict=True):
                 take(f"{name}.{part.name}", values, True)
         elif listed:
-            found.lists.append(name)
+            parts.lists.append(name)
         else:
             columns.append(column)
             names.append(name)
@@ -82,11 +82,11 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
         before = len(names)
         take(name, column, False)
         if types.is_struct(column.type) and len(names) > before:
-            found.counts[name] = len(names) - before
+            parts.counts[name] = len(names) - before
     import pyarrow as pa
 
-    found.table = pa.Table.from_arrays(columns, names=names)
-    return found
+    parts.table = pa.Table.from_arrays(columns, names=names)
+    return parts
 
 
 def of_lists(names: Iterable[str]) -> list[Problem]:
@@ -177,20 +177,20 @@ class Keys:
         """The names of all values in the first rows, also of values that are left out."""
         return [*self.kinds, *self.lists, *sorted(self.met)]
 
-    def flat(self, thing: Mapping, prefix: str | None = None, found: dict | None = None) -> dict:
+    def flat(self, thing: Mapping, prefix: str | None = None, values: dict | None = None) -> dict:
         """The values of an object, and of objects within it, by their names; a ValueError if two have the same name."""
-        prefix, found = self.prefix if prefix is None else prefix, {} if found is None else found
+        prefix, values = self.prefix if prefix is None else prefix, {} if values is None else values
         for key, value in thing.items():
             name = prefix + key
             if name in self.ignore:
                 self.met.add(name)
             elif type(value) is dict:
-                self.flat(value, f"{name}.", found)
-            elif name in found:
+                self.flat(value, f"{name}.", values)
+            elif name in values:
                 raise ValueError(f"has two values called {name!r}")
             else:
-                found[name] = json.dumps(value) if name == self.eligible and type(value) is list else value
-        return found
+                values[name] = json.dumps(value) if name == self.eligible and type(value) is list else value
+        return values
 
     def read(self, text: str) -> dict | str:
         """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
@@ -208,14 +208,16 @@ class Keys:
         objects : the objects of the first rows, flat; None where a row has none
         where : the log, for the DataError if there are more than `MOST` keys
         """
-        held: dict[str, set[type]] = {}
+        types_of: dict[str, set[type]] = {}
         for thing in objects:
             for name, value in (thing or {}).items():
                 if value is not None and value == value:  # not NaN
-                    held.setdefault(name, set()).add(type(value))
-            _check_number(self.column, len(held), where)
-        self.lists = [name for name, types in held.items() if list in types]
-        self.kinds = {name: "text" if str in types else "numbers" for name, types in held.items() if list not in types}
+                    types_of.setdefault(name, set()).add(type(value))
+            _check_number(self.column, len(types_of), where)
+        self.lists = [name for name, types in types_of.items() if list in types]
+        self.kinds = {
+            name: "text" if str in types else "numbers" for name, types in types_of.items() if list not in types
+        }
         return self
 
     def columns(self, objects: Iterable[Mapping | None], count: int) -> tuple[dict, dict[int, str], dict[int, str]]:
@@ -226,16 +228,16 @@ class Keys:
         """
         values = {name: [None] * count for name in self.kinds}
         late, odd = {}, {}
-        for at, thing in enumerate(objects):
+        for index, thing in enumerate(objects):
             for name, value in (thing or {}).items():
                 column = values.get(name)
                 if column is None:
                     if value is not None and value == value and name not in self.lists:
-                        late.setdefault(at, name)
+                        late.setdefault(index, name)
                 elif type(value) is list:
-                    odd.setdefault(at, name)
+                    odd.setdefault(index, name)
                 else:
-                    column[at] = value
+                    column[index] = value
         return {name: _array(values.pop(name), kind, self.absent) for name, kind in self.kinds.items()}, late, odd
 
     def problems(self, late: Mapping[int, str], odd: Mapping[int, str], codes: np.ndarray) -> list[Problem]:
@@ -243,7 +245,7 @@ class Keys:
 
         codes : by row, the index of its object, int (rows); -1 for none
         """
-        found = []
+        problems = []
         for kind, names in (("late", late), ("listed", odd)):
             if not names:
                 continue
@@ -251,7 +253,7 @@ class Keys:
             name = names[int(codes[np.argmax(rows)])]
             if kind == "late":
                 reason = f"{name!r} has no value in the first {checks.HEAD:,} rows; such keys are left out"
-                found.append(
+                problems.append(
                     _of_rows(kind, "warning", reason, "To use it, move a row with it forward", rows, self.column)
                 )
             else:
@@ -259,8 +261,8 @@ class Keys:
                     f"{name} is a list here, and none in the first rows",
                     f"Leave it out with --ignore {quote(name)}",
                 )
-                found.append(_of_rows(kind, "error", reason, mend, rows, self.column))
-        return found
+                problems.append(_of_rows(kind, "error", reason, mend, rows, self.column))
+        return problems
 
 
 def _check_number(column: str, keys: int, where) -> None:
@@ -276,13 +278,13 @@ def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
     import pyarrow as pa
 
-    held = {*map(type, values)}
-    if kind == "text" or str in held:
+    types = {*map(type, values)}
+    if kind == "text" or str in types:
         truth = ("0", "1") if kind == "numbers" else ("false", "true")
         return pa.array([_as_text(value, truth) for value in values], pa.string())
     if absent == absent:
         values = [absent if value is None else value for value in values]
-    if held <= {int, type(None)} and absent != absent:
+    if types <= {int, type(None)} and absent != absent:
         try:
             return pa.array(values, pa.int64())
         except (pa.ArrowInvalid, OverflowError):
@@ -321,7 +323,7 @@ class Plan:
     unseen: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     has_lists: bool = False
-    shown: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -358,7 +360,7 @@ class Plan:
         self.problems += of_lists(self.parts.lists if self.parts else ())
         self.has_lists = KEY + ELIGIBLE in table.column_names
         if "action" in table.column_names:
-            self.shown = eligibility.texts_of(table.column("action").slice(0, eligibility.HEAD).to_pylist())
+            self.actions = eligibility.texts_of(table.column("action").slice(0, eligibility.HEAD).to_pylist())
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -401,9 +403,9 @@ class Plan:
         """
         objects = [{} if type(thing) is str else thing for thing in (*read, {})]
         names = dict.fromkeys(name for thing in objects for name in filter(eligibility.is_usual, thing))
+        first = [objects[code] for code in codes[: len(self.actions)]]
         return next((name for name in names
-                     if eligibility.fits([objects[code].get(name) for code in codes[: len(self.shown)]], self.shown)),
-                    "")  # fmt: skip
+                     if eligibility.fits([thing.get(name) for thing in first], self.actions)), "")  # fmt: skip
 
     def apply(self, table) -> tuple[object, list[Problem]]:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""
@@ -414,12 +416,12 @@ class Plan:
             return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in self.keys:
-                found = self._taken_apart(self.keys[name], checks.plain(column), problems)
+                parts = self._taken_apart(self.keys[name], checks.plain(column), problems)
             else:
-                found = {name: column}
-            if twice := columns.keys() & found.keys():
+                parts = {name: column}
+            if twice := columns.keys() & parts.keys():
                 raise DataError(self.where, f"two columns are called {min(twice)!r}", advice="Rename one of them")
-            columns |= found
+            columns |= parts
         return pa.table(columns), problems
 
     def _late(self, name: str, column) -> Problem | None:
@@ -441,10 +443,10 @@ class Plan:
 
         def objects():
             for start in range(0, len(texts), logs.CHUNK):
-                for at, text in enumerate(texts.slice(start, logs.CHUNK).to_pylist(), start):
-                    thing = None if absent[at] else keys.read(text)
+                for index, text in enumerate(texts.slice(start, logs.CHUNK).to_pylist(), start):
+                    thing = None if absent[index] else keys.read(text)
                     if type(thing) is str:
-                        faults[at], thing = thing, None
+                        faults[index], thing = thing, None
                     yield thing
 
         columns, late, odd = keys.columns(objects(), len(texts))

@@ -76,7 +76,7 @@ class Order:
         self.timed = self.timed or other.timed
         if self.ends and other.ends:
             same = [last == first for last, first in zip(self.ends[1], other.ends[0], strict=True)]
-            self.runs = tuple(a + b - one for a, b, one in zip(self.runs, other.runs, same, strict=True))
+            self.runs = tuple(a + b - joined for a, b, joined in zip(self.runs, other.runs, same, strict=True))
             self.ends = self.ends[0], other.ends[1]
         elif other.ends:
             self.runs, self.ends = other.runs, other.ends
@@ -88,34 +88,34 @@ class Order:
         latest[full] = self.kept["time"][np.cumsum(count)[full] - 1]
         return latest
 
-    def next_to(self, least: float) -> dict[str, np.ndarray]:
+    def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
         """By ad, of the kept rows that come next to one that shows it how many there are, how many show it again, and
         of these the sums of 1 / propensity and of its square; float64 (4).
 
         Of each user there is the first kept row alone, since a user's ads may depend on each other.
 
-        least : smaller propensities count as this one
+        least_propensity : smaller propensities count as this one
         """
         kept = self.kept[np.lexsort((self.kept["tie"], self.kept["time"]))]
         kept = kept[np.sort(np.unique(kept["user"], return_index=True)[1])]
         before, row = kept["ad"][:-1], kept[1:]
         again = row["ad"] == before
-        times = again / np.maximum(row["propensity"], least)
+        times = again / np.maximum(row["propensity"], least_propensity)
         terms = np.ones_like(times), again, times, times**2
         sums = np.column_stack([np.bincount(before, term, len(self.ads)) for term in terms])
         return dict(zip(self.ads, sums, strict=True))
 
-    def sorted_by(self, shown: Iterable[int]) -> str:
+    def sorted_by(self, impressions: Iterable[int]) -> str:
         """What the rows are sorted by, "ad" or "reward", if chance hardly explains it; else "".
 
         Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a probability of
         k! n_1! n_2! ... / n!.
 
-        shown : of each ad, how many rows show it
+        impressions : of each ad, how many rows show it
         """
         from scipy.special import gammaln
 
-        kinds_of = {"ad": np.array([*shown]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
+        kinds_of = {"ad": np.array([*impressions]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
         for (what, counts), runs in zip(kinds_of.items(), self.runs, strict=True):
             kinds = np.count_nonzero(counts)
             chance = gammaln(kinds + 1) + gammaln(counts + 1).sum() - gammaln(self.rows + 1)

@@ -73,21 +73,21 @@ class Policy:
 
     def get_params(self, deep: bool = True) -> dict:
         """The settings by name, as scikit-learn has them; settings of a model of your own are `kind__NAME`."""
-        own = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+        settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         if deep and not isinstance(self.kind, str):
-            own |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
-        return own
+            settings |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
+        return settings
 
     def set_params(self, **settings) -> "Policy":
         """Change settings, by name."""
-        known = inspect.signature(type(self)).parameters
+        parameters = inspect.signature(type(self)).parameters
         for name, value in settings.items():
             if name.startswith("kind__") and not isinstance(self.kind, str):
                 self.kind.set_params(**{name.removeprefix("kind__"): value})
-            elif name in known:
+            elif name in parameters:
                 setattr(self, name, value)
             else:
-                raise unknown("setting of a policy", name, known)
+                raise unknown("setting of a policy", name, parameters)
         return self
 
     def __repr__(self) -> str:
@@ -234,18 +234,18 @@ class Policy:
 
     def numbered(self, visits: Visits) -> np.ndarray:
         """The index among the policy's ads of each ad shown in a log, int32 (rows); -1 for others."""
-        number = {ad: at for at, ad in enumerate(self.actions)}
+        number = {ad: index for index, ad in enumerate(self.actions)}
         return np.array([number.get(ad, -1) for ad in visits.actions], np.int32)[visits.action]
 
     def _contexts(self, contexts) -> Visits:
         encoder = self._required().encoder
         if isinstance(contexts, Log | Visits):
-            found = visits_of(contexts)
-            kept = [at for at, name in enumerate(found.names) if name in encoder.names or "=" in name]
-            if len(kept) < len(found.names):
-                names = tuple(found.names[at] for at in kept)
-                categories = {name: texts for name, texts in found.categories.items() if name in names}
-                found = replace(found, features=found.features[:, kept], names=names, categories=categories)
-            return logs.align_features(found, encoder.names)
+            visits = visits_of(contexts)
+            kept = [index for index, name in enumerate(visits.names) if name in encoder.names or "=" in name]
+            if len(kept) < len(visits.names):
+                names = tuple(visits.names[index] for index in kept)
+                categories = {name: texts for name, texts in visits.categories.items() if name in names}
+                visits = replace(visits, features=visits.features[:, kept], names=names, categories=categories)
+            return logs.align_features(visits, encoder.names)
         learnt = self._required()
         return batches.contexts(formats.table_of(contexts), encoder.names, encoder.texts, lists=learnt.lists)

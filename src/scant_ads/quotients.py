@@ -107,10 +107,10 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
 
     def refuted(m: float) -> bool:
         x = gain - m * stake
-        least, most = float(x.min()), float(x.max())
-        if not least < 0 < most:
+        lowest, highest = float(x.min()), float(x.max())
+        if not lowest < 0 < highest:
             return True
-        low, high, multiplier = -1 / most, -1 / least, 0.0
+        low, high, multiplier = -1 / highest, -1 / lowest, 0.0
         for _ in range(HALVINGS):
             multiplier = multiplier if low < multiplier < high else (low + high) / 2
             share = x / (1 + multiplier * x)

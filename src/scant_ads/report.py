@@ -58,11 +58,11 @@ def _answer(evaluation) -> dict:
         return {"title": worse if choice["worse"] else f"No policy is known to be better than {against}", "tone": ""}
     unit = evaluation.unit
     if unit.relative:
-        lift, least = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
-        more = f"{lift} {unit.events} by estimate, at least {least}"
+        lift, lower = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
+        more = f"{lift} {unit.events} by estimate, at least {lower}"
     else:
-        lift, least = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
-        more = f"{lift} a visit by estimate, at least {least}"
+        lift, lower = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
+        more = f"{lift} a visit by estimate, at least {lower}"
     rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
     ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
@@ -158,11 +158,11 @@ def _health(facts: Mapping) -> dict:
         "propensities": checking.propensities(facts) if "rows" in facts else "not known",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip
-    shown = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
+    texts = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
              "most": [checking.of_ad(ad, unit) for ad in most]}  # fmt: skip
     if others:
-        shown |= {"others": checking.of_others(others, unit), "all": [checking.of_ad(ad, unit) for ad in ads]}
-    return shown
+        texts |= {"others": checking.of_others(others, unit), "all": [checking.of_ad(ad, unit) for ad in ads]}
+    return texts
 
 
 def _shown(value) -> str:

@@ -45,11 +45,11 @@ def doubly_robust(features, action, reward, weight, choice: Choice, order: np.nd
             q = np.clip(x @ slopes.T, 0.0, 1.0)
         else:
             q = np.zeros((len(stage), ads))
-        shown, expected = action[stage], choice.take(stage).expected(q)
-        of_shown = np.where(shown >= 0, q[np.arange(len(stage)), shown], 0.0)
-        terms[start:end] = evaluation.doubly_robust(reward[stage], weight[stage], of_shown, expected)
+        logged, expected = action[stage], choice.take(stage).expected(q)
+        of_logged = np.where(logged >= 0, q[np.arange(len(stage)), logged], 0.0)
+        terms[start:end] = evaluation.doubly_robust(reward[stage], weight[stage], of_logged, expected)
         for ad in range(ads):
-            of_ad = shown == ad
+            of_ad = logged == ad
             squares[ad] += x[of_ad].T @ x[of_ad]
             products[ad] += x[of_ad].T @ reward[stage][of_ad]
         start, end = end, min(2 * end, rows)

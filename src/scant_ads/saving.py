@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def save(policy, path) -> None:
         "numeric": encoder.numeric.astype(np.int64), "lacking": encoder.lacking.astype(np.int64),
         "medians": encoder.medians,
     }  # fmt: skip
-    arrays |= {f"place {at}": place.astype(np.int64) for at, place in enumerate(encoder.places.values())}
+    arrays |= {f"place {index}": place.astype(np.int64) for index, place in enumerate(encoder.places.values())}
     arrays |= {f"threshold {by}": values for by, values in model.thresholds.items()}
     arrays |= _arrays(model)
     settings = policy.get_params(deep=False)
@@ -123,14 +124,14 @@ def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learn
     names, encoded, actions, untrained = (
         tuple(described[key]) for key in ("names", "encoded", "actions", "untrained")
     )  # fmt: skip
-    texts = {name: tuple(known) for name, known in described["texts"].items()}
-    everything = (*names, *encoded, *actions, *untrained, *texts, *(text for known in texts.values() for text in known))
+    texts = {name: tuple(labels) for name, labels in described["texts"].items()}
+    everything = (*names, *encoded, *actions, *untrained, *texts, *chain.from_iterable(texts.values()))
     if not all(isinstance(text, str) for text in everything) or not actions or len({*actions}) < len(actions):
         raise ValueError("ids that are no texts, or that occur twice")
     if not {*untrained} <= {*actions} or not {*texts} <= {*names} or described["threshold"] not in THRESHOLDS:
         raise ValueError("names that it does not have")
-    places = {name: _index(arrays[f"place {at}"], len(encoded), -1, len(known) + 1)
-              for at, (name, known) in enumerate(texts.items())}  # fmt: skip
+    places = {name: _index(arrays[f"place {index}"], len(encoded), -1, len(labels) + 1)
+              for index, (name, labels) in enumerate(texts.items())}  # fmt: skip
     numeric = _index(arrays["numeric"], len(names), 0, len(names) - len(texts))
     encoder = Encoder(names, texts, numeric, _index(arrays["lacking"], len(names)),
                       _sized(arrays["medians"].astype(np.float32), len(numeric)), places, encoded)  # fmt: skip
@@ -164,9 +165,9 @@ def _sized(values: np.ndarray, size: int) -> np.ndarray:
     return values
 
 
-def _index(values: np.ndarray, below: int, least: int = 0, size: int | None = None) -> np.ndarray:
-    """Whole numbers from `least` to `below` - 1, `size` of them."""
-    if values.dtype.kind != "i" or (len(values) and not least <= values.min() <= values.max() < below):
+def _index(values: np.ndarray, below: int, lowest: int = 0, size: int | None = None) -> np.ndarray:
+    """Whole numbers from `lowest` to `below` - 1, `size` of them."""
+    if values.dtype.kind != "i" or (len(values) and not lowest <= values.min() <= values.max() < below):
         raise ValueError("indices out of range")
     return values if size is None else _sized(values, size)
 
@@ -182,11 +183,11 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         intercepts = [0.0 if scorer is None else scorer.intercept for scorer in model.scorers]
         return {"weights": np.array(weights), "intercepts": np.array(intercepts, float)}
     if model.kind == "forest":
-        found = [None if scorer is None else scorer.forest for scorer in model.scorers]
-        nodes = np.array([0 if one is None else len(one.left) for one in found])
-        trees = np.array([0 if one is None else len(one.roots) for one in found])
-        learnt = [one for one in found if one is not None]
-        stacked = {name: np.concatenate([getattr(one, name) for one in learnt]) if learnt else np.zeros(0, kind)
+        forests = [None if scorer is None else scorer.forest for scorer in model.scorers]
+        nodes = np.array([0 if forest is None else len(forest.left) for forest in forests])
+        trees = np.array([0 if forest is None else len(forest.roots) for forest in forests])
+        learnt = [forest for forest in forests if forest is not None]
+        stacked = {name: np.concatenate([getattr(forest, name) for forest in learnt]) if learnt else np.zeros(0, kind)
                    for name, kind in TREES.items()}  # fmt: skip
         return stacked | {"nodes": nodes.astype(np.int64), "trees": trees.astype(np.int64)}
     if model.kind == "cost-sensitive-oaa":
@@ -195,12 +196,12 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
                 "intercepts": np.asarray(regression.intercept_).reshape(-1)}  # fmt: skip
     tree = model.whole
     fixed = [int(referee) if isinstance(referee, bool) else -1 for _, _, referee in tree.matches]
-    learnt = [None if isinstance(referee, bool) else referee for _, _, referee in tree.matches]
+    referees = [None if isinstance(referee, bool) else referee for _, _, referee in tree.matches]
     return {
         "leaves": tree.leaves.astype(np.int64), "fixed": np.array(fixed, np.int64),
         "sides": np.array([(left, right) for left, right, _ in tree.matches], np.int64).reshape(-1),
-        "weights": np.array([np.zeros(d) if one is None else one.weights for one in learnt]).reshape(-1),
-        "intercepts": np.array([0.0 if one is None else one.intercept for one in learnt]),
+        "weights": np.array([np.zeros(d) if referee is None else referee.weights for referee in referees]).reshape(-1),
+        "intercepts": np.array([0.0 if referee is None else referee.intercept for referee in referees]),
     }  # fmt: skip
 
 
@@ -213,19 +214,19 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
         return learners.made(kind, regularisation, {})
 
     if kind in LINEAR or kind == "forest":
-        found = [None] * ads
+        ad_scorers = [None] * ads
         if kind == "forest":
             parts = _forests(arrays, ads, d)
         else:
             weights = _sized(arrays["weights"], ads * d).reshape(ads, d)
             intercepts = _sized(arrays["intercepts"], ads)
         for ad in learnt:
-            found[ad] = made()
+            ad_scorers[ad] = made()
             if kind == "forest":
-                found[ad].forest = parts[ad]
+                ad_scorers[ad].forest = parts[ad]
             else:
-                found[ad].weights, found[ad].intercept = weights[ad], float(intercepts[ad])
-        return replace(model, scorers=tuple(found))
+                ad_scorers[ad].weights, ad_scorers[ad].intercept = weights[ad], float(intercepts[ad])
+        return replace(model, scorers=tuple(ad_scorers))
     whole = made()
     if kind == "cost-sensitive-oaa":
         from sklearn.linear_model import Ridge
@@ -241,9 +242,10 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
         weights = _sized(arrays["weights"], len(fixed) * d).reshape(-1, d)
         intercepts = _sized(arrays["intercepts"], len(fixed))
         matches = []
-        for at, pair in enumerate(sides):
-            left, right = _index(pair, len(whole.leaves) + at).tolist()
-            referee = learners.Referee(weights[at], float(intercepts[at])) if fixed[at] < 0 else bool(fixed[at])
+        for index, pair in enumerate(sides):
+            left, right = _index(pair, len(whole.leaves) + index).tolist()
+            learnt_referee = learners.Referee(weights[index], float(intercepts[index]))
+            referee = learnt_referee if fixed[index] < 0 else bool(fixed[index])
             matches.append((left, right, referee))
         whole.matches = tuple(matches)
     return replace(model, whole=whole)
@@ -252,7 +254,7 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
 def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
     """The forest of each ad; a ValueError for trees that a row would not leave."""
     nodes, trees = (_index(arrays[name], 1 << 40, 0, ads) for name in ("nodes", "trees"))
-    node_ends, tree_ends, found = np.cumsum(nodes), np.cumsum(trees), []
+    node_ends, tree_ends, forests = np.cumsum(nodes), np.cumsum(trees), []
     for name in TREES:
         _sized(arrays[name], (tree_ends if name == "roots" else node_ends)[-1])
     for ad in range(ads):
@@ -262,12 +264,12 @@ def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
         )
         parts = {name: arrays[name][of_trees if name == "roots" else of_nodes] for name in TREES}
         _index(parts["roots"], max(nodes[ad], 1)), _index(parts["feature"], max(d, 1))
-        own = np.arange(nodes[ad])
+        node = np.arange(nodes[ad])
         for side in ("left", "right"):
             child = parts[side]
-            if child.dtype.kind != "i" or not (((child > own) & (child < nodes[ad])) | (child == -1)).all():
+            if child.dtype.kind != "i" or not (((child > node) & (child < nodes[ad])) | (child == -1)).all():
                 raise ValueError("a tree that does not end")
         if ((parts["left"] < 0) != (parts["right"] < 0)).any():
             raise ValueError("a node with one child")
-        found.append(Trees(**{name: values.astype(TREES[name]) for name, values in parts.items()}))
-    return found
+        forests.append(Trees(**{name: values.astype(TREES[name]) for name, values in parts.items()}))
+    return forests

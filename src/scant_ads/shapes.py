@@ -15,16 +15,16 @@ VISITS, MOSTLY = 2, 0.9  # visits of a value after the first, on average, and th
 CHANCE = 1e-6  # of visits of one value with one ad as often as they are, at most, for all features together
 
 
-def problems(head: Iterable[Visits], known: Iterable[str] = ()) -> Iterator[Problem]:
+def problems(head: Iterable[Visits], reported: Iterable[str] = ()) -> Iterator[Problem]:
     """Features that are something else, by the first rows of a log.
 
-    known : features of which this is said already
+    reported : features of which this is said already
     """
     head = list(head)
     if head:
         yield from _distributions(head)
         if head[0].user is None:
-            yield from _stay(head, {*known})
+            yield from _stay(head, {*reported})
 
 
 def _distributions(head: list[Visits]) -> Iterator[Problem]:
@@ -32,9 +32,9 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
     ads, names = logs.ordered({ad for part in head for ad in part.actions}), head[0].names
     numbers = {name for name in names if name not in head[0].categories}
     for name in names if len(ads) > 1 else ():
-        prefix, found, _ = name.rpartition(ads[0])
+        prefix, first_ad, _ = name.rpartition(ads[0])
         columns = [f"{prefix}{ad}" for ad in ads]
-        if not found or name != columns[0] or not numbers.issuperset(columns):
+        if not first_ad or name != columns[0] or not numbers.issuperset(columns):
             continue
         places = [names.index(column) for column in columns]
         values = np.concatenate([part.features[:, places] for part in head])
@@ -48,7 +48,7 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
             yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
 
 
-def _stay(head: list[Visits], known: set[str]) -> Iterator[Problem]:
+def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
     """Features of which visits with one value nearly always have the ad of another one with it.
 
     Where ads are drawn by chance, visit by visit, another visit has this ad with a probability of at most the largest
@@ -65,7 +65,7 @@ def _stay(head: list[Visits], known: set[str]) -> Iterator[Problem]:
     if not drawn.any():
         return
     largest = float(propensity[drawn].max())
-    names = [name for name in head[0].names if name not in known]
+    names = [name for name in head[0].names if name not in reported]
     shuffled = generator(0, "advice", "stay").permutation(len(ad))
     for name in names:
         code = _codes(head, name)

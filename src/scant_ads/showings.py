@@ -53,6 +53,20 @@ KEPT = " Where users keep the ad that they got first, say who they are by --user
 
 
 @dataclass(frozen=True)
+class Group:
+    """Some rows of a log.
+
+    kind : a key of `WEIGHTS`
+    words : which rows they are
+    feature : by which they are chosen, or ""
+    """
+
+    kind: str
+    words: str = ""
+    feature: str = ""
+
+
+@dataclass(frozen=True)
 class Groups:
     """The groups of rows in which showings are looked at.
 
@@ -77,27 +91,28 @@ class Groups:
                 middles |= {} if middle is None else {name: middle}
                 continue
             counts: dict[str, int] = {}
-            for values, known in columns:
-                for text, count in zip(known, np.bincount(values.astype(int), minlength=len(known)), strict=True):
+            for values, labels in columns:
+                for text, count in zip(labels, np.bincount(values.astype(int), minlength=len(labels)), strict=True):
                     counts[text] = counts.get(text, 0) + int(count)
             texts[name] = tuple(sorted(counts, key=lambda text: (-counts[text], text))[:TEXTS])
         return cls(middles, {name: kept for name, kept in texts.items() if len(kept) > 1})
 
     @property
-    def described(self) -> list[tuple[str, str, str]]:
-        """Of each group what it is of, a key of `WEIGHTS`, which rows are in it, in words, and the feature, or "".
+    def described(self) -> list[Group]:
+        """All groups.
 
         First those of `marks`; then for each feature with numbers the rows that are not above its middle; last the rows
         that come next to one with the same ad.
         """
         return [
-            ("all", "", ""),
-            *(("time", f"in part {number} of {BLOCKS} of the log", "") for number in range(1, BLOCKS + 1)),
-            *(("feature", f"where {name!r} is above {middle:.4g}", name) for name, middle in self.middles.items()),
-            *(("feature", f"where {name!r} is {text!r}", name) for name, kept in self.texts.items() for text in kept),
-            *(("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
+            Group("all"),
+            *(Group("time", f"in part {number} of {BLOCKS} of the log") for number in range(1, BLOCKS + 1)),
+            *(Group("feature", f"where {name!r} is above {middle:.4g}", name) for name, middle in self.middles.items()),
+            *(Group("feature", f"where {name!r} is {text!r}", name)
+              for name, kept in self.texts.items() for text in kept),
+            *(Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
               for name, middle in self.middles.items()),
-            ("next", "next to a row that shows it", ""),
+            Group("next", "next to a row that shows it"),
         ]  # fmt: skip
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
@@ -105,7 +120,7 @@ class Groups:
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
-        place = {name: at for at, name in enumerate(visits.names)}
+        place = {name: index for index, name in enumerate(visits.names)}
         numbers = visits.features[:, [place[name] for name in self.middles]]
         of_texts = [
             visits.features[:, place[name]] == visits.categories[name].index(text)
@@ -155,10 +170,10 @@ class Showings:
         order = np.argsort(visits.action, kind="stable")
         ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
         added = Showings(self.groups, np.count_nonzero(marks, axis=0))
-        for ad, shown in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
-            added.ads[ad] = (powers[:, shown] @ marks[shown].astype(float)).astype(np.int64)
-            if len(shown):
-                added.range[ad] = float(visits.propensity[shown].min()), float(visits.propensity[shown].max())
+        for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
+            added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+            if len(rows):
+                added.range[ad] = float(visits.propensity[rows].min()), float(visits.propensity[rows].max())
         if visits.eligible is not None:
             could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
             added.eligible = dict(zip(visits.actions, could.T, strict=True))
@@ -173,8 +188,8 @@ class Showings:
             for ad, sums in added.items():
                 kept[ad] = kept.get(ad, 0) + sums
         for ad, (low, high) in other.range.items():
-            least, most = self.range.get(ad, (low, high))
-            self.range[ad] = min(least, low), max(most, high)
+            lowest, highest = self.range.get(ad, (low, high))
+            self.range[ad] = min(lowest, low), max(highest, high)
         self.order.merge(other.order)
 
     @property
@@ -238,14 +253,14 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     if np.logaddexp.reduce(terms, axis=None) < -np.log(ALARM):
         return mismatch(showings, rounded) if most_visits == 1 else None
     ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
-    name, (of, place, feature) = [*showings.range][ad], showings.groups.described[group]
+    name, described = [*showings.range][ad], showings.groups.described[group]
     rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
-    could = " that could show it" if showings.eligible and of != "next" else ""
+    could = " that could show it" if showings.eligible and described.kind != "next" else ""
     allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
-    shown = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
+    frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
     by_user = KEPT * (most_visits == 1)
-    if of == "next":
-        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {shown}"
+    if described.kind == "next":
+        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {frequency}"
         mend = ("Each ad is then of visits at other times, which may click otherwise, and none can be compared. Let "
                 "chance choose an ad for each visit, and log its probability.")  # fmt: skip
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
@@ -254,10 +269,11 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     mend = ("Nothing can be judged by such a log. Give each row the probability with which its ad was shown to this "
             "user at this time; a share of all rows is not one, if some users see it more often.")  # fmt: skip
     mend += by_user
-    if feature:
+    if feature := described.feature:
         mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
                  f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
-    reason = f"propensities are not those by which ads were shown{place and f' {place}'}: ad {name!r} is {shown}"
+    place = f" {described.words}" if described.words else ""
+    reason = f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
@@ -279,20 +295,20 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
         shares = dict.fromkeys(showings.range, low) if ads else None
     if not shares or ads < 2:
         return None
-    shown = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
+    counts = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
     share = np.array([*shares.values()])
     stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
     off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
-    most, least = np.minimum(share + off, 1), np.maximum(share - off, 0)
-    above = np.where(shown > 0, special.betainc(np.maximum(shown, 1), rows - shown + 1, most), 1)
-    below = np.where(shown < rows, special.betaincc(shown + 1, np.maximum(rows - shown, 1), least), 1)
+    highest, lowest = np.minimum(share + off, 1), np.maximum(share - off, 0)
+    above = np.where(counts > 0, special.betainc(np.maximum(counts, 1), rows - counts + 1, highest), 1)
+    below = np.where(counts < rows, special.betaincc(counts + 1, np.maximum(rows - counts, 1), lowest), 1)
     chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
     if chance.min() >= MISMATCH:
         return None
-    at = int(np.argmin(chance))
-    reason = (f"propensities are not those by which ads were shown: ad {[*shares][at]!r} is in {shown[at]:,} of "
-              f"{rows:,} rows, and by its propensity in about {rows * share[at]:,.0f} (sample ratio mismatch, "
-              f"p = {chance[at]:.1g})")  # fmt: skip
+    worst = int(np.argmin(chance))
+    reason = (f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in {counts[worst]:,} "
+              f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} (sample ratio mismatch, "
+              f"p = {chance[worst]:.1g})")  # fmt: skip
     mend = ("The visits of one ad are then not like those of another, and none can be compared. Look at how ads are "
             "assigned, and which rows are lost before they are logged, or filtered out." + KEPT)  # fmt: skip
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
@@ -303,21 +319,21 @@ def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.S
 
     most_visits, rounded : see `problem`
     """
-    of, next_to = np.array([of for of, *_ in showings.groups.described]), showings.order.next_to(LEAST)
-    visits = np.where(of == "next", 1, most_visits)
+    kinds, next_to = np.array([group.kind for group in showings.groups.described]), showings.order.next_to(LEAST)
+    visits = np.where(kinds == "next", 1, most_visits)
     evidence = np.array([_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range])
     if showings.in_no_order:
-        evidence[:, np.isin(of, ("time", "next"))] = -np.inf
-    return evidence + np.log(_weights(of, len(evidence), int(showings.rows[0])))
+        evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
+    return evidence + np.log(_weights(kinds, len(evidence), int(showings.rows[0])))
 
 
-def _weights(of: np.ndarray, ads: int, rows: int) -> np.ndarray:
+def _weights(kinds: np.ndarray, ads: int, rows: int) -> np.ndarray:
     """The weights of the e-values of each of some ads seen, float64 (groups).
 
-    of : by group, the key of `WEIGHTS`
+    kinds : by group, the key of `WEIGHTS`
     """
     share = math.exp(-0.5) / (ads * (1 + math.log(rows)))
-    return np.array([WEIGHTS[kind] / np.count_nonzero(of == kind) for kind in of]) * share
+    return np.array([WEIGHTS[kind] / np.count_nonzero(kinds == kind) for kind in kinds]) * share
 
 
 def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
         "reward": pa.array(log.reward.astype(np.int64)),
         "propensity": pa.array(log.propensity),
     }
-    table = pa.table(columns | {name: pa.array(log.features[:, at]) for at, name in enumerate(log.names)})
+    table = pa.table(columns | {name: pa.array(log.features[:, index]) for index, name in enumerate(log.names)})
     if Path(target).suffix.lower() == ".csv":
         files.write_text(target, files.harmless(table.to_pandas()).to_csv(index=False, lineterminator="\n"))
     else:

@@ -20,7 +20,7 @@ from scant_ads.order import BLOCKS, Order
 from scant_ads.progress import silent
 from scant_ads.showings import Showings
 from scant_ads.tally import CUTS, Summary
-from scant_ads.visits import ELIGIBLE, Visits
+from scant_ads.visits import ELIGIBLE, Batch, Visits
 
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
 
@@ -49,17 +49,18 @@ class Training:
         self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
         self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
         self.mark = self.summary.digests.mark()
-        found = np.concatenate([self._of(visits) for visits, *_ in log.batches(rows)], axis=1)
+        row_digests = np.concatenate([self._of(batch.visits) for batch in log.batches(rows)], axis=1)
         half = 0 if self.by_id else len(log) // 2
         self.rows = len(log) - half
-        self.alike = int(np.count_nonzero(digests.Known(found[:, :half]).has(found[:, half:]))) if half else 0
+        repeats = digests.Index(row_digests[:, :half]).has(row_digests[:, half:]) if half else False
+        self.alike = int(np.count_nonzero(repeats))
         self.chance = min(1.0, 2 * self.alike / self.rows)
-        self.known = digests.Known(found)
+        self.index = digests.Index(row_digests)
 
-    def has(self, test: Visits, found: np.ndarray, where) -> np.ndarray:
+    def has(self, test: Visits, row_digests: np.ndarray, where) -> np.ndarray:
         """Which rows of a test log are in it, too, bool (rows).
 
-        found : the digests of all columns of the test
+        row_digests : the digests of all columns of the test
 
         Raises
         ------
@@ -68,7 +69,7 @@ class Training:
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)
         same = test.id is None and {*self.roles} == {*digests.roles_of(test)} and not test.policies
-        return self.known.has(found if same and self.single == (test.exact is None) else self._of(test))
+        return self.index.has(row_digests if same and self.single == (test.exact is None) else self._of(test))
 
     def _of(self, visits: Visits) -> np.ndarray:
         """What tells rows apart as far as both logs do, uint64 (2 x rows)."""
@@ -97,7 +98,7 @@ def summary(
     whole, read = Summary(showings=Showings(log.groups, order=Order(start))), 0
     for batch in log.batches(rows, only):
         _add(whole, batch, policies or {}, training, log)
-        read += len(batch[0] or ())
+        read += len(batch.visits or ())
         progress(f"read {read:,} rows of {log.name}")
     if only is None:
         log.summarised = whole
@@ -109,15 +110,15 @@ def column(policy: str) -> str:
     return f"{logs.POLICY}{policy}"
 
 
-def _add(whole: Summary, batch, policies: Mapping, training: Training | None, test) -> None:
+def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | None, test) -> None:
     """Add a batch to the summary of a log."""
-    log, where, piece, problems = batch
-    for place, problem in problems:
+    log, where, piece = batch.visits, batch.where, batch.piece
+    for place, problem in batch.problems:
         whole.note(place, problem, problem.count)
     if log is None or not len(log):
         return
-    found = digests.of(log)
-    whole.digests.add(found)
+    row_digests = digests.of(log)
+    whole.digests.add(row_digests)
     whole.features.add(log)
     whole.showings.add(log, BLOCK[piece])
     whole.rewards.add(log, whole.showings.groups, BLOCK[piece])
@@ -125,8 +126,8 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
-    both = np.zeros(len(log), bool) if training is None else training.has(log, found, where)
-    weights = {column(name): log.given[:, number] / log.propensity for number, name in enumerate(log.policies)}
+    both = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
+    weights = {column(name): log.probabilities[:, number] / log.propensity for number, name in enumerate(log.policies)}
     unknown, chosen, contexts = {}, {}, {}
     for name, policy in policies.items():
         if isinstance(policy, str):
@@ -136,7 +137,7 @@ def _add(whole: Summary, batch, policies: Mapping, training: Training | None, te
         if isinstance(policy, Always):
             weights[name] = policy.weight(log)
             if log.eligible is not None:
-                chosen[name] = log.actions, Choice(policy.shown(log), 0.0, len(log.actions))
+                chosen[name] = log.actions, Choice(policy.choices(log), 0.0, len(log.actions))
             continue
         encoder = policy.learnt.encoder
         if id(encoder) not in contexts:

@@ -291,10 +291,10 @@ class Tally:
         squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
         if ad is None:
             return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
-        shown, sums, squares = self.ads[ad]
-        known = len(shown) == len(CUTS) and shown.any()
+        impressions, sums, squares = self.ads[ad]
+        in_pieces = len(impressions) == len(CUTS) and impressions.any()
         of_ad = sums / SCALE, squares.sum() / SCALE
-        return leaks.late(shown, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if known else iter(())
+        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if in_pieces else iter(())
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
         """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
@@ -305,9 +305,9 @@ class Tally:
         most = len(tests[0][1].rates)
         _, design = self.of_rewards()  # of an ad's rows it is about as large
         for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
-            shown, clicks, squares = self.ads[ad]
-            found = health.drift(shown, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
-            tests += [(ad, found)] if len(found.rates) > 1 else []
+            impressions, clicks, squares = self.ads[ad]
+            drift = health.drift(impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
+            tests += [(ad, drift)] if len(drift.rates) > 1 else []
         return tests
 
     def packed(self) -> dict:

@@ -96,14 +96,14 @@ class Unit:
         """A row whose means and sums are in this unit, and no longer shares of the largest reward."""
         if "difference" in row:
             return dict(row) | {name: row[name] * self.width for name in PAIR}
-        found = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
+        in_unit = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
         if not self.relative:
-            found |= {name: row[name] * self.width for name in LIFTS if name in row}
+            in_unit |= {name: row[name] * self.width for name in LIFTS if name in row}
         if "clicks" in row:
             matched = row["rows"] * (1 - row["unmatched"])
-            found |= {"clicks": self.sum(row["clicks"], row["rows"]),
-                      "matched_clicks": self.sum(row["matched_clicks"], matched)}  # fmt: skip
-        return found
+            in_unit |= {"clicks": self.sum(row["clicks"], row["rows"]),
+                        "matched_clicks": self.sum(row["matched_clicks"], matched)}  # fmt: skip
+        return in_unit
 
     def sum(self, shares: float, rows: float) -> float:
         """The sum of the rewards of rows in this unit; `shares` is that of shares of the largest."""

@@ -42,7 +42,7 @@ class Visits(Log):
     """A log as its user wrote it; of its features, numbers may be missing (NaN), and texts are codes.
 
     categories : by name of a text feature, its texts; its column in `features` holds their indices; "" is missing
-    given : float64 (rows x policies), the probabilities of the logged ad under policies of the user's own
+    probabilities : float64 (rows x policies), the probabilities of the logged ad under policies of the user's own
     policies : the names of the policies
     exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows (`hashing`), by the values
         as they were given; None where some of them were given in single precision, which `features` have
@@ -52,7 +52,7 @@ class Visits(Log):
     """
 
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    given: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
     policies: tuple[str, ...] = ()
     exact: np.ndarray | None = None
     id: np.ndarray | None = None
@@ -136,6 +136,22 @@ class Reading:
         advice = [first.mend] if first.mend else []
         advice += [f"`scant ads check` lists {rest}"] if len(errors) > 1 else []
         raise DataError(self.path, f"{row}{first.reason}{more}", line, ". ".join(advice))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Successive rows of a log.
+
+    visits : the rows; None if there is an error in one
+    where : what messages call their place
+    piece : int (rows), between which of `Log.ends` each row is
+    problems : of single cells, each with its place
+    """
+
+    visits: Visits | None
+    where: object
+    piece: np.ndarray
+    problems: list[tuple[str, Problem]]
 
 
 def is_feature(name: str) -> bool:

@@ -39,7 +39,7 @@ IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
 
 
 @dataclass
-class Found:
+class Content:
     """What is in a file.
 
     table : Arrow; its column `reward` has costs
@@ -89,7 +89,7 @@ def kind(path, head: bytes) -> str | None:
     raise DataError(path, reason, 1, advice)
 
 
-def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Found:
+def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Content:
     """Read a log.
 
     path : of the file, for errors
@@ -115,7 +115,7 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Found
         except (ValueError, RecursionError, AttributeError, TypeError, LookupError) as error:
             reason = str(error) if type(error) is ValueError else "is not as the form has it"
             rows.bad.append((number, reason))
-    return rows.found(path)
+    return rows.content(path)
 
 
 class _Passed(Exception):
@@ -128,7 +128,7 @@ class _Rows:
 
     keys: Keys
     lines: list[int] = field(default_factory=list)
-    shown: list[dict] = field(default_factory=list)  # what each ad may be known by
+    identities: list[dict] = field(default_factory=list)  # what each ad may be known by
     costs: list[float] = field(default_factory=list)
     probabilities: list[float] = field(default_factory=list)
     objects: list[dict] = field(default_factory=list)
@@ -142,11 +142,11 @@ class _Rows:
     bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
 
     def add(
-        self, line: int, shown: dict, cost, probability, features: dict, time=None, event=None, offered=()
+        self, line: int, identity: dict, cost, probability, features: dict, time=None, event=None, offered=()
     ) -> None:  # fmt: skip
         cost, probability = _number(cost, "cost"), _number(probability, "probability")
         self.lines.append(line)
-        self.shown.append(shown)
+        self.identities.append(identity)
         self.costs.append(cost)
         self.probabilities.append(probability)
         self.objects.append(features)
@@ -179,14 +179,14 @@ class _Rows:
         if type(place) is not int or place < 0 or (ads and place >= len(ads)):
             raise ValueError(f"has the ad {short(place)}, where there are {len(ads)}")
         identities = [_identity(ad) for ad in ads]
-        shown = (identities[place] if ads else {}) | {"": str(place)}
-        known = frozenset(next(iter(identity.values()), "") for identity in identities)
-        offered = ads if "" in known else known
+        chosen = (identities[place] if ads else {}) | {"": str(place)}
+        ids = frozenset(next(iter(identity.values()), "") for identity in identities)
+        offered = ads if "" in ids else ids
         features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
         dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
         if not 0 <= dropped < 1:
             raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
-        self.add(line, shown, cost, probability, features, event.get("Timestamp"), event.get(ID), identities)
+        self.add(line, chosen, cost, probability, features, event.get("Timestamp"), event.get(ID), identities)
         self.dropped.add(dropped)
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
@@ -226,25 +226,25 @@ class _Rows:
             raise ValueError("begins a visit with more than one action:cost:probability")
         ((place, label, tag),) = chosen
         _, cost, probability = label.split(":")
-        shown = ({"_tag": tag} if tag else {}) | {"": str(place)}
+        identity = ({"_tag": tag} if tag else {}) | {"": str(place)}
         tags = [tag for *_, tag in labels]
         offered = [{"_tag": tag} if tag else {} for tag in tags]
-        self.add(line, shown, cost, probability, self.keys.flat(_features(first)), offered=offered)
+        self.add(line, identity, cost, probability, self.keys.flat(_features(first)), offered=offered)
         offered = frozenset(tags) if all(tags) else [_features(ad) for ad in ads]
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
 
-    def found(self, path) -> Found:
+    def content(self, path) -> Content:
         """All of it."""
         import pyarrow as pa
 
-        known = next((by for by in IDENTITY if all(by in shown for shown in self.shown)), "")
+        key = next((by for by in IDENTITY if all(by in identity for identity in self.identities)), "")
         columns = {
-            "action": pa.array([shown[known] for shown in self.shown], pa.string()),
+            "action": pa.array([identity[key] for identity in self.identities], pa.string()),
             "reward": pa.array(self.costs, pa.float64()),
             "propensity": pa.array(self.probabilities, pa.float64()),
         }
-        lists = [[ad.get(known) for ad in ads] for ads in self.offered] if self.other and known else []
+        lists = [[ad.get(key) for ad in ads] for ads in self.offered] if self.other and key else []
         if lists and all(ads and None not in ads for ads in lists):
             columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
             self.other = 0
@@ -256,31 +256,31 @@ class _Rows:
         features, late, odd = keys.columns(self.objects, len(self.objects))
         if clash := columns.keys() & features.keys():
             raise DataError(path, f"two columns are called {min(clash)!r}", advice="Rename the feature")
-        problems = [*self.problems(known), *of_lists(keys.lists), *keys.problems(late, odd, np.arange(len(self.lines)))]
-        return Found(pa.table(columns | features), np.array(self.lines, int), problems, keys)
+        problems = [*self.problems(key), *of_lists(keys.lists), *keys.problems(late, odd, np.arange(len(self.lines)))]
+        return Content(pa.table(columns | features), np.array(self.lines, int), problems, keys)
 
-    def problems(self, known: str) -> list[Problem]:
-        """What is wrong with lines; `known` is what ads are known by."""
-        found = []
+    def problems(self, key: str) -> list[Problem]:
+        """What is wrong with lines; `key` is what ads are known by."""
+        problems = []
         if self.bad:
             line, reason = self.bad[0]
             mend = "Mend such lines, or leave them out"
-            found.append(Problem("lines", "error", f"line {line} {reason}", mend, len(self.bad)))
+            problems.append(Problem("lines", "error", f"line {line} {reason}", mend, len(self.bad)))
         for reason, count in self.passed.items():
             left_out = f"{count:,} lines are left out: {reason}"
-            found.append(Problem("passed", "warning", left_out, count=count, column=reason))
+            problems.append(Problem("passed", "warning", left_out, count=count, column=reason))
         if len(self.dropped) > 1:
             reason = f"visits were dropped with different probabilities (pdrop): {logs.listing(sorted(self.dropped))}"
-            found.append(
+            problems.append(
                 Problem("pdrop", "error", reason, "Evaluate those of one pdrop; the others' share is too small")
             )
-        if self.other and known:
+        if self.other and key:
             reason = f"{self.other:,} visits could show other ads than the first: a policy may show what there was not"
-            found.append(Problem("offered", "warning", reason, "Evaluate visits with the same ads", self.other))
+            problems.append(Problem("offered", "warning", reason, "Evaluate visits with the same ads", self.other))
         elif self.other:
             reason = f"ads are known by their places alone, and {self.other:,} visits have others there than the first"
-            found.append(Problem("offered", "warning", reason, "Give each ad an id: _tag, id or name", self.other))
-        return found
+            problems.append(Problem("offered", "warning", reason, "Give each ad an id: _tag, id or name", self.other))
+        return problems
 
 
 def lines_of(path, stream) -> Iterator[tuple[int, str]]:
@@ -336,7 +336,7 @@ def _identity(ad: dict) -> dict[str, str]:
 
 def _shared(context: dict) -> dict:
     """The context of dsjson without what is no feature; lists of objects merged."""
-    found = {}
+    features = {}
     for name, value in context.items():
         if name.startswith("_"):
             continue
@@ -347,8 +347,8 @@ def _shared(context: dict) -> dict:
                     raise ValueError(f"has two {min(twice)!r} in {name!r}")
                 merged |= part
             value = merged
-        found[name] = _shared(value) if isinstance(value, dict) else value
-    return found
+        features[name] = _shared(value) if isinstance(value, dict) else value
+    return features
 
 
 def _labelled(line: str) -> tuple[str | None, str | None]:
@@ -367,7 +367,7 @@ def _labelled(line: str) -> tuple[str | None, str | None]:
 
 def _features(line: str) -> dict[str, float | str]:
     """The features of a line of text."""
-    found: dict[str, float | str] = {}
+    features: dict[str, float | str] = {}
     for space in line.split("|")[1:]:
         words, name, scale = space.split(), "", 1.0
         if words and not space[0].isspace():
@@ -377,10 +377,10 @@ def _features(line: str) -> dict[str, float | str]:
             feature, colon, value = word.partition(":")
             feature = f"{name}.{feature}" if name or not is_feature(feature) else feature  # no role of another column
             number = checks.as_number(value) if colon else 1.0
-            if number is None and feature not in found:
-                found[feature] = value
-            elif number is None or isinstance(found.get(feature), str):
+            if number is None and feature not in features:
+                features[feature] = value
+            elif number is None or isinstance(features.get(feature), str):
                 raise ValueError(f"has two {feature!r}")
             else:
-                found[feature] = found.get(feature, 0.0) + scale * number
-    return found
+                features[feature] = features.get(feature, 0.0) + scale * number
+    return features

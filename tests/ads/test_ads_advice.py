@@ -374,7 +374,7 @@ def test_intervals_hold_where_rates_drift(falling):
         test = Visits(
             np.zeros((60_000, 1), np.float32), random.integers(0, 2, 60_000, dtype=np.int32),
             (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
-            given=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
+            probabilities=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
         )  # fmt: skip
         row = compare(["mixed"], as_log(test), seed=seed).rows[-1]
         assert row["bound"] == "betting"
@@ -416,7 +416,7 @@ def test_an_estimate_is_never_outside_of_its_interval():
     test = replace(test, reward=np.r_[np.ones(399), 0])
     rows = np.arange(400)
     for matched in (100, 120, 130, 160):
-        given = Visits(**vars(test), given=((rows < matched) * 1.0)[:, None], policies=("mine",))
+        given = Visits(**vars(test), probabilities=((rows < matched) * 1.0)[:, None], policies=("mine",))
         try:
             found = compare(["mine"], as_log(given))
         except DataError as error:  # 160 of 400, where 100 are expected

@@ -216,8 +216,8 @@ def test_rates_do_not_drift_since_users_come_one_after_the_other():
     found, naive = 0, 0
     for seed in range(60):
         rows = log(seed, 300, 40).sort_values("who")
-        found += bool(summing.summary(sa.Log.from_frame(rows, {"user": "who"})).all().drift("").found)
-        naive += bool(summing.summary(sa.Log.from_frame(rows)).all().drift("").found)
+        found += bool(summing.summary(sa.Log.from_frame(rows, {"user": "who"})).all().drift("").significant)
+        naive += bool(summing.summary(sa.Log.from_frame(rows)).all().drift("").significant)
     assert found <= 4 and naive > 30
 
 

@@ -26,7 +26,7 @@ def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
 
 def tally(made: Visits, **policies) -> Tally:
     """What is kept of a log's rows; `policies` are weights, float64 (rows)."""
-    found, pieces = Tally(), [piece for _, _, piece, _ in as_log(made).batches()]
+    found, pieces = Tally(), [batch.piece for batch in as_log(made).batches()]
     found.add(made, np.concatenate(pieces), policies)
     return found
 
@@ -57,7 +57,7 @@ def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     for weight in (np.ones(6000), weights):
         terms = [weight * log(seed).reward for seed in range(1000)]
         tests = [health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms]
-        assert sum(test.found for test in tests) < 25
+        assert sum(test.significant for test in tests) < 25
 
 
 def test_a_drift_that_matters_is_found():
@@ -83,13 +83,13 @@ def test_ads_that_take_turns_drift_though_all_together_do_not():
     turn = np.arange(len(made)) * 4 // len(made)
     random = np.random.default_rng(5).random(len(made))
     made = replace(made, reward=(random < np.where(made.action == turn, 0.3, 0.06)).astype(float))
-    assert not tally(made).drift("").found
+    assert not tally(made).drift("").significant
     assert "click rate of ad" in problems(made)[0].reason
 
 
 def test_few_clicks_say_nothing_of_drift():
     made = log(rates=(0.002, 0.0))
-    assert np.isnan(tally(made).drift("").p) and not tally(made).drift("").found
+    assert np.isnan(tally(made).drift("").p) and not tally(made).drift("").significant
     assert not problems(made, "drift")
 
 
@@ -112,7 +112,7 @@ def test_sums_of_large_weights_are_exact():
 
 
 def with_policy(made: Visits, probability) -> Visits:
-    return replace(made, given=np.column_stack([probability]), policies=("mine",))
+    return replace(made, probabilities=np.column_stack([probability]), policies=("mine",))
 
 
 def probabilities(made: Visits, least=None) -> list[Problem]:

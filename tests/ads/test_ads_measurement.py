@@ -130,7 +130,7 @@ def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
         part.add(log.take(rows), groups, block[rows])
         parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
     assert (
-        parts.shown == whole.shown
+        parts.policy_rows == whole.policy_rows
         and parts.top == whole.top
         and parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     )

@@ -274,7 +274,7 @@ def test_equal_digests_are_counted_whatever_half_they_share(rows, runs):
         whole.add(run)
     assert whole.equal() == len(rows) - len({*rows})
     assert sorted(zip(*np.concatenate([*whole.runs()], axis=1), strict=True)) == sorted(zip(*found, strict=True))
-    known = digests.Known(found[:, :1])
+    known = digests.Index(found[:, :1])
     np.testing.assert_array_equal(known.has(found), (found == found[:, :1]).all(axis=0))
 
 

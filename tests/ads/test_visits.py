@@ -90,7 +90,7 @@ b,0,0.33333,1,0.33333,0.33333,0.33333
 def test_a_probability_may_be_above_one_by_what_single_precision_rounds(tmp_path):
     above = {"propensity": [1.0000001, 1.0, 1.0, 0.5], "policy:mine": [1.0, 0.5, 1 + 1e-6, 0.0]}
     visits = read(tmp_path, FRAME.assign(**above)).required()
-    assert visits.propensity.tolist() == [1, 1, 1, 0.5] and visits.given[:, 0].tolist() == [1, 0.5, 1, 0]
+    assert visits.propensity.tolist() == [1, 1, 1, 0.5] and visits.probabilities[:, 0].tolist() == [1, 0.5, 1, 0]
     above["propensity"][0] = 1 + 2e-6
     assert read(tmp_path, FRAME.assign(**above)).visits is None
 
