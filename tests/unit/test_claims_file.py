@@ -12,7 +12,6 @@ from scant import families
 from scant.ads import theorems as ads_theorems
 from scant.declared import settings_of
 from scant.errors import SettingError
-from scant.files import read_rows
 from scant.games import atlas
 from scant.games import theorems as game_theorems
 from scant.generalisation import theorems as generalisation_theorems
@@ -28,7 +27,6 @@ from scant.theory.observability import MAX_ITEMS
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.selection import quantities
-from scant.verdict.words import UNTESTABLE
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "config/claims").glob("*.yaml"))
@@ -274,14 +272,6 @@ def test_settings_are_such_as_studies_have(name):
 @pytest.mark.parametrize("name", OF_RUNS)
 def test_a_study_can_judge_it(name, all_studies):
     assert any(readings(OF_RUNS[name], study) for study in all_studies)
-
-
-def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():
-    """A statement without a verdict anywhere says nothing, unless the data are those that nobody may hand on."""
-    references = sorted((ROOT / "results/reference").glob("*/claims.csv"))
-    judged = {row["id"] for path in references for row in read_rows(path)[1] if row["verdict"] != UNTESTABLE}
-    unjudged = {name: claim.get("data", "") for name, claim in CLAIMS.items() if name not in judged}
-    assert {name for name, data in unjudged.items() if not re.search("on request|a download of", data)} == set()
 
 
 @pytest.mark.parametrize("having", members())

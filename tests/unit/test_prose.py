@@ -1,7 +1,13 @@
-"""Numbers and verdicts in README and docs are those of the studies' references."""
+"""Numbers and verdicts in README and docs are those of the studies' references, which judge every claim."""
+
+import re
 
 import prose
 import pytest
+
+from scant.files import read_rows
+from scant.study import settings as studies
+from scant.verdict.words import UNTESTABLE
 
 
 @pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
@@ -16,6 +22,15 @@ def test_images_show_what_the_references_do():
     assert known and not wrong, "play these studies, and python tests/prose.py --write puts their images right"
     missing = [name for name in prose.images() if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()]
     assert not missing
+
+
+def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():
+    """A statement without a verdict anywhere says nothing, unless its data are those that nobody may hand on."""
+    references = (prose.ROOT / "results/reference").glob("*/claims.csv")
+    judged = {row["id"] for path in references for row in read_rows(path)[1] if row["verdict"] != UNTESTABLE}
+    claims = studies.claims(*(prose.ROOT / "config/claims").glob("*.yaml"))
+    unjudged = {name: claim.get("data", "") for name, claim in claims.items() if name not in judged}
+    assert {name for name, data in unjudged.items() if not re.search("on request|a download of", data)} == set()
 
 
 @pytest.fixture

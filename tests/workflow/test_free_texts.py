@@ -53,9 +53,11 @@ CLAIMS = {
                      "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
 }  # fmt: skip
 RESULTS = "results/texts"
-UNSEEN = {  # not on the page: whose archives are, where data are got, what claims need and expect, the title of a figure's only experiment
-    ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"), ("says", "expected"),
-    ("says", "control", "expected"), ("experiments", "generalisation", "title"),
+# Not on the page: whose archives are, where data are got, what claims need and expect, the title of a figure's only
+# experiment.
+UNSEEN = {
+    ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"),
+    ("says", "expected"), ("says", "control", "expected"), ("experiments", "generalisation", "title"),
 }  # fmt: skip
 FIGURES = {  # some of what each shows
     "figure-2.2": [("streams", "linear", "title"), ("learners", "slam", "title"), ("experiments", "online", "title")],
