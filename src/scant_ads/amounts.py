@@ -1,8 +1,9 @@
-"""Rewards as a log writes them: numbers, yes and no, amounts of money; and the options that read those out of range."""
+"""Rewards and propensities as a log writes them: numbers, yes and no, amounts of money, digits; and other scales."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Real
 
 import numpy as np
@@ -149,3 +150,10 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
               for match, number in zip(matches, readings[0], strict=True)]  # fmt: skip
     currency = min(currencies, default="")
     return signed, SIGNS.get(currency, currency)
+
+
+def rounding(propensity: float) -> float:
+    """By how much a propensity may be off for being rounded: half of its last digit."""
+    half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
+    is_float32 = float(np.float32(propensity)) == propensity
+    return max(half, float(np.spacing(np.float32(propensity)))) if is_float32 else half

@@ -9,8 +9,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
 from scant_ads import eligibility, hashing
-from scant_ads.amounts import NO_UNITS, SPLIT, UNIFORM, amounts
-from scant_ads.showings import rounding
+from scant_ads.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
 from scant_ads.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
 ALIASES = {  # what others call these columns

@@ -187,6 +187,14 @@ class Folder:
             rows += table.num_rows
             if rows >= checks.HEAD:
                 break
+        for name in set(names) - set(
+            filter(is_feature, names)
+        ):  # ads that are numbers in one part and texts in another
+            if len({table.schema.field(name).type for table in tables}) > 1:
+                tables = [
+                    table.set_column(table.column_names.index(name), name, _as_text(table.column(name)))
+                    for table in tables
+                ]
         return pa.concat_tables(tables).slice(0, checks.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
@@ -230,6 +238,15 @@ class Folder:
             column = pa.array(np.zeros(batch.num_rows))
         kept = not is_feature(name) or pa.types.is_nested(column.type) or pa.types.is_nested(self.types[name])
         return column if kept else column.cast(self.types[name], safe=False)
+
+
+def _as_text(column):
+    """A column of ads, or of lists of them, as text."""
+    import pyarrow as pa
+
+    if not pa.types.is_nested(column.type):
+        return column.cast(pa.string())
+    return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
 
 
 def _common(first, second):

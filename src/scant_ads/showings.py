@@ -31,12 +31,12 @@ part of it. Rows of one time have no order: they are put in a random one, since 
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from shlex import quote
 
 import numpy as np
 
 from scant.data import logs
+from scant_ads.amounts import rounding
 from scant_ads.order import BLOCKS, Order
 from scant_ads.visits import Problem, Visits
 
@@ -359,13 +359,6 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
     psi = -np.log1p(-RATES) - RATES
     gains = (RATES[:, None] * total - psi[:, None] * variation) / most_visits
     return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
-
-
-def rounding(propensity: float) -> float:
-    """By how much a propensity may be off for being rounded: half of its last digit."""
-    half = 0.5 * 10.0 ** Decimal(repr(round(float(propensity), 12))).as_tuple().exponent
-    is_float32 = float(np.float32(propensity)) == propensity
-    return max(half, float(np.spacing(np.float32(propensity)))) if is_float32 else half
 
 
 def alike(propensity: float, ads: int) -> int | None:
