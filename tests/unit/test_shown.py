@@ -1,5 +1,6 @@
 """What families declare of their figures, tables and looks: it is there, it is told apart, and it is said in words."""
 
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -32,13 +33,19 @@ def test_no_two_headings_are_the_same():
     assert len({*headings}) == len(headings)
 
 
+def test_headings_name_no_paper_that_the_study_does_not_judge():
+    named = [name for name, heading in about.headings({"thesis"}).items() if re.search("thesis|paper|AISTATS", heading)]
+    assert len(named) > 10 and not re.search("thesis|paper|AISTATS", " ".join(about.headings().values()))
+
+
 @every_shown
 def test_captions_are_sentences_and_figures_have_headings(shown):
     assert len(shown.caption) > 40 and shown.caption[0].isupper() and shown.caption.endswith(".")
     assert "\n" not in shown.caption and "  " not in shown.caption and "CSV" not in shown.caption
     assert about.caption(shown).endswith("exactly what is shown.") == bool(shown.draw)
     assert shown.heading or not shown.draw
-    heading = page.title(shown.name, about.headings())
+    heading = page.title(shown.name, about.headings({"thesis"}))
+    assert heading.partition(" (")[0] == page.title(shown.name, about.headings()).partition(" (")[0]
     assert heading[0].isupper() and not heading.endswith(".") and "  " not in heading
 
 

@@ -19,6 +19,7 @@ from scant.verdict import selection
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
+OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")  # at the end of a heading
 CSV = "The CSV file of the same name holds exactly what is shown."
 CLAIMS_CAPTION = (
     "Claims under every reading: a panel for each, with its estimates in ascending order and below it what each was "
@@ -52,7 +53,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "left_out": missing.notices(study),
         "sources": sources(stated),
         "captions": captions(names, folder),
-        "headings": headings(),
+        "headings": headings(_documents(stated)),
         "titles": titles(plan),
         "experiments": {name: settings.get("title", name) for name, settings in study["experiments"].items()},
         "compared": {name: compared(claim) for name, claim in stated.items()},
@@ -129,9 +130,14 @@ def caption(shown: families.Shown) -> str:
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 
-def headings() -> dict[str, str]:
-    """The headings of figures and tables on the page, for those that declare one."""
-    return {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+def headings(of_papers: Iterable[str] = ()) -> dict[str, str]:
+    """The headings of figures and tables on the page, for those that declare one.
+
+    of_papers : the documents of the project whose statements the study judges; without any, headings do not name the
+        figure of a paper, which the study does not repeat
+    """
+    declared = {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+    return declared if of_papers else {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
 
 
 def titles(plan: Plan) -> dict[str, dict[str, str]]:
@@ -187,7 +193,7 @@ def sources(stated: dict) -> list[dict[str, str]]:
     others = [
         {key: source.get(key, "") for key in ("authors", "title", "year", "url")} for source in described.values()
     ]
-    if not {claim["source"].get("document", OURS) for claim in stated.values()} - {OURS}:
+    if not _documents(stated):
         return others
     return others + [
         {
@@ -198,6 +204,11 @@ def sources(stated: dict) -> list[dict[str, str]]:
         | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
         for reference in read_yaml(of_project(CITATION))["references"]
     ]
+
+
+def _documents(stated: dict) -> set[str]:
+    """The project's documents whose statements are among the claims."""
+    return {claim["source"].get("document", OURS) for claim in stated.values()} - {OURS}
 
 
 def authors() -> str:
