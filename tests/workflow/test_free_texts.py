@@ -67,7 +67,8 @@ FIGURES = {  # some of what each shows
     "figure-claims-texts": [("learns", "statement")],
 }
 NAMES = {  # settings that are text, but name something or are a path
-    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "loss", "members", "mirror", "plays",
+    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss", "members", "mirror",
+    "parser", "plays",
 }  # fmt: skip
 
 
