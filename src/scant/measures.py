@@ -72,11 +72,18 @@ def discount(positions):
     return 1.0 / np.log2(1.0 + positions)
 
 
-def _dcg(ranked_grades, k):
+def _dcg(ranked_grades, k, gains=GAINS):
     top = ranked_grades[:k]
     # np.sum adds in one order whatever the memory layout, so that two lists with the same grades in the
     # same order have bitwise the same DCG, and the NDCG of a perfect list is exactly 1.
-    return float(np.sum(GAINS[top] * discount(np.arange(1, len(top) + 1))))
+    return float(np.sum(gains[top] * discount(np.arange(1, len(top) + 1))))
+
+
+def _normalised(ranked_grades, k, empty, gains=GAINS):
+    """The DCG of the top k divided by the greatest possible; `empty` without a relevant document."""
+    k = as_cutoff(k, len(ranked_grades))
+    ideal = _dcg(np.sort(ranked_grades)[::-1], k, gains)
+    return _dcg(ranked_grades, k, gains) / ideal if ideal > 0 else float(empty)
 
 
 def dcg(ranking, grades, k=None):
@@ -113,29 +120,15 @@ def ndcg(ranking, grades, k=10, empty=0.0):
     >>> ndcg([0, 1, 2], [2, 1, 0])
     1.0
     """
-    ranked = _ranked(ranking, grades)
-    k = as_cutoff(k, len(ranked))
-    ideal = _dcg(np.sort(ranked)[::-1], k)
-    return _dcg(ranked, k) / ideal if ideal > 0 else float(empty)
+    return _normalised(_ranked(ranking, grades), k, empty)
 
 
 def linear_ndcg(ranking, grades, k=None, empty=0.0):
-    """NDCG whose gain is the grade itself, as trec_eval's `ndcg` and `ndcg_cut` have it.
+    """NDCG whose gain is the grade itself, as trec_eval's `ndcg` and `ndcg_cut` have it; see `ndcg`.
 
-    Parameters
-    ----------
-    ranking, grades : shape (m,), see the module
     k : cut-off >= 1, None for the whole list; beyond m it is m
-    empty : the value of a query without a relevant document
-
-    Returns
-    -------
-    value : float in [0, 1]; exactly 1 if the grades on top are the ideal ones
     """
-    ranked = _ranked(ranking, grades)
-    places = discount(np.arange(1, as_cutoff(k, len(ranked)) + 1))
-    ideal = float(np.sum(np.sort(ranked)[::-1][: len(places)] * places))
-    return float(np.sum(ranked[: len(places)] * places)) / ideal if ideal > 0 else float(empty)
+    return _normalised(_ranked(ranking, grades), k, empty, np.arange(MAX_GRADE + 1.0))
 
 
 def average_precision(ranking, grades, empty=0.0):

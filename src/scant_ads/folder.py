@@ -187,14 +187,11 @@ class Folder:
             rows += table.num_rows
             if rows >= checks.HEAD:
                 break
-        for name in set(names) - set(
-            filter(is_feature, names)
-        ):  # ads that are numbers in one part and texts in another
-            if len({table.schema.field(name).type for table in tables}) > 1:
-                tables = [
-                    table.set_column(table.column_names.index(name), name, _as_text(table.column(name)))
-                    for table in tables
-                ]
+        for name in names:
+            kinds = {table.schema.field(name).type for table in tables}
+            if len(kinds) > 1 and not is_feature(name):  # ads may be numbers in one part and texts in another
+                place = tables[0].column_names.index(name)
+                tables = [table.set_column(place, name, _as_text(table.column(name))) for table in tables]
         return pa.concat_tables(tables).slice(0, checks.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
