@@ -27,8 +27,8 @@ from scant.ads import intervals
 from scant.ads.coverage import coverage, settings
 from scant.ads.evaluation import declared_weights, evaluate, importance_weighted, snips
 from scant.randomness import generator
-from scant_ads import clusters
-from scant_ads.quotients import likely
+from scant_ads.evaluation import clusters
+from scant_ads.evaluation.quotients import likely
 
 EPSILON = 0.2
 PIPELINE = {"point": (0.066, 0.418), "bootstrap": (72, 142)}  # seconds: from its IPW to its doubly robust estimator

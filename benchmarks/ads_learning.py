@@ -21,7 +21,7 @@ from scant.ads.policies import Choice
 from scant.data.logs import Log
 from scant.randomness import generator
 from scant_ads import Policy
-from scant_ads.visits import Visits
+from scant_ads.reading.visits import Visits
 
 USERS = 1 << 17  # over whom true CTRs are averaged
 FEATURES, INFORMATIVE = 20, 6  # of the log of many ads

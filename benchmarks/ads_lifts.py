@@ -1,4 +1,4 @@
-"""How often the interval of a lift fails, on simulated logs of today's policy: `scant_ads.lifts.ratio`.
+"""How often the interval of a lift fails, on simulated logs of today's policy: `scant_ads.evaluation.lifts.ratio`.
 
     python benchmarks/ads_lifts.py [--repeats 1000] [--seed 0]
 
@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from scant.randomness import generator
-from scant_ads import lifts
+from scant_ads.evaluation import lifts
 
 ADS, LEVEL = 5, 0.95
 RATES = {"hotel": np.array([0.07, 0.09, 0.07, 0.07, 0.05]), "bank": np.array([0.0016, 0.0046, 0.0042, 0.0030, 0.0018])}

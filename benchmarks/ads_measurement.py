@@ -1,4 +1,4 @@
-"""How often broken measurement is seen, and right logs are accused: `scant_ads.measurement`, on simulated logs.
+"""How often `scant_ads.diagnosis.measurement` sees broken measurement in simulated logs, and accuses right ones.
 
     python benchmarks/ads_measurement.py [LOGS]
 

@@ -27,7 +27,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from scant.ads import forests
 from scant.randomness import generator
-from scant_ads import Policy, applying, encoding, formats
+from scant_ads import Policy
+from scant_ads.policies import applying, encoding
+from scant_ads.reading import formats
 
 FEATURES = 20
 LAMBDA, STEPS = 0.01, 1_000_000  # of the fits

@@ -6,9 +6,9 @@ Each repeat draws a campaign of 5 ads and 40 kinds of users, policies that show 
 or by a policy that shows one ad of each kind's 5 in 92 % of the visits (weights up to 50), a random one ("skewed"), or
 the best one for three kinds in four ("good"). Rules: the largest estimate; the largest lower bound, each with an error
 of 5 %/m for m policies, by empirical Bernstein, by betting, with and without the range of the terms, and by a mixture
-of constant bets; and what `scant ads evaluate` does (`scant_ads.decisions.chosen`). Of equal bounds, which are 0
-with few clicks, the larger estimate decides. Regret is the best policy's CTR less the chosen one's, in % of the best
-one's, with its standard error over repeats. A failure is a bound of the chosen policy (for the first rule, its
+of constant bets; and what `scant ads evaluate` does (`scant_ads.evaluation.decisions.chosen`). Of equal bounds, which
+are 0 with few clicks, the larger estimate decides. Regret is the best policy's CTR less the chosen one's, in % of the
+best one's, with its standard error over repeats. A failure is a bound of the chosen policy (for the first rule, its
 estimate) above its true CTR: 5 % at most are promised. Besides, the mean bound in % of the true CTR.
 """
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from scant.ads import intervals
 from scant.randomness import generator
-from scant_ads import decisions
+from scant_ads.evaluation import decisions
 
 ADS, KINDS, LEVEL = 5, 40, 0.95
 RATES = {"7 %": 0.07, "0.3 %": 0.003}  # mean click rates, as of the thesis's hotel and bank

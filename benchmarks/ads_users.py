@@ -20,8 +20,8 @@ import numpy as np
 
 from scant.ads import intervals
 from scant.randomness import generator
-from scant_ads import clusters, lifts
-from scant_ads.quotients import likely
+from scant_ads.evaluation import clusters, lifts
+from scant_ads.evaluation.quotients import likely
 
 ADS, LEVEL = 5, 0.95
 RATE, OTHERS = 0.05, 0.5  # the mean rate of the ad that suits, and the part of it that other ads have

@@ -31,13 +31,13 @@ REFERENCE = {  # the pages of the API reference: title, and what is described
     "extending": (
         "What one extends",
         [
-            "scant.declared",
+            "scant.learning.declarations",
             "scant.online.learners.Contextual",
             "scant.online.learners.Linear",
             "scant.games.player",
             "scant.ads.learners.Scorer",
             "scant.ads.learners.WholeLog",
-            "scant.families",
+            "scant.learning.families",
         ],
     ),
     "errors": ("Errors", ["scant.errors"]),

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from scant import families
 from scant.ads import family as ads
 from scant.compare import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
+from scant.learning import families
 from scant.schema import PACKAGE, of_project, read_yaml
 from scant.study import events, missing, plan, settled
 from scant.study import settings as studies

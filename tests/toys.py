@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from scant import families
 from scant.cli import main
+from scant.learning import families
 from scant.study import settings
 from scant.study.plan import Plan
 from scant.study.settled import Settled

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant import declared
-from scant.declared import Look, Setting, own_class
+from scant.learning import declarations
+from scant.learning.declarations import Look, Setting, own_class
 
 
-class Learner(declared.Learner):
+class Learner(declarations.Learner):
     """What learners share: how often each arm was pulled, and what it paid in all."""
 
     def __init__(self, arms: int, random: np.random.Generator):

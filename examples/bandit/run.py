@@ -5,8 +5,8 @@ import pyarrow as pa
 from scant.bandit.learners import make
 
 from scant.files import write_parquet
+from scant.learning.runs import kept_rounds, origin, table_of
 from scant.randomness import generator
-from scant.runs import kept_rounds, origin, table_of
 
 SCHEMA = pa.schema(
     {

@@ -79,7 +79,7 @@ def run(settled: Settled, outputs, experiment: str, *path: str) -> None:
 
     path : the ids of the place and, unless all learners play, of the learner; and the seeds
     """
-    from scant.declared import called
+    from scant.learning.declarations import called
 
     plan = settled.plan_of(experiment)
     job = _of("run", "/".join((experiment, *path)), plan.runs)

@@ -5,12 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 from scant.files import check_outputs
-from scant_ads import advise, jobs
-from scant_ads.evaluated import Evaluation
-from scant_ads.log import Log, Report
-from scant_ads.policy import Policy
+from scant_ads.evaluation import advise
+from scant_ads.evaluation.evaluated import Evaluation
+from scant_ads.policies.policy import Policy
 from scant_ads.progress import silent
-from scant_ads.summing import Training
+from scant_ads.reading import summaries
+from scant_ads.reading.log import Log, Report
+from scant_ads.reading.summing import Training
 
 __all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
 
@@ -62,7 +63,7 @@ def evaluate(
     DataError, SettingError : see `advise.compare`
     """
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
-    summarised = None if results is None else partial(jobs.read, test, results, progress=progress)
+    summarised = None if results is None else partial(summaries.read, test, results, progress=progress)
     evaluation = advise.compare(
         policies,
         test,
@@ -92,12 +93,12 @@ def write_part(
 
     Raises
     ------
-    SettingError, DataError : see `jobs.write`
+    SettingError, DataError : see `summaries.write`
     """
     named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
     check_outputs([target], _inputs(named, log, train))
     training = None if train is None else Training(train, log, progress)
-    jobs.write(log, name, target, named, training, progress)
+    summaries.write(log, name, target, named, training, progress)
 
 
 def _inputs(policies: Mapping, test: Log, train: Log | None, results=None) -> tuple:
@@ -109,5 +110,5 @@ def _inputs(policies: Mapping, test: Log, train: Log | None, results=None) -> tu
 
 def check_parts(log: Log, results, progress=silent) -> Report:
     """As `Log.check`, from a folder of files that `write_part` wrote."""
-    jobs.read(log, results, progress=progress)
+    summaries.read(log, results, progress=progress)
     return log.check(progress)

@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         if self.learns:
-            from scant_ads.learning import LEARNT
+            from scant_ads.policies.learning import LEARNT
 
             self.epilog = (
                 f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or regressor, as module:Class, "
@@ -213,7 +213,7 @@ def simulate(arguments) -> None:
 
 def check(arguments) -> int:
     from scant_ads import check_parts
-    from scant_ads.checking import describe
+    from scant_ads.diagnosis.overview import describe
     from scant_ads.progress import Progress
 
     with Progress() as progress:
@@ -226,7 +226,7 @@ def check(arguments) -> int:
 def evaluate(arguments) -> None:
     import scant_ads
     from scant.errors import DataError, SettingError
-    from scant_ads.arms import EACH
+    from scant_ads.evaluation.arms import EACH
     from scant_ads.progress import Progress
 
     arguments.policy = arguments.policy or [EACH]
@@ -271,7 +271,7 @@ def evaluate(arguments) -> None:
 def part(arguments) -> None:
     from scant.errors import SettingError
     from scant_ads import write_part
-    from scant_ads.learning import LEARNT
+    from scant_ads.policies.learning import LEARNT
     from scant_ads.progress import Progress
 
     if learnt := [name for name in arguments.policy if name in LEARNT]:
@@ -286,7 +286,8 @@ def part(arguments) -> None:
 
 
 def fit(arguments) -> None:
-    from scant_ads import Policy, models, text
+    from scant_ads import Policy, text
+    from scant_ads.policies import models
     from scant_ads.progress import Progress
 
     check_outputs([arguments.output], [arguments.log])
@@ -311,7 +312,8 @@ def fit(arguments) -> None:
 
 
 def apply(arguments) -> None:
-    from scant_ads import Policy, applying, text
+    from scant_ads import Policy, text
+    from scant_ads.policies import applying
     from scant_ads.progress import Progress
 
     check_outputs([arguments.output], [arguments.policy, arguments.visits])
@@ -330,15 +332,16 @@ def apply(arguments) -> None:
 
 def _saved(policies: list[str]) -> list[str]:
     """The files among what --policy names."""
-    from scant_ads.advise import COLUMN
-    from scant_ads.arms import AD
+    from scant_ads.evaluation.advise import COLUMN
+    from scant_ads.evaluation.arms import AD
 
     return [name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))]
 
 
 def _check_saved(policies: dict) -> None:
     """Raise a SettingError if one of the policies cannot be saved, which parts of a log need, too."""
-    from scant_ads import Policy, saving
+    from scant_ads import Policy
+    from scant_ads.policies import saving
 
     for policy in policies.values():
         if isinstance(policy, Policy):
@@ -353,10 +356,11 @@ def _policies(arguments, test) -> dict:
     another policy has this name. A model has the name of its class, with as much more as tells it from others.
     """
     from scant.errors import SettingError
-    from scant_ads import Policy, models
-    from scant_ads.advise import ALWAYS, COLUMN, check_meant
-    from scant_ads.arms import AD
-    from scant_ads.learning import LEARNT
+    from scant_ads import Policy
+    from scant_ads.evaluation.advise import ALWAYS, COLUMN, check_meant
+    from scant_ads.evaluation.arms import AD
+    from scant_ads.policies import models
+    from scant_ads.policies.learning import LEARNT
 
     paths = {name: Path(name) for name in _saved(arguments.policy)}
     named = models.names_of(name for name in arguments.policy if models.is_named(name) and name not in paths
@@ -501,7 +505,7 @@ def _csv_or_json(text: str) -> Path:
 
 
 def _json(text: str):
-    from scant_ads.nested import parsed
+    from scant_ads.reading.nested import parsed
 
     try:
         return parsed(text)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scant import __version__, files
-from scant_ads import checking, guards, mixes, text
+from scant_ads import text
+from scant_ads.diagnosis import overview
+from scant_ads.evaluation import guards, mixes
 from scant_ads.text import because
 from scant_ads.unit import Unit
 
@@ -21,7 +23,7 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
     ----------
     evaluation : an `Evaluation`
     path : the HTML file
-    health : by log, its facts as `checking.facts` has them
+    health : by log, its facts as `overview.facts` has them
     settings : by name, what was asked for
     inputs : the files that were read, whose SHA-256 are given
     """
@@ -150,18 +152,18 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
 
 def _health(facts: Mapping) -> dict:
     """The facts of a log as texts."""
-    ads, unit = facts.get("actions", []), checking.unit_of(facts)
-    most, others = checking.most_shown(ads)
+    ads, unit = facts.get("actions", []), overview.unit_of(facts)
+    most, others = overview.most_shown(ads)
     summary = {
         "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
         "equal to an earlier row": f"{facts.get('duplicates', 0):,}",
-        "propensities": checking.propensities(facts) if "rows" in facts else "not known",
+        "propensities": overview.propensities(facts) if "rows" in facts else "not known",
         "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
     }  # fmt: skip
     texts = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
-             "most": [checking.of_ad(ad, unit) for ad in most]}  # fmt: skip
+             "most": [overview.of_ad(ad, unit) for ad in most]}  # fmt: skip
     if others:
-        texts |= {"others": checking.of_others(others, unit), "all": [checking.of_ad(ad, unit) for ad in ads]}
+        texts |= {"others": overview.of_others(others, unit), "all": [overview.of_ad(ad, unit) for ad in ads]}
     return texts
 
 

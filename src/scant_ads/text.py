@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 
 from scant.errors import printable
-from scant_ads.health import DRIFTS
+from scant_ads.diagnosis.health import DRIFTS
+from scant_ads.evaluation.verdicts import DOUBTS
 from scant_ads.unit import CLICKS, Unit
-from scant_ads.verdicts import DOUBTS
 
 HOPELESS = 1000  # times the rows; if more are needed, no number is given
 

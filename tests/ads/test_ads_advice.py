@@ -15,11 +15,13 @@ from scant.cli import main
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
-from scant_ads import Evaluation, Policy, evaluate, formats, text, verdicts
+from scant_ads import Evaluation, Policy, evaluate, text
 from scant_ads import Log as UserLog
-from scant_ads.advise import compare
-from scant_ads.learning import LEARNT
-from scant_ads.visits import Visits
+from scant_ads.evaluation import verdicts
+from scant_ads.evaluation.advise import compare
+from scant_ads.policies.learning import LEARNT
+from scant_ads.reading import formats
+from scant_ads.reading.visits import Visits
 
 QUICK = {"steps": 2000, "lambdas": (0.01, 1.0)}
 

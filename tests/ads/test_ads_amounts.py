@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import SettingError
-from scant_ads.amounts import Units, amounts
+from scant_ads.reading.amounts import Units, amounts
 from scant_ads.unit import Unit
 
 

@@ -18,7 +18,8 @@ import scant_ads as sa
 from scant import files
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import applying, encoding, formats, saving
+from scant_ads.policies import applying, encoding, saving
+from scant_ads.reading import formats
 
 CONTEXTS = ["kind", "age"]
 

@@ -7,7 +7,7 @@ from scipy import stats
 
 import scant_ads as sa
 from scant.ads.evaluation import snips
-from scant_ads.quotients import likely
+from scant_ads.evaluation.quotients import likely
 
 
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:

@@ -10,8 +10,8 @@ from scipy import stats
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import arms
-from scant_ads.arms import Difference
+from scant_ads.evaluation import arms
+from scant_ads.evaluation.arms import Difference
 
 
 def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:

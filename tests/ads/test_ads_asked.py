@@ -14,7 +14,7 @@ import scant_ads as sa
 from scant import files
 from scant.cli import main
 from scant.errors import SettingError
-from scant_ads import applying
+from scant_ads.policies import applying
 
 QUICK = {"steps": 2000, "lambdas": (0.1,)}
 STEPS = ("--steps", "2000", "--lambdas", "0.1")

@@ -9,9 +9,9 @@ from test_ads_arms import ab, rows_of
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import showings
-from scant_ads.arms import Difference, Ratio
-from scant_ads.showings import Showings
+from scant_ads.diagnosis import showings
+from scant_ads.diagnosis.showings import Showings
+from scant_ads.evaluation.arms import Difference, Ratio
 
 # --- the ratio of two rates
 

@@ -12,7 +12,8 @@ from scipy import stats
 import scant_ads as sa
 from scant.ads import intervals
 from scant.errors import SettingError
-from scant_ads import clusters, summing
+from scant_ads.evaluation import clusters
+from scant_ads.reading import summing
 
 
 def users_of(user, reward, **weights) -> clusters.Users:

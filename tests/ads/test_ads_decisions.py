@@ -15,7 +15,7 @@ import scant_ads as sa
 from scant.ads import intervals
 from scant.ads.policies import Choice
 from scant.cli import main
-from scant_ads import decisions, rewards
+from scant_ads.evaluation import decisions, rewards
 
 
 @given(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 3.0]), min_size=2, max_size=400))

@@ -11,9 +11,11 @@ from sklearn.linear_model import Ridge
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import applying, mixes, summing
-from scant_ads.arms import Always
-from scant_ads.learning import LEARNT
+from scant_ads.evaluation import mixes
+from scant_ads.evaluation.arms import Always
+from scant_ads.policies import applying
+from scant_ads.policies.learning import LEARNT
+from scant_ads.reading import summing
 
 ADS = ("a", "b", "c", "d")
 

@@ -9,7 +9,8 @@ from test_ads_api import frame
 from test_ads_health import as_log
 
 from scant.errors import DataError, SettingError
-from scant_ads import encoding, formats
+from scant_ads.policies import encoding
+from scant_ads.reading import formats
 
 
 def log(tmp_path, name="train.csv", **columns):

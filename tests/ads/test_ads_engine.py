@@ -13,7 +13,9 @@ from test_ads_api import frame
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads import advise, checking, summing, tally
+from scant_ads.diagnosis import overview
+from scant_ads.evaluation import advise
+from scant_ads.reading import summing, tally
 
 TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
@@ -33,7 +35,7 @@ def reports(log, batch, policies, train, **options):
     """All that is said of a log, but for its name, and what kind of files it is in."""
     found = advise.compare(policies, log, train, rows=batch, **options)
     texts = [text.replace(log.name, "test").replace(f", in {log.form}", "") for text in (*found.about, *found.notes)]
-    checked = checking.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
+    checked = overview.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
     return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)
 
 
@@ -84,7 +86,7 @@ class Way:
         halves = [log.split(0.6, "time" if "timestamp" in self.rows else "random")[part] for part in (0, 1)]
         for half in halves:
             names = half.visits.names, tuple(half.visits.categories.items())
-            said.append((names, repr(checking.facts(half, summing.summary(half, rows=batch)) | {"form": ""})))
+            said.append((names, repr(overview.facts(half, summing.summary(half, rows=batch)) | {"form": ""})))
         return said, [half.visits.columns() for half in halves]
 
 

@@ -9,7 +9,7 @@ from test_ads_api import SUITED, frame
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import SettingError
-from scant_ads import guards
+from scant_ads.evaluation import guards
 
 
 def row(low, lift, high, policy="a"):

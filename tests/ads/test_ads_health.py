@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from scant_ads import Log, digests, health, summing
-from scant_ads.tally import Tally
-from scant_ads.visits import Problem, Reading, Visits
+from scant_ads import Log
+from scant_ads.diagnosis import health
+from scant_ads.reading import digests, summing
+from scant_ads.reading.tally import Tally
+from scant_ads.reading.visits import Problem, Reading, Visits
 
 TIMES = np.datetime64("2026-01-01T00:00:00", "us") + np.arange(6000) * np.timedelta64(1, "m")
 

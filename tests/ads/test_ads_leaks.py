@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import scant_ads as sa
-from scant_ads import leaks, summing
+from scant_ads.diagnosis import leaks
+from scant_ads.reading import summing
 
 ROWS = 6000
 

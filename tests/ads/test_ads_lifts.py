@@ -11,7 +11,8 @@ from test_ads_api import frame
 
 import scant_ads as sa
 from scant.ads import intervals
-from scant_ads import lifts, tally
+from scant_ads.evaluation import lifts
+from scant_ads.reading import tally
 
 
 def cells(weight, reward):

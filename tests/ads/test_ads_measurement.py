@@ -9,9 +9,9 @@ from scipy import stats
 from test_ads_arms import rows_of
 
 import scant_ads as sa
-from scant_ads import measurement
-from scant_ads.measurement import Rewards
-from scant_ads.showings import Groups
+from scant_ads.diagnosis import measurement
+from scant_ads.diagnosis.measurement import Rewards
+from scant_ads.diagnosis.showings import Groups
 
 ROWS = 3000
 

@@ -8,7 +8,8 @@ import pytest
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant_ads import advise, mixes, summing, tally
+from scant_ads.evaluation import advise, mixes
+from scant_ads.reading import summing, tally
 
 
 def made(rows=3000, seed=1):

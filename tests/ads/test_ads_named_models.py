@@ -12,7 +12,7 @@ from test_ads_asked import frame
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import SettingError
-from scant_ads import models
+from scant_ads.policies import models
 
 RIDGE, BOOSTING = "sklearn.linear_model:Ridge", "sklearn.ensemble:HistGradientBoostingClassifier"
 OWN = """

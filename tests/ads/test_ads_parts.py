@@ -18,7 +18,8 @@ import scant_ads as sa
 from scant.ads import evaluation, intervals
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import advise, digests, summing, tally
+from scant_ads.evaluation import advise
+from scant_ads.reading import digests, summing, tally
 
 
 def written(folder, made, count=3):
@@ -463,7 +464,7 @@ def test_of_more_rows_than_fit_in_memory_some_are_learnt_from(tmp_path, monkeypa
     made = frame(3000, 4)
     log = sa.Log.read(written(tmp_path / "log", made))
     assert log.learnable is log
-    monkeypatch.setattr("scant_ads.log.LEARNT", 1000)
+    monkeypatch.setattr("scant_ads.reading.log.LEARNT", 1000)
     assert sa.Log.from_frame(made).learnable.chosen is None  # in memory already
     log = sa.Log.read(tmp_path / "log")
     drawn = made[log.learnable.chosen]

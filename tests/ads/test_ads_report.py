@@ -9,7 +9,7 @@ from test_ads_api import frame
 import scant_ads as sa
 from scant import files
 from scant.cli import main
-from scant_ads import formats
+from scant_ads.reading import formats
 
 
 @pytest.fixture

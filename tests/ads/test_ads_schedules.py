@@ -10,8 +10,9 @@ import pytest
 
 import scant_ads as sa
 from scant.data import logs
-from scant_ads import arms, health, verdicts
-from scant_ads.showings import SCHEDULE
+from scant_ads.diagnosis import health
+from scant_ads.diagnosis.showings import SCHEDULE
+from scant_ads.evaluation import arms, verdicts
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "ads_propensities.py"
 SPEC = importlib.util.spec_from_file_location("benchmark_of_propensities", PATH)

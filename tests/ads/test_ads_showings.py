@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scant_ads as sa
-from scant_ads import order, showings
-from scant_ads.order import BLOCKS
-from scant_ads.showings import Groups, Showings
-from scant_ads.visits import Visits
+from scant_ads.diagnosis import order, showings
+from scant_ads.diagnosis.order import BLOCKS
+from scant_ads.diagnosis.showings import Groups, Showings
+from scant_ads.reading.visits import Visits
 
 
 def visits(propensities: np.ndarray, seed=0, logged=None) -> Visits:

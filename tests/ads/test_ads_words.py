@@ -10,7 +10,7 @@ import pytest
 import scant_ads as sa
 from scant.cli import main
 from scant.errors import DataError
-from scant_ads import formats
+from scant_ads.reading import formats
 
 
 def made(rows=2000, seed=0) -> pd.DataFrame:

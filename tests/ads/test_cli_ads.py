@@ -10,7 +10,8 @@ import pytest
 
 from scant import cli
 from scant.cli import main
-from scant_ads import formats, progress
+from scant_ads import progress
+from scant_ads.reading import formats
 
 COMMANDS = ("simulate", "check", "evaluate")
 QUICK = ["--policy", "logistic", "--steps", "3000", "--lambdas", "0.1"]

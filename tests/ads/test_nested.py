@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads import checking, checks, nested, summing
+from scant_ads.diagnosis import overview
+from scant_ads.reading import layout, nested, summing
 
 ROWS = 400
 
@@ -231,7 +232,7 @@ def test_roles_id_and_user_may_be_in_an_object(tmp_path):
 
 
 def test_a_key_that_comes_late_is_left_out_and_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "HEAD", 50)
+    monkeypatch.setattr(layout, "HEAD", 50)
     made = [{"age": at % 7} for at in range(200)]
     made[120] |= {"new": 1}
     made[150] |= {"new": 2, "other": 3}
@@ -247,7 +248,7 @@ def test_a_key_that_comes_late_is_left_out_and_told(tmp_path, monkeypatch):
 
 
 def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
-    monkeypatch.setattr(checks, "HEAD", 50)
+    monkeypatch.setattr(layout, "HEAD", 50)
     made = [{"age": at % 7} for at in range(100)]
     made[80]["age"], made[90]["age"] = "12", True
     assert arrays(sa.Log.from_frame(log(made)))["context.age"][80:91:10] == [12, 1]
@@ -266,7 +267,7 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
     folder = tmp_path_factory.mktemp("log")
     frame = log(made)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checks, "HEAD", 5)
+        patch.setattr(layout, "HEAD", 5)
         frame.to_csv(folder / "log.csv", index=False)
         (folder / "parts").mkdir()
         frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
@@ -274,14 +275,14 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         found = []
         for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
             one = sa.Log.read(path)
-            facts = checking.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
+            facts = overview.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
             facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
             found.append(repr(facts))
         assert found[0] == found[1] == found[2]
 
 
 def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(checks, "HEAD", 50)
+    monkeypatch.setattr(layout, "HEAD", 50)
     frame = log(contexts(100))
     frame.loc[:59, "context"] = None
     frame.iloc[:30].to_parquet(tmp_path / "0.parquet")
@@ -308,7 +309,7 @@ def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
     bare.assign(context=other).to_feather(tmp_path / "struct.arrow")
     for visits in (bare, bare.assign(context=other), flat, sa.Log.from_frame(log(other))):
         np.testing.assert_array_equal(policy.predict_proba(visits), expected)
-    from scant_ads import applying
+    from scant_ads.policies import applying
 
     for name in ("new.csv", "new.parquet", "struct.parquet", "struct.arrow"):
         keep = ["context"] if name.startswith("new") else []

@@ -12,7 +12,7 @@ from comparing import same
 from scant.data import logs
 from scant.errors import DataError, SettingError
 from scant_ads import Log as UserLog
-from scant_ads import batches, formats
+from scant_ads.reading import batches, formats
 
 # A user's own log
 

@@ -10,7 +10,7 @@ import pytest
 import scant_ads as sa
 from scant import cli
 from scant.errors import DataError, SettingError
-from scant_ads import batches, formats, wabbit
+from scant_ads.reading import batches, formats, wabbit
 
 ADS = ("Cappucino", "Cold brew", "Latte")
 CONSTANT = 11650396  # the hash of the feature that Vowpal Wabbit adds to every line

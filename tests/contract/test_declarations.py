@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 from matplotlib.markers import MarkerStyle
 
-from scant import families
 from scant.ads.learners import KINDS, AdLearner, Scorer
-from scant.declared import Look, Setting, defaults_of, own_class, settings_of
-from scant.families import Quantity, Shown
 from scant.games.learners import FTPL, Player
 from scant.games.player import ETA
+from scant.learning import families
+from scant.learning.declarations import Look, Setting, defaults_of, own_class, settings_of
+from scant.learning.families import Quantity, Shown
 from scant.online import click_learners, top
 from scant.online import learners as online
 from scant.present import style

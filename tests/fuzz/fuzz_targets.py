@@ -24,7 +24,7 @@ import tempfile
 import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -47,7 +47,10 @@ from scant.present import traces
 from scant.study import settings as study
 from scant.study.plan import Runs
 from scant.verdict import readings
-from scant_ads import Log, Policy, advise, applying, basis, batches, encoding, evaluated, formats, jobs, summing
+from scant_ads import Log, Policy
+from scant_ads.evaluation import advise, basis, evaluated
+from scant_ads.policies import applying, encoding
+from scant_ads.reading import batches, formats, summaries, summing
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
@@ -295,7 +298,7 @@ def fuzz_sums(data: bytes) -> None:
             sums = json.loads(data)
         except (ValueError, RecursionError):
             return
-        jobs.write(log, "0.parquet", target := folder / "0.parquet", {})
+        summaries.write(log, "0.parquet", target := folder / "0.parquet", {})
         table = files.read_parquet(target)
         files.write_parquet(table, target, files.metadata_of(table.schema) | {"summary": sums})
         _used(folder)
@@ -305,13 +308,13 @@ def _used(results: Path) -> None:
     """Use results for the log that they are of, and for another one, which refuses them."""
     log = Log.read(_log_of_one_part())
     with suppress(ScantError):
-        summary = jobs.read(log, results, {})
+        summary = summaries.read(log, results, {})
         wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
         assert wrong or summary.all().rows == len(log)
         str(log.check())
-        advise.compare(("uniform",), log, summarised=lambda policies, train: jobs.read(log, results, policies, train))
+        advise.compare(("uniform",), log, summarised=partial(summaries.read, log, results))
     with suppress(ScantError):
-        jobs.read(Log.read(_log_of_one_part(changed=True)), results, {})
+        summaries.read(Log.read(_log_of_one_part(changed=True)), results, {})
         raise AssertionError("a result of rewards that have changed since")
 
 
@@ -888,7 +891,7 @@ def _parts() -> list[bytes]:
 
 def _part_results() -> list[bytes]:
     log = Log.read(_log_of_one_part())
-    jobs.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
+    summaries.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
     return [target.read_bytes()]
 
 

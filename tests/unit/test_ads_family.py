@@ -18,9 +18,9 @@ from scant.ads import run as runs
 from scant.ads.family import Ads
 from scant.ads.learners import KINDS
 from scant.data import logs
-from scant.declared import called
+from scant.learning.declarations import called
 from scant.study.plan import OPEN
-from scant_ads import formats
+from scant_ads.reading import formats
 
 ROOT = Path(__file__).parents[2]
 FAMILY = Ads()

@@ -15,7 +15,7 @@ from scant.data import logs
 from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.study import settings as studies
-from scant_ads import formats
+from scant_ads.reading import formats
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KIND = "my_scorer:BinnedBayes"

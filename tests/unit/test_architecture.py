@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import scant
-from scant import families
+from scant.learning import families
 from scant.study import code
 
 SOURCE = Path(scant.__file__).parents[1]
@@ -32,7 +32,7 @@ LAYERS = {
     ),
     "study and families": (
         "scant.study*",
-        "scant.families",
+        "scant.learning.families",
         "scant.*.family",
         "scant.*.questions",
         "scant.online.streams",
@@ -40,22 +40,22 @@ LAYERS = {
     "engines": FOLDERS,
     "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
     "shared": (
-        "scant.declared",
+        "scant.learning.declarations",
         "scant.schema",
-        "scant.runs",
-        "scant.own",
+        "scant.learning.runs",
+        "scant.learning.own",
         "scant.measures",
         "scant.files",
         "scant.randomness",
     ),
-    "bottom": ("scant.kernels*", "scant.errors", "scant"),
+    "bottom": ("scant.kernels*", "scant.errors", "scant", "scant.learning"),
 }
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
 ENGINES = (
     *(family.code for family in families.families().values()),
     *("scant.online.comparator", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
-    *("scant.files", "scant.errors", "scant.randomness", "scant.runs", "scant.own"),
+    *("scant.files", "scant.errors", "scant.randomness", "scant.learning.runs", "scant.learning.own"),
 )
 
 
@@ -137,7 +137,7 @@ def test_kernels_import_kernels_and_errors_alone():
 def test_engines_know_nothing_of_studies_and_reports():
     entries = [name for name in MODULES if fits(name, ENGINES)]
     above = ["study", "present", "verdict", "page"]
-    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.families", "scant.cli"]
+    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.learning.families", "scant.cli"]
     assert not offences(entries, forbidden)
 
 
@@ -152,7 +152,7 @@ def test_the_tool_of_practitioners_imports_scant_and_scant_never_imports_it():
     assert not {name for name in MODULES.keys() - tool if ANYWHERE[name] & tool}
     assert any(ANYWHERE[name] - tool for name in tool)
     declared = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]["entry-points"]
-    assert {f"scant_ads.{module}" for module in ("commands", "formats")} == {
+    assert {f"scant_ads.{module}" for module in ("commands", "reading.formats")} == {
         value.partition(":")[0] for group in declared.values() for value in group.values()
     }
     for group, entries in declared.items():

@@ -8,7 +8,7 @@ import pytest
 
 from scant import surrogates
 from scant.data import simulated, stream
-from scant.families import family
+from scant.learning.families import family
 from scant.measures import average_precision, ndcg
 from scant.online import ceilings, quantities
 from scant.online.learners import MEASURES

@@ -13,9 +13,9 @@ import yaml
 from matplotlib.collections import PolyCollection
 from toys import cells_table, claims_table
 
-from scant import families
 from scant.errors import DataError, SettingError
-from scant.families import TUNING
+from scant.learning import families
+from scant.learning.families import TUNING
 from scant.online import quantities as online
 from scant.present.traces import Played
 from scant.study import settings as studies

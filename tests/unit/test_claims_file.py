@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scant import families
 from scant.ads import theorems as ads_theorems
-from scant.declared import settings_of
 from scant.errors import SettingError
 from scant.games import atlas
 from scant.games import theorems as game_theorems
 from scant.generalisation import theorems as generalisation_theorems
 from scant.generalisation import theory_tables
+from scant.learning import families
+from scant.learning.declarations import settings_of
 from scant.online import theorems as online_theorems
 from scant.online import variance
 from scant.online.traces import MEASURED

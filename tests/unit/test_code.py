@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scant import families, jobs
+from scant import jobs
+from scant.learning import families
 from scant.study import code
 from scant.study.digests import Digests
 from scant.verdict import selection
@@ -85,7 +86,7 @@ def names(*entries):
         ("scant.data.fetch", ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"), "scant.kernels"),
         ("scant.online.run", ("scant.online.play", "scant.kernels.top", "scant.theory.bounds"), "scant.games"),
         ("scant.games.run", ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"), "scant.ads"),
-        ("scant_ads.formats", ("scant_ads", "scant_ads.wabbit", "scant.data.logs"), "scant.kernels"),
+        ("scant_ads.reading.formats", ("scant_ads", "scant_ads.reading.wabbit", "scant.data.logs"), "scant.kernels"),
     ],
 )
 def test_a_job_depends_on_what_it_imports_wherever_the_import_stands(entry, inside, outside):
@@ -257,7 +258,8 @@ WORKED_OUT = {  # the modules that a digest is of besides those that it names, b
     "target.shown.modules": [module for _, shown in families.shown() for module in shown.modules],
     "settled.code": [family.code for family in families.families().values()],
 }
-LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declared"}  # find by name what is run, whose code is asked for
+# They find by name what is run, whose code is asked for.
+LOOKED_UP = {"scant.data", "scant.data.registry", "scant.learning.declarations"}
 LOOKED_UP |= {"scant.data.conversion"}  # refuses a file or passes it on
 LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}  # what digests are made by
 LOOKED_UP |= {"scant.ads.family", "scant.games.family", "scant.verdict.selection"}

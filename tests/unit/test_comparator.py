@@ -11,6 +11,7 @@ from scant import __version__, files, surrogates
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.kernels import batch
+from scant.learning.runs import kept_rounds
 from scant.online import comparator, minimum
 from scant.online.comparator import CONVEX, ENOUGH, best_fixed, compare, prefixes
 from scant.online.estimators import value_and_gradient
@@ -19,7 +20,6 @@ from scant.online.play import query_order
 from scant.online.run import run
 from scant.online.top import OBJECTIVES
 from scant.randomness import generator
-from scant.runs import kept_rounds
 
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
 D = 4

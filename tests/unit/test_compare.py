@@ -17,8 +17,8 @@ from scant.compare import differences, finished, manifest, provenance, terminal,
 from scant.compare.differences import MEANINGS, ONLY_A, ONLY_B, Estimate, compare, compare_tables, differing, moved
 from scant.compare.finished import csv_text, read
 from scant.compare.page import COLUMNS, html
-from scant.declared import called
 from scant.errors import DataError, SettingError, printable
+from scant.learning.declarations import called
 from scant.page import about
 from scant.page.page import ABSENT
 from scant.study import code, settings

@@ -5,13 +5,14 @@ from importlib import import_module
 
 from numba.core.dispatcher import Dispatcher
 
-from scant import declared, families, kernels
+from scant import kernels
 from scant.ads.learners import AucRanker, Forest
 from scant.data import simulated
 from scant.games import streams
 from scant.games.play import Game, play
 from scant.generalisation import run as generalisation
 from scant.generalisation import toys as samples
+from scant.learning import declarations, families
 from scant.online import comparator, run, toys
 from scant.randomness import generator
 
@@ -37,7 +38,7 @@ def test_no_loop_takes_options_from_what_calls_it_first():
 
 def test_no_loop_is_left_to_be_compiled_for_other_types(tmp_path, packed):
     for toy in {family.toys for family in families.families().values()}:
-        declared.called(toy)()
+        declarations.called(toy)()
     before = signatures()
     called = ("full.play", "full.surrogates_along", "top.play", "clicks.play", "batch.total", "batch.curvature")
     called += ("cells.play_forecaster", "pege.play_phases", "precision.play_sets")

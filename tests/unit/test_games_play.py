@@ -10,8 +10,8 @@ from regret import regret
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.play import Game, play
+from scant.learning.runs import kept_rounds
 from scant.randomness import generator
-from scant.runs import kept_rounds
 
 
 def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **settings):

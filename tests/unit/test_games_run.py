@@ -8,8 +8,8 @@ from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.games import run as games
 from scant.games.play import play
+from scant.learning.runs import kept_rounds
 from scant.randomness import generator
-from scant.runs import kept_rounds
 
 FLIP = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False}
 

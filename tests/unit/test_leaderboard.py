@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import scant
-from scant import families
 from scant.cli import main
 from scant.compare import leaderboard
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet, write_text
+from scant.learning import families
 from scant.page import boards
 from scant.present import ranking
 from scant.study import settings

@@ -13,8 +13,8 @@ from toys import command, play, settle
 from scant.cli import main
 from scant.data import stream
 from scant.errors import DataError
-from scant.families import Job
 from scant.files import write_parquet
+from scant.learning.families import Job
 from scant.study import named, settings
 from scant.study.plan import Plan
 

@@ -13,11 +13,11 @@ import seaborn as sns
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
-from scant import families
 from scant.ads import drawings as drawing_ads
 from scant.games import atlas, drawing_atlas
 from scant.games import drawings as drawing_games
 from scant.generalisation import drawings as drawing_learnt
+from scant.learning import families
 from scant.online import drawings as drawing
 from scant.present import figures, panels, style
 from scant.verdict import drawings as drawing_claims
@@ -371,7 +371,7 @@ def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
     """Of all of them together: to draw one asks every learner how it looks."""
     code = f"""
 import sys
-from scant import families
+from scant.learning import families
 
 for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
     assert all(map(families.called, filter(None, (shown.frame, shown.draw))))

@@ -13,7 +13,7 @@ from toys import SHOWN
 
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
-from scant.families import TUNING
+from scant.learning.families import TUNING
 from scant.online import drawings as drawing
 from scant.online import frames as perceptron
 from scant.online import traces as online_traces

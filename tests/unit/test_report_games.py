@@ -7,11 +7,11 @@ from scipy import stats
 from toys import SHOWN
 
 from scant.errors import SettingError
-from scant.families import called
 from scant.games import drawings as drawing_games
 from scant.games import frames as games
 from scant.games import run as runs
 from scant.games.learners import LEARNERS
+from scant.learning.families import called
 from scant.present import making, panels, style, traces
 
 DETAILS = {

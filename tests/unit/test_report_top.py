@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 from toys import SHOWN
 
-from scant import families
 from scant.data import stream as streams
 from scant.errors import DataError, SettingError
-from scant.families import TUNING
 from scant.files import write_parquet
+from scant.learning import families
+from scant.learning.families import TUNING
 from scant.online import drawings as drawing
 from scant.online import frames_top as top
 from scant.online.family import Top

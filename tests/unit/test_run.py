@@ -10,6 +10,7 @@ import pytest
 from scant import __version__, files
 from scant.data import stream as streams
 from scant.errors import DataError, ScantError, SettingError
+from scant.learning.runs import kept_rounds
 from scant.online import top
 from scant.online.learners import MEASURES, class_of
 from scant.online.play import play, play_plain, query_order
@@ -17,7 +18,6 @@ from scant.online.run import SCHEMA, general_bound, queries_of, run
 from scant.online.top import EVENTS
 from scant.present import traces
 from scant.randomness import generator
-from scant.runs import kept_rounds
 from scant.study.plan import Runs
 from scant.theory.bounds import adversary_loss
 

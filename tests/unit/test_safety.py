@@ -17,7 +17,7 @@ from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
 from scant.present import traces
-from scant_ads import batches, formats
+from scant_ads.reading import batches, formats
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "rules", "workflow", "benchmarks", "examples")
@@ -32,8 +32,8 @@ UNSAFE = {
 }  # fmt: skip
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "runpy"}
 IMPORTERS = {  # may import by name: the learners that a study names; what families declare
-    "src/scant/declared.py",
-    "src/scant/families.py",
+    "src/scant/learning/declarations.py",
+    "src/scant/learning/families.py",
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
     "src/scant_ads/__init__.py",  # likewise, for its public names
 }

@@ -9,7 +9,7 @@ import pytest
 
 from scant.data import simulated, stream
 from scant.errors import SettingError
-from scant.families import TUNING
+from scant.learning.families import TUNING
 from scant.online import drawings, frames_seen, top
 from scant.online.traces import way
 from scant.randomness import generator

@@ -10,8 +10,8 @@ from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
 from toys import SHOWN
 
-from scant import families
 from scant.data.simulated import GENERATORS
+from scant.learning import families
 from scant.online.learners import MEASURES
 from scant.online.streams import SEPARABLE
 from scant.page import about, generated, page

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from scant.learning.runs import kept_rounds
 from scant.present.slopes import FROM, late_rounds, pseudo_values, slope, slope_columns, slopes_of_seeds
-from scant.runs import kept_rounds
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 2 / 3, 1.0])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scant import families
-from scant.families import Answer, Question
+from scant.learning import families
+from scant.learning.families import Answer, Question
 from scant.page import numbers, story
 from scant.study import grouping
 from scant.verdict import words

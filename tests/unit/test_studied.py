@@ -14,8 +14,8 @@ from test_show import CELL, ROWS
 import scant
 from scant.compare import export, manifest
 from scant.errors import DataError, SettingError
-from scant.families import TUNING
 from scant.files import write_parquet
+from scant.learning.families import TUNING
 
 MADE = {"date": "2000-01-01T00:00:00+00:00", "commit": None, "clean": None, "lock": None}
 

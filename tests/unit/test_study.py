@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant import families
 from scant.ads import campaigns, scorers
 from scant.ads.family import SETTINGS_BY_ORIGIN, log_origin
 from scant.data import simulated
-from scant.declared import settings_of
 from scant.errors import SettingError
-from scant.families import TUNING
 from scant.games.streams import STREAMS
+from scant.learning import families
+from scant.learning.declarations import settings_of
+from scant.learning.families import TUNING
 from scant.online import top
 from scant.online.generators import GENERATORS
 from scant.online.streams import SEPARABLE
@@ -558,7 +558,7 @@ def test_what_is_of_use_is_not(own):
 # --- learners of one's own
 
 OWN = """
-from scant.declared import Learner, Setting
+from scant.learning.declarations import Learner, Setting
 from scant.errors import SettingError
 
 

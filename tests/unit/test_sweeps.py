@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import cells_table, claims_table
 
-from scant import families
 from scant.data import packing, simulated, stream
 from scant.errors import SettingError
+from scant.learning import families
 from scant.online.run import run
 from scant.study import settings as studies
 from scant.study.plan import Plan, untitled

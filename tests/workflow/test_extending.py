@@ -219,7 +219,7 @@ def test_a_family(copy):
     heading = "A family of experiments"
     (line,), (cp, commands) = blocks(heading, "python"), blocks(heading, "bash")
     copy.shell(cp)
-    copy.edit("src/scant/families.py", "}\nTUNING", line)
+    copy.edit("src/scant/learning/families.py", "}\nTUNING", line)
     printed = copy.shell(commands)
     assert "regret_low" in printed
     results = copy.folder / "results/my-bandits"

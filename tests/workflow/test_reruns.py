@@ -198,7 +198,7 @@ SEEN = {"figure", "table", *JUDGED}  # what new runs lead to
         ("ads/draw.py", {"draw", "run", *SEEN}, ("ads",)),
         ("ads/coverage.py", {"coverage", "figure", "table", *JUDGED}, ()),
         ("kernels/pieces.py", {"run", "comparator", *SEEN}, ALL),
-        ("../scant_ads/formats.py", {"convert", "run", *SEEN}, ("ads",)),
+        ("../scant_ads/reading/formats.py", {"convert", "run", *SEEN}, ("ads",)),
         ("data/lzw.py", {"fetch", "convert", "pack", "run", "comparator", "draw", *SEEN}, ("perceptron", "top", "ads")),
     ],
 )
@@ -218,7 +218,7 @@ def kinds_of(project, files):
 
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished):
     for file in (
-        *("scant_ads/advise.py", "scant_ads/commands.py"),
+        *("scant_ads/evaluation/advise.py", "scant_ads/commands.py"),
         *("scant/cli.py", "scant/compare/differences.py", "scant/page/generated.py", "scant/page/show.py"),
     ):
         with open(finished.folder / "src" / file, "a") as source:

@@ -19,8 +19,8 @@ import numpy as np
 
 from scant import files
 from scant.data.logs import Log
-from scant.declared import check_limits
 from scant.errors import DataError, SettingError, unknown
+from scant.learning.declarations import check_limits
 from scant.randomness import generator
 
 POINTS = 1 << 20  # users over whom offsets and intercepts are calibrated
@@ -59,7 +59,8 @@ class Settings:
     world: int = 0
 
 
-RULES = {  # what settings mean, and their limits, see `scant.families.Place`; `_check` has limits that depend on others
+# What settings mean, and their limits, see `scant.learning.families.Place`; `_check` has limits that depend on others.
+RULES = {
     "dimensions": ("Features of a user; the last third are 0 or 1.", {"minimum": 3, "maximum": DIMENSIONS}),
     "informative": ("How many of them matter.", {"minimum": 2}),
     "strength": ("How far users differ, the standard deviation of f in log-odds.", {"exclusiveMinimum": 0}),

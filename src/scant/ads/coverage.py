@@ -18,8 +18,8 @@ from scant.ads import intervals, likelihood
 from scant.ads.evaluation import snips_of
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
+from scant.learning.runs import table_of_rows
 from scant.randomness import generator
-from scant.runs import table_of_rows
 
 RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
     "hotel": (0.081, 0.082, 0.078, 0.077, 0.055),

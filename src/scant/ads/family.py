@@ -12,9 +12,9 @@ from scant.ads.campaigns import RULES
 from scant.ads.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.ads.questions import ADS
 from scant.ads.scorers import UNDERSAMPLED, check
-from scant.declared import Setting
 from scant.errors import SettingError
-from scant.families import Family, Job, Place, Quantity, Shown, asked_for
+from scant.learning.declarations import Setting
+from scant.learning.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
 LOG = {

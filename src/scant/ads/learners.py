@@ -15,8 +15,8 @@ import numpy as np
 
 from scant.ads import forests, policies
 from scant.data.logs import Log
-from scant.declared import Learner, Look, Setting, own_class, settings_of
 from scant.errors import DataError, SettingError, printable, unknown
+from scant.learning.declarations import Learner, Look, Setting, own_class, settings_of
 
 LAMBDAS = (0.01, 0.1, 1.0, 10.0)  # thesis, 5.6
 NEVER = -np.inf  # the score of an ad that nothing could be learnt about

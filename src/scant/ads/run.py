@@ -13,8 +13,8 @@ from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError
 from scant.files import sha256, write_parquet
+from scant.learning.runs import origin, table_of_rows
 from scant.randomness import generator
-from scant.runs import origin, table_of_rows
 
 SCHEMA = pa.schema(
     {

@@ -10,8 +10,8 @@ import numpy as np
 from scant.ads.learners import GRID, KINDS, LAMBDAS, NEVER, STEPS, check_finite, check_options, learner_of, made
 from scant.ads.policies import MEASURES, THRESHOLDS, largest, threshold
 from scant.data.logs import Log
-from scant.declared import settings_of
 from scant.errors import DataError, SettingError, unknown
+from scant.learning.declarations import settings_of
 
 READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
 UNDERSAMPLED = ("classifiers", "all")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from scant import families
 from scant.compare import export, manifest
 from scant.compare.provenance import FINISH, STUDY
 from scant.errors import DataError, SettingError, unknown
 from scant.files import anew, check_outputs, foreign, metadata_of, read_parquet
+from scant.learning import families
 from scant.present import ranking, tables, traces
 from scant.schema import read_yaml
 from scant.study import settings

@@ -260,7 +260,7 @@ def read(path) -> tuple[Log, dict]:
     table = _parquet(path)
     metadata = files.metadata_of(table.schema)
     if metadata.get("kind") != KIND:
-        raise DataError(path, "not an ads log of this project", advice="Read another's log with `scant_ads.formats`")
+        raise DataError(path, "not an ads log of this project", advice="Read another's log with `scant_ads.Log.read`")
     with files.foreign(path, "log of this project", files.anew(path)):
         return check(_log(table, metadata), path), metadata
 

@@ -11,8 +11,8 @@ import numpy as np
 from scant.data import stream
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
-from scant.declared import own
 from scant.errors import SettingError
+from scant.learning.declarations import own
 from scant.randomness import generator
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]

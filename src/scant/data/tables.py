@@ -20,8 +20,8 @@ from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
-from scant.declared import own
 from scant.errors import DataError
+from scant.learning.declarations import own
 
 PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
 KEYS = {

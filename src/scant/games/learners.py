@@ -11,9 +11,9 @@ exactly as the class. Parameters that are not set have the values of theory. `bo
 regret at rounds t, NaN where none is known.
 
 Each class declares its kind, its settings (the arguments of its `__init__` after facts and random) and how figures
-draw it, as `scant.declared.Learner` says. A new one is added to `BUILT_IN`, at the end of this module. The classes are
-here, in `perturbed` (noise added to sums of values), `weights` (a weight for each ranking), `blocks` (exploration in
-blocks), `pege` (phases), `precision` (sets), `forecaster` and `optimisation` (partial monitoring).
+draw it, as `scant.learning.declarations.Learner` says. A new one is added to `BUILT_IN`, at the end of this module. The
+classes are here, in `perturbed` (noise added to sums of values), `weights` (a weight for each ranking), `blocks`
+(exploration in blocks), `pege` (phases), `precision` (sets), `forecaster` and `optimisation` (partial monitoring).
 
 A user's own learner is named `module:Class` in the settings, and made as `Class(items=m, rounds=T, random=generator,
 **settings)`. It may have the attributes `sees` ("all" if absent), `k` if that is "top", and `explored`, the number of
@@ -26,7 +26,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.games.blocks import REST, AdaptiveRTopKF, AnytimeRTopKF, Blocks
 from scant.games.forecaster import Forecaster
@@ -36,6 +35,7 @@ from scant.games.perturbed import FTPL, SORTERS, FPLGumbel, OnlineRank, Perturbe
 from scant.games.player import Facts, K, Player
 from scant.games.precision import SemiBandit
 from scant.games.weights import CombBand, Hedge, MultiplicativeWeights, PermELearn
+from scant.learning.declarations import Look, Setting, own_class, settings_of
 from scant.measures import rank
 from scant.theory import game_bounds
 

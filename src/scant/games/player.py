@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scant import declared
-from scant.declared import Setting
 from scant.errors import SettingError
 from scant.games.losses import Loss
+from scant.learning import declarations
+from scant.learning.declarations import Setting
 from scant.theory import game_bounds
 
 # Settings that several learners have. `absent` is the default of the argument of `__init__`.
@@ -75,7 +75,7 @@ class Facts:
         return -totals if self.loss.gain else totals
 
 
-class Player(declared.Learner):
+class Player(declarations.Learner):
     """The base class of the built-in learners.
 
     facts : what the learner knows about the game beforehand

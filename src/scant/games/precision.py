@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look
 from scant.errors import SettingError
 from scant.games.player import ETA, K, Player, check_k, positive
+from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
 

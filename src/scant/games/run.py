@@ -9,9 +9,9 @@ from scant.files import write_parquet
 from scant.games import losses, streams
 from scant.games.learners import LEARNERS, Facts, make
 from scant.games.play import Game, play
-from scant.own import naming
+from scant.learning.own import naming
+from scant.learning.runs import kept_rounds, origin, table_of, table_of_rows
 from scant.randomness import generator
-from scant.runs import kept_rounds, origin, table_of, table_of_rows
 
 SCHEMA = pa.schema(
     {

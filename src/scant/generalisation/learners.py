@@ -8,9 +8,9 @@ attribute `ball` says in which ball the best weights are sought: "l2" (if absent
 
 from typing import ClassVar
 
-from scant import declared
-from scant.declared import Look, Setting
 from scant.errors import SettingError
+from scant.learning import declarations
+from scant.learning.declarations import Look, Setting
 from scant.theory.constants import SURROGATES
 
 NOT_CONVEX = "smoothdcg"
@@ -45,7 +45,7 @@ def _looks(marker: str, line: str) -> dict[str, Look]:
     return {surrogate: Look(colour, marker, line) for surrogate, colour in COLOURS.items()}
 
 
-class Batch(declared.Learner):
+class Batch(declarations.Learner):
     """What the learners share. Each minimises the mean of a surrogate over weights in a ball.
 
     ball : the norm of the ball, "l2" or "l1"

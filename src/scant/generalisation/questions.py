@@ -1,6 +1,6 @@
 """What studies of generalisation answer on their pages."""
 
-from scant.families import Answer, Question
+from scant.learning.families import Answer, Question
 
 GENERALISATION = (
     Question(

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from scant.data import stream as streams
-from scant.declared import own_class
 from scant.errors import SettingError
 from scant.files import write_parquet
 from scant.generalisation import populations, solve
 from scant.generalisation.learners import LEARNERS, NOT_CONVEX, completed
 from scant.generalisation.populations import Population
+from scant.learning.declarations import own_class
+from scant.learning.runs import origin
 from scant.randomness import generator
-from scant.runs import origin
 from scant.theory import generalisation as theory
 
 SCHEMA = pa.schema(

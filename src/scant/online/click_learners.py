@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting
 from scant.errors import SettingError
+from scant.learning.declarations import Look, Setting
 from scant.measures import rank
 from scant.online import clicks
 from scant.online.learners import RATES, Contextual

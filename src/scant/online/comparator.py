@@ -10,10 +10,10 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
+from scant.learning.runs import kept_rounds, origin, table_of
 from scant.online.minimum import Total, minimise
 from scant.online.run import opened, queries_of
 from scant.online.top import NOT_CONVEX, OBJECTIVES
-from scant.runs import kept_rounds, origin, table_of
 
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
 FIRST, PER_DECADE = 100, 4  # the first prefix, in rounds, and how many prefixes there are in each power of ten
@@ -35,7 +35,7 @@ def prefixes(horizon: int) -> np.ndarray:
     """The rounds t for which the best fixed weights of the first t rounds are computed: sorted int64.
 
     There are about four in each power of ten, from round 100 on (from 1 if the horizon is shorter) to the horizon. All
-    are rounds that traces keep, see `scant.runs.kept_rounds`.
+    are rounds that traces keep, see `scant.learning.runs.kept_rounds`.
     """
     kept = kept_rounds(horizon)
     if not len(kept):

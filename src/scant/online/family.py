@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from itertools import product
 
 from scant import measures
-from scant.declared import Setting
 from scant.errors import SettingError
-from scant.families import Family, Job, Quantity, Shown, asked_for
+from scant.learning.declarations import Setting
+from scant.learning.families import Family, Job, Quantity, Shown, asked_for
 from scant.online import click_learners, clicks, learners, steps, top
 from scant.online.questions import PERCEPTRON, TOP
 from scant.online.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade

@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting
 from scant.errors import SettingError
+from scant.learning.declarations import Look, Setting
 from scant.measures import rank
 from scant.online import learners
 from scant.online.learners import Contextual

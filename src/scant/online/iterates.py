@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from scant.declared import Setting
+from scant.learning.declarations import Setting
 
 CHOICES = ("last", "average", "suffix")
 ITERATE = Setting(

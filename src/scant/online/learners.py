@@ -13,15 +13,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant import declared, surrogates
-from scant.declared import Look, Setting, own_class, settings_of
+from scant import surrogates
 from scant.errors import ScantError, SettingError, unknown
+from scant.learning import declarations
+from scant.learning.declarations import Look, Setting, own_class, settings_of
+from scant.learning.own import OwnError, check_scores
 from scant.measures import function_of, rank
 from scant.online import steps
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.steps import SCHEDULE
-from scant.own import OwnError, check_scores
 from scant.theory import bounds
 
 # The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order of runs' columns.
@@ -113,7 +114,7 @@ LEARN_ON_EMPTY = Setting(
 )
 
 
-class Contextual(declared.Learner):
+class Contextual(declarations.Learner):
     """What learners on streams of queries declare and do, besides what all learners do.
 
     branch : the learner's number in its compiled loop

@@ -1,6 +1,6 @@
 """What studies of online learners answer on their pages."""
 
-from scant.families import Answer, Question
+from scant.learning.families import Answer, Question
 
 CONVEX = "squared, KL and RankSVM from the top"
 

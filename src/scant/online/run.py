@@ -13,13 +13,13 @@ import pyarrow as pa
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import write_parquet
+from scant.learning.own import naming
+from scant.learning.runs import kept_rounds, origin, table_of
 from scant.online import learners, top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import MEASURES, Contextual, class_of
 from scant.online.play import Play, play, play_plain, query_order, recorded
-from scant.own import naming
 from scant.randomness import generator
-from scant.runs import kept_rounds, origin, table_of
 from scant.theory import bounds
 
 SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come after these

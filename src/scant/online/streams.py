@@ -3,15 +3,15 @@
 import inspect
 from collections.abc import Mapping
 
-from scant.declared import defaults_of, own
 from scant.errors import SettingError
-from scant.families import Place
+from scant.learning.declarations import defaults_of, own
+from scant.learning.families import Place
 
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
 ADVERSARY = "adversary"  # the generator that answers each ranking: it has no file, and involves no chance
 READINGS = ("features", "documents", "drop_last")  # readings of a stream, which a sweep may vary
 ID = {"$ref": "#/$defs/id"}
-RULES = {  # what the settings of generators mean, and their limits, see `scant.families.Place`
+RULES = {  # what the settings of generators mean, and their limits, see `scant.learning.families.Place`
     "queries": ("How many queries.", {"minimum": 1}),
     "documents": ("Documents of each query.", {"minimum": 2}),
     "features": ("Features of each document.", {"minimum": 1}),

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.declared import Look, Setting, settings_of
 from scant.errors import SettingError, unknown
+from scant.learning.declarations import Look, Setting, settings_of
 from scant.measures import rank
 from scant.online import click_learners, estimators, held_out, steps
 from scant.online.iterates import CHOICES as ITERATES

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scant.errors import SettingError
-from scant.families import TUNING
+from scant.learning.families import TUNING
 from scant.measures import recordable
 from scant.online import top
 from scant.present.intervals import over_seeds

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-from scant import families
 from scant.files import read_rows
+from scant.learning import families
 from scant.page import status
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from scant import families
 from scant.files import write_text
+from scant.learning import families
 from scant.page.about import CLAIMS_CAPTION, caption
 from scant.study.schema import schema
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
-from scant import families
 from scant.errors import SettingError
 from scant.files import read_cells, read_rows, visible, write_text
+from scant.learning import families
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
 from scant.page.story import resting, story

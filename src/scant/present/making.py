@@ -4,7 +4,7 @@ import inspect
 
 import pandas as pd
 
-from scant.families import Shown, called
+from scant.learning.families import Shown, called
 from scant.present import traces
 from scant.study import code, named
 from scant.study.plan import Plan, Target

@@ -6,8 +6,8 @@ and no other. With source files as inputs, planning ten thousand jobs would take
 
 from dataclasses import asdict
 
-from scant import families
 from scant.data.registry import reading_modules
+from scant.learning import families
 from scant.study import code
 from scant.study.named import digest
 from scant.study.plan import Target, untitled

@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scant import families
 from scant.data import fetch
 from scant.data.registry import Dataset, find
 from scant.errors import SettingError
+from scant.learning import families
 from scant.study.plan import ORIGINAL, TABLE, parts_read
 
 STOP, LEAVE_OUT = "stop", "leave-out"

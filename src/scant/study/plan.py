@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from scant import families
 from scant.data.registry import Dataset
 from scant.errors import unknown
-from scant.families import TUNING, Family, Job, Shown
+from scant.learning import families
+from scant.learning.families import TUNING, Family, Job, Shown
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the same id.
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The run files of an experiment, and what reports need to know of it, see `scant.families.Family.details`."""
+    """The run files of an experiment, and what reports need to know of it: `scant.learning.families.Family.details`."""
 
     experiment: str
     files: list[str]
@@ -238,7 +238,7 @@ class Plan:
         return [self.families[experiment].code, *(kind.partition(":")[0] for kind in kinds if ":" in kind)]
 
     def details(self, experiment: str) -> dict:
-        """What reports need to know of an experiment, see `scant.families.Family.details`."""
+        """What reports need to know of an experiment, see `scant.learning.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
 
 

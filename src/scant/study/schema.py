@@ -6,8 +6,8 @@ The file in workflow/schemas is this schema as text, for readers and editors. A 
 from functools import cache
 from typing import Any
 
-from scant.declared import Setting, settings_of
-from scant.families import TITLE, TUNING, Family, asked_for, families, kinds, places
+from scant.learning.declarations import Setting, settings_of
+from scant.learning.families import TITLE, TUNING, Family, asked_for, families, kinds, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}

@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from scant import families
 from scant.data import fetch, registry
-from scant.declared import Learner, own, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
+from scant.learning import families
+from scant.learning.declarations import Learner, own, own_class, settings_of
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import grouping, missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import DataError, unknown
-from scant.families import Job
 from scant.files import BLANK, SEAL, atomic, check_seal, seal
+from scant.learning.families import Job
 from scant.study.code import digest
 from scant.study.plan import Plan
 

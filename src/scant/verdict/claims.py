@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from scant import families
 from scant.errors import SettingError, unknown
-from scant.families import Quantity, called
+from scant.learning import families
+from scant.learning.families import Quantity, called
 from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
@@ -237,7 +237,7 @@ class _Examiner:
     def _values(
         self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple
     ) -> dict[tuple[str, str], pd.DataFrame]:
-        """The values of a quantity in an experiment, see `scant.families.Quantity.values`, by stream and learner.
+        """The values of a quantity in an experiment, by stream and learner: `scant.learning.families.Quantity.values`.
 
         Those of a stream and learner are by seed.
         """

@@ -17,8 +17,8 @@ from statistics import fmean
 import yaml
 
 from scant.errors import DataError, SettingError, printable
-from scant.families import TUNING
 from scant.files import foreign
+from scant.learning.families import TUNING
 from scant.schema import read_yaml
 from scant.study import settings
 from scant.study.plan import Plan, spanned, total

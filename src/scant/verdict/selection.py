@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from scant import families as registry
-from scant.declared import called, defaults_of
-from scant.families import Quantity
+from scant.learning import families as registry
+from scant.learning.declarations import called, defaults_of
+from scant.learning.families import Quantity
 from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import left_out, ours

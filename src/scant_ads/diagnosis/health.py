@@ -1,0 +1,286 @@
+"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice, or sorted.
+
+Defects of single cells are found in reading (`scant_ads.reading.layout`).
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scant.ads import evaluation, intervals
+from scant.ads.learners import Uniform
+from scant.data import logs
+from scant.randomness import generator
+from scant_ads.diagnosis import measurement, showings
+from scant_ads.evaluation import clusters
+from scant_ads.reading.visits import Problem
+from scant_ads.unit import CLICKS, Unit
+
+BLOCKS = 20  # parts of a log whose rates are compared, at most
+FEWEST = 10  # effective clicks that a part should have on average
+DRIFTS = 0.01  # rates drift if the p-value is below this one
+SORTED = "sorted"  # the kind of the problem
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How rates differ between successive parts of a log.
+
+    p : the p-value of the chi-squared test that all parts have one rate; NaN with too few clicks for two parts
+    rates : float64 (parts), the rate of each
+    """
+
+    p: float
+    rates: np.ndarray
+
+    @property
+    def significant(self) -> bool:
+        return self.p < DRIFTS
+
+    def words(self, unit: Unit) -> str:
+        """Between what the rate drifts, in its unit."""
+        ends = self.rates.min(), self.rates.max()
+        low, high = (f"{100 * end:.3g}" for end in ends) if unit.percent else map(unit.number, map(unit.value, ends))
+        name = "%" if unit.percent else unit.name
+        between = f"from {low} to {high} {name}".rstrip()
+        return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
+
+
+UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the order of rows
+
+
+def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS, design: float = 1.0) -> Drift:
+    """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a log.
+
+    The statistic is the sum over parts of n (mean - mean of all)^2 / variance, for 0/1 terms Pearson's. There are as
+    many parts, of equal length, as leave ten effective clicks to each, and at most `most`. Where visits of one user
+    depend on each other, it is divided by the design effect (Rao and Scott 1981).
+
+    Parameters
+    ----------
+    lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of their terms
+    square : the sum of squares of all terms
+    cuts : where pieces end, as fractions of the log; they include the ends of any number of parts up to `BLOCKS`
+    design : how many times the variance of a mean is that of independent rows
+    """
+    from scipy import special
+
+    rows, total = int(lengths.sum()), float(sums.sum())
+    mean = total / rows if rows else math.nan
+    parts = int(min(most, (total**2 / square if square else 0.0) // FEWEST, rows))
+    if parts < 2:
+        return Drift(np.nan, np.array([mean]))
+    part = np.array([math.ceil(cut * parts) - 1 for cut in cuts])
+    counts, sums = np.bincount(part, lengths, parts), np.bincount(part, sums, parts)
+    counts, sums = counts[counts > 0], sums[counts > 0]
+    variance = square / rows - mean**2
+    if len(counts) < 2 or not variance > 0:
+        return Drift(np.nan, np.array([mean]))
+    statistic = (counts * (sums / counts - mean) ** 2).sum() / (variance * design)
+    return Drift(float(special.chdtrc(len(counts) - 1, statistic)), sums / counts)
+
+
+def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
+    """All doubts about a log.
+
+    summary : `tally.Summary`, of all rows
+    unit : what rewards are counted in
+    """
+    tally = summary.all()
+    reward = tally.cells[""].arrays()[1]
+    if no_reward(tally, unit):
+        yield Problem("no-clicks", "warning", f"all {tally.rows:,} rewards are 0: rewards look missing",
+                      f"Look at how {unit.events} are joined to visits. There is no verdict without any")  # fmt: skip
+    elif tally.rows > 1 and (reward == 1).all():
+        reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
+        yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
+    yield from propensities(summary, summary.policies)
+    yield from measurement.problems(summary, tally, unit)
+    yield from equal_rows(summary)
+    yield from sorted_rows(summary)
+    yield from alike_ids(logs.ordered({*tally.ads}))
+    if not summary.showings.in_no_order:
+        yield from tally.late()
+        yield from _drifts(tally, unit)
+    if constant := summary.features.constant:
+        reason = f"features with one value only: {logs.listing(constant)}"
+        yield Problem("constant", "warning", reason, "They tell nothing")
+    dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
+    if dull and unit.relative and reward.any():
+        yield Problem("ads-without-clicks", "warning", f"ads without {unit.events}: {logs.listing(dull)}",
+                      "A policy learnt from this log never shows them")  # fmt: skip
+
+
+def no_reward(tally, unit: Unit) -> bool:
+    """Whether all rewards of a log are 0."""
+    return bool((tally.cells[""].arrays()[1] == unit.nothing).all())
+
+
+def _drifts(tally, unit: Unit) -> Iterator[Problem]:
+    """A warning if rates drift, by Bonferroni's correction of the tests of `Tally.drifts`."""
+    tests = [(name, test) for name, test in tally.drifts() if test.p == test.p]
+    if not tests:
+        return
+    name, strongest = min(tests, key=lambda pair: pair[1].p)
+    corrected = replace(strongest, p=min(1.0, strongest.p * len(tests)))
+    if corrected.significant:
+        rate = "click rate" if unit.clicks else "mean reward"
+        whose = f"{rate} of ad {name}" if name else rate
+        reason = f"the {whose} drifts: {corrected.words(unit)}"
+        reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
+        yield Problem("drift", "warning", reason, "Rates are then averages over the log's period. Look for a change of "
+                      "the logging, or of the users")  # fmt: skip
+
+
+def propensities(summary, policies: Iterable[str], least_propensity: float | None = None) -> Iterator[Problem]:
+    """Propensities that are not those by which ads were shown, see `showings.problem`; else see `probabilities`.
+
+    summary : `tally.Summary`, of all rows
+    policies, least_propensity : see `probabilities`
+    """
+    tally = summary.all()
+    users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
+    wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
+    if wrong:
+        yield wrong
+    else:
+        yield from probabilities(tally, policies, least_propensity, users)
+
+
+def alike(tally) -> tuple[int | None, float]:
+    """How many ads a log shows alike, None if it does not, or cannot; and by which share its propensity is rounded.
+
+    See `showings.alike`; one propensity in all rows is needed. Where visits have lists of eligible ads, they are shown
+    alike if each propensity is 1 / their number.
+    """
+    if tally.eligible:
+        uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
+        return (len(tally.ads) if uniform else None), 0.0
+    propensity = tally.cells[""].first
+    first = float(propensity[0])
+    count = showings.alike(first, len(tally.ads)) if first == propensity[-1] else None
+    return count, abs(first * count - 1) if count else 0.0
+
+
+def fraction(tally) -> str:
+    """The fraction that the only propensity of a log looks like, such as "1/3" of 0.333; "" if it is not rounded."""
+    count, off = alike(tally)
+    return f"1/{count}" if off > 1e-12 else ""
+
+
+def tolerance(tally) -> float:
+    """The share by which the propensities of a log may be off through rounding."""
+    return max(logs.SLACK, alike(tally)[1])
+
+
+def probabilities(
+    tally, policies: Iterable[str], least_propensity: float | None = None, users: clusters.ByUser | None = None
+) -> Iterator[Problem]:
+    """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
+
+    The mean weight of a policy is the sum of its probabilities, on average over users, if the propensities are right
+    and every ad can be shown to everyone. An interval that has no 1 in it has a chance of 0.1 %. The policy that shows
+    all ads seen alike is not fixed beforehand: its mean weight is above 1 where the log lacks ads that there are.
+
+    policies : columns `policy:NAME`, by name
+    least_propensity : the least propensity possible; the least seen if None
+    users : where visits of one user depend on each other, the sums by user
+    """
+    least_propensity, ads = least_propensity or float(tally.cells[""].first.min()), len(tally.ads)
+    mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
+    if not low <= 1 <= high and alike(tally)[0] is None:
+        if high < 1:
+            what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
+            which = "eligible" if tally.eligible else f"{ads}"
+            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean "
+                      f"weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
+            yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
+        return
+    for name in policies:
+        key = f"{logs.POLICY}{name}"
+        mean, low, high = _mean_weight(tally, key, 1 / least_propensity, users)
+        if mean and not low <= 1 <= high:  # without overlap the evaluation says so
+            reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
+                      f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
+            mend = "Divide them by their sum over all ads"
+            mend += f", or write the propensity as {meant}, which it looks like" if (meant := fraction(tally)) else ""
+            mend += ", or log with a policy that can show all that this one shows" if high < 1 else ""
+            yield Problem("policy-sum", "error", reason, mend)
+
+
+def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by `logs.SLACK`."""
+    weight, _, count = tally.of(policy)
+    largest, slack = max(largest, float(weight.max())), logs.SLACK
+    if users is not None:
+        quotient = users.mean_weight(policy, largest)
+        low, high = quotient.interval(evaluation.ALARM)
+        return quotient.estimate, low - slack, high + slack
+    terms = intervals.drawn(weight, count, largest, generator(0, "advice", "weights"))
+    low, high = intervals.interval(intervals.betting, terms, evaluation.ALARM)
+    return float(terms.moments()[1]), float(low) - slack, float(high) + slack
+
+
+def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
+    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and zeros."""
+    same: dict[str, list[str]] = {}
+    for ad in ads:
+        plain = " ".join(unicodedata.normalize("NFKC", ad).split())
+        same.setdefault(re.sub(r"^(-?\d+)\.0+$", r"\1", plain), []).append(ad)
+    groups = [f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1]
+    if groups:
+        yield Problem("ids", "warning", f"ids of ads look alike: {'; '.join(groups[:3])}"
+                      + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
+                      "They are taken for different ads: write each ad in one way if they are the same")  # fmt: skip
+
+
+def sorted_rows(summary) -> Iterator[Problem]:
+    """A warning if rows are merely sorted by ad or reward, so that their order says nothing of time."""
+    if by := summary.showings.sorted_by:
+        mend = ("Their times are used where order matters" if summary.showings.order.timed else
+                "If ads took turns, such as one a week, no answer holds, and this cannot be seen. Name the time by "
+                "--time COLUMN")  # fmt: skip
+        yield Problem(SORTED, "warning", f"rows are sorted by {by}", mend)
+
+
+def equal_rows(summary) -> Iterator[Problem]:
+    """What there is to know of rows that equal an earlier one; where rows have ids, of those with the same id.
+
+    summary : `tally.Summary`, of all rows
+    """
+    count, rows = summary.digests.equal(), summary.rows
+    if not summary.by_id:
+        if count and summary.names:  # without features nearly all rows are equal
+            yield Problem("duplicates", "warning", f"{count:,} of {rows:,} rows equal an earlier one",
+                          "All are kept; if visits were logged twice, bounds are too good", count)  # fmt: skip
+        return
+    if count:
+        reason = f"{count:,} of {rows:,} rows have the id, the ad and the position of an earlier one: logged twice"
+        mend = "Keep one row of each. If an ad is shown in several places, name them by --columns position=COLUMN"
+        yield Problem("duplicates", "error", reason, mend, count)
+    if more := summary.digests.equal(half=True) - count:
+        reason = f"requests repeat: {more:,} of {rows:,} rows have the id of an earlier one, but another ad or position"
+        mend = ("Rows of one request are not independent, which bounds ignore: name who asked by --user COLUMN, or the "
+                "request, in place of its --id")  # fmt: skip
+        mend = "Rows of one user are taken together, and those of a request are" if summary.by_user else mend
+        yield Problem("requests", "warning", reason, mend, more)
+
+
+def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
+    """Whether more rows of a test are in the training log, too, than are equal by chance.
+
+    Rows of the second half of the training log are in its first half as often as chance makes rows equal. In twice as
+    many rows a row is found at most twice as often. If it is, the test's part of all rows found is binomial (an exact
+    test of two Poisson rates; Przyborowski and Wilenski 1940), here at 0.1 %.
+
+    count, rows : the rows of the test that were found, and all
+    alike, others : likewise, of the second half of the training log
+    """
+    from scipy import special
+
+    share = 2 * rows / (2 * rows + others)
+    return count > 0 and float(special.bdtrc(count - 1, count + alike, share)) < 1 - evaluation.ALARM

@@ -1,0 +1,155 @@
+"""Features that come after the click, clicks that are still to come, texts that the training log lacks, and visits that
+click otherwise than in the training log."""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from shlex import quote
+
+import numpy as np
+
+from scant.ads import intervals
+from scant.ads.learners import Uniform
+from scant.data import logs
+from scant.randomness import generator
+from scant_ads.reading.visits import Problem, Visits
+
+LEAK = "leak"  # the kind of the problem that a feature comes after the click
+AUC = 0.99  # with which a single feature tells clicks from other visits only if it comes after the click
+SAMPLE, LIKELY = 1000, 0.97  # rows of either kind that are looked at first, and the AUC from which on all others are
+EVENTS = 30  # rows with a reward, and without, that are needed to say so
+PRESENT = 20  # rows in which a feature has a value, all with a reward, that are needed to say so
+CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a reward
+PARTS = 20  # of the log; the last ones, up to half of them, are compared with the rest
+LATE = 1 / 3  # rewards of the last parts below this share of the rest's look not joined yet
+LATE_AD = 0.15  # likewise of one ad, whose rate may fall while another's rises
+ALARM = 1e-3  # the probability of a false alarm
+ROUNDED = 2e-3  # the largest relative error of a rounded tally
+SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a note says so
+
+
+def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
+    """Features that tell the reward so well that they look like something that is known only after it.
+
+    head : the first rows of a log
+    nothing : the share of the largest reward that a visit without one has
+    """
+    head = list(head)
+    rewarded = np.concatenate([part.reward != nothing for part in head]) if head else np.empty(0, bool)
+    rows, events = len(rewarded), int(np.count_nonzero(rewarded))
+    if min(events, rows - events) < EVENTS:
+        return
+    some = np.r_[np.flatnonzero(rewarded)[:SAMPLE], np.flatnonzero(~rewarded)[:SAMPLE]]
+    for name in head[0].names:
+        values, missing = _values(head, name, rewarded)
+        present = ~missing & (values != 0) if name not in head[0].categories else ~missing
+        several, values = int(np.count_nonzero(present)), np.where(missing, -np.inf, values)
+        auc = _auc(values[some], rewarded[some])
+        auc = _auc(values, rewarded) if max(auc, 1 - auc) > LIKELY else auc
+        if PRESENT <= several < rows and rewarded[present].all() and (events / rows) ** several < CHANCE:
+            why = f"is there, neither missing nor 0, in {several:,} of {rows:,} rows, all of them with a reward"
+        elif max(auc, 1 - auc) > AUC:
+            why = f"alone tells which visits have a reward (AUC {max(auc, 1 - auc):.4f} in {rows:,} rows)"
+        else:
+            continue
+        yield Problem(LEAK, "warning", f"feature {name!r} {why}: it looks like something known only afterwards",
+                      f"Leave it out with --ignore {quote(name)}, unless it is known before an ad is chosen",
+                      column=name)  # fmt: skip
+
+
+def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A feature's numbers, float64 (rows), and where they are missing, bool (rows).
+
+    A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among even rows, and the
+    other way round, since a rare text would tell its own rows too well.
+    """
+    columns = [part.features[:, part.names.index(name)].astype(float) for part in head]
+    if name not in head[0].categories:
+        values = np.concatenate(columns)
+        return values, np.isnan(values)
+    code_of: dict[str, int] = {}
+    for index, part in enumerate(head):
+        codes = [code_of.setdefault(text, len(code_of)) for text in part.categories[name]]
+        columns[index] = np.array([*codes, 0])[columns[index].astype(int)]
+    code, values = np.concatenate(columns), np.empty(len(rewarded))
+    for half in range(2):
+        others, half_rows = code[1 - half :: 2], slice(half, None, 2)
+        count = np.bincount(others, minlength=len(code_of))
+        share = (np.bincount(others, rewarded[1 - half :: 2], len(code_of)) + rewarded.mean()) / (count + 1)
+        values[half_rows] = share[code[half_rows]]
+    return values, code == code_of.get("", -1)
+
+
+def _auc(values: np.ndarray, positive: np.ndarray) -> float:
+    """The share of pairs of a positive and another row in which the positive one is larger; ties count half."""
+    _, code, count = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(count) - (count - 1) / 2
+    several = int(np.count_nonzero(positive))
+    above = rank[code[positive]].sum() - several * (several + 1) / 2
+    return float(above / (several * (len(values) - several)))
+
+
+def late(
+    lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0, tests: int = 1,
+    most: float = LATE,
+) -> Iterator[Problem]:  # fmt: skip
+    """A warning if rewards of the last visits look not joined yet: they are far fewer than those before.
+
+    Given all rewards, how many of them are in the last parts is binomial if rates do not change. With rewards other
+    than 0 or 1, or if visits of a user are alike, they count as their effective number.
+
+    lengths, sums, square, cuts, design : of rewards, see `health.drift`
+    tests : how many such tests are made, so that all together have one chance of a false alarm
+    most : the rewards of the last parts, as a share of the rest's, below which they look not joined
+    """
+    from scipy import special
+
+    rows, total, candidates = int(lengths.sum()), float(sums.sum()), []
+    effective = int(total**2 / square / design) if square else 0
+    for parts in range(1, PARTS // 2 + 1):
+        last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
+        share, part = float(lengths[last].sum()) / rows, float(sums[last].sum()) / total if total else 1.0
+        if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
+            candidates.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
+    if candidates and min(candidates)[0] * (PARTS // 2) * tests < ALARM:
+        _, parts, times = min(candidates)
+        reason = (f"rewards of the last {100 * parts // PARTS} % of the log look not joined yet: on average they are "
+                  f"{100 * times:.2g} % of those before")  # fmt: skip
+        yield Problem("late", "warning", reason, "Leave these rows out, or wait for their rewards: rates are too low")
+
+
+def new_texts(test, training, rows: int) -> Iterator[str]:
+    """Sentences on texts that rows of a test have and no row of the training log has.
+
+    test, training : `tally.Features` of both
+    rows : of the test
+    """
+    for name, counts in test.texts.items():
+        new = {text: count for text, count in counts.items() if text not in training.texts.get(name, counts)}
+        if (share := sum(new.values()) / rows) >= SHARE:
+            most = sorted(new, key=lambda text: (-new[text], text))
+            yield (f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "
+                   "learnt policies take them for one of its rare ones")  # fmt: skip
+
+
+def of_others(test, training) -> list[tuple[float, float]]:
+    """What showing all ads alike earns by a test, and by its training log, if it is not the same: the interval of each.
+
+    Whatever policies logged them, both tell the same if visits and rates are alike. The intervals need no least
+    propensity, and hold if some visits cannot get an ad. Nothing is said of other ads, or of visits of known users.
+
+    test, training : `tally.Tally` of both
+    """
+    if {ad for ad, sums in test.ads.items() if sums[0].any()} != {*training.ads}:
+        return []
+    bounds, random, confidence = [], generator(0, "advice", "others"), 1 - ALARM / 4
+    for tally in (test, training):
+        weight, reward, count = tally.of(Uniform.kind)
+        if len(tally.users.settle().key):
+            return []
+        low, above = (
+            float(intervals.betting_without_range(intervals.drawn(terms, count, weight.max(), random), confidence))
+            for terms in (weight * reward, weight * (1 - reward))
+        )
+        bounds.append((low, 1 - above))
+    low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
+    return bounds if low > high * (1 + ROUNDED) else []

@@ -1,0 +1,139 @@
+"""In what order a log shows its ads: rows that come next to each other in time, and whether rows are merely sorted."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scant.randomness import generator
+from scant_ads.evaluation.clusters import array_of, text_of
+from scant_ads.reading.visits import Visits
+
+BLOCKS = 10  # successive parts of the log
+KEPT = 1 << 12  # rows of each of them that are kept
+CHANCE = 1e-3  # with which rows in random order would be sorted, at most
+ROW = np.dtype([("block", "u1"), ("time", "i8"), ("tie", "u8"), ("ad", "i4"), ("propensity", "f8"), ("user", "u8")])
+
+
+@dataclass
+class Order:
+    """The earliest rows of each part of a log, and how often successive rows of its file differ; both add up.
+
+    start, rows : the number in the log of the first row, and how many there are
+    kept : `ROW` (kept rows), in order: the part; the time in microseconds, or the row's number; a random number, by
+        which rows of one time are ordered; the index of the ad; its propensity; the user, or the row's number
+    ads : by ad, its index
+    timed : whether rows have times
+    rewarded : how many rows have a reward
+    runs : how many runs of successive rows there are with one ad, and with or without a reward
+    ends : of the first and the last row the ad, and whether there is a reward; None without rows
+    """
+
+    start: int = 0
+    rows: int = 0
+    kept: np.ndarray = field(default_factory=lambda: np.empty(0, ROW))
+    ads: dict[str, int] = field(default_factory=dict)
+    timed: bool = False
+    rewarded: int = 0
+    runs: tuple[int, int] = (0, 0)
+    ends: tuple[tuple[str, bool], tuple[str, bool]] | None = None
+
+    def add(self, visits: Visits, block: np.ndarray) -> None:
+        """Add the next rows of the log.
+
+        block : int (rows), the part of the log of each row, below `BLOCKS`
+        """
+        first = self.start + self.rows
+        number = first + np.arange(len(visits))
+        stream, timed, rewarded = generator(0, "advice", "ties").bit_generator, False, visits.reward > 0
+        time, user = number, number
+        if visits.timestamp is not None:
+            time, timed = visits.timestamp.astype(np.int64), True
+        if visits.user is not None:
+            user = visits.user
+        early = np.flatnonzero(time <= self._latest()[block])
+        kept = np.empty(len(early), ROW)
+        tie = stream.advance(first).random_raw(len(visits))
+        columns = block, time, tie, visits.action, visits.propensity, user
+        for name, column in zip(ROW.names, columns, strict=True):
+            kept[name] = column[early]
+        runs = tuple(1 + int(np.count_nonzero(values[1:] != values[:-1])) for values in (visits.action, rewarded))
+        ends = tuple((visits.actions[visits.action[row]], bool(rewarded[row])) for row in (0, -1))
+        ads = {ad: index for index, ad in enumerate(visits.actions)}
+        self.merge(Order(0, len(visits), kept, ads, timed, int(np.count_nonzero(rewarded)), runs, ends))
+
+    def merge(self, other: "Order") -> None:
+        """Add further rows of the log, which come next in its file."""
+        for ad in other.ads:
+            self.ads.setdefault(ad, len(self.ads))
+        if len(other.kept):
+            kept = other.kept.copy()
+            kept["ad"] = np.array([self.ads[ad] for ad in other.ads])[kept["ad"]]
+            kept = np.concatenate([self.kept, kept])
+            kept = kept[np.lexsort((kept["tie"], kept["time"], kept["block"]))]
+            self.kept = kept[np.arange(len(kept)) - np.searchsorted(kept["block"], kept["block"]) < KEPT]
+        self.rows, self.rewarded = self.rows + other.rows, self.rewarded + other.rewarded
+        self.timed = self.timed or other.timed
+        if self.ends and other.ends:
+            same = [last == first for last, first in zip(self.ends[1], other.ends[0], strict=True)]
+            self.runs = tuple(a + b - joined for a, b, joined in zip(self.runs, other.runs, same, strict=True))
+            self.ends = self.ends[0], other.ends[1]
+        elif other.ends:
+            self.runs, self.ends = other.runs, other.ends
+
+    def _latest(self) -> np.ndarray:
+        """The last time of each part, int64 (parts), from which on further rows are not kept."""
+        count, latest = np.bincount(self.kept["block"], minlength=BLOCKS), np.full(BLOCKS, np.iinfo(np.int64).max)
+        full = count == KEPT
+        latest[full] = self.kept["time"][np.cumsum(count)[full] - 1]
+        return latest
+
+    def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
+        """By ad, of the kept rows that come next to one that shows it how many there are, how many show it again, and
+        of these the sums of 1 / propensity and of its square; float64 (4).
+
+        Of each user there is the first kept row alone, since a user's ads may depend on each other.
+
+        least_propensity : smaller propensities count as this one
+        """
+        kept = self.kept[np.lexsort((self.kept["tie"], self.kept["time"]))]
+        kept = kept[np.sort(np.unique(kept["user"], return_index=True)[1])]
+        before, row = kept["ad"][:-1], kept[1:]
+        again = row["ad"] == before
+        times = again / np.maximum(row["propensity"], least_propensity)
+        terms = np.ones_like(times), again, times, times**2
+        sums = np.column_stack([np.bincount(before, term, len(self.ads)) for term in terms])
+        return dict(zip(self.ads, sums, strict=True))
+
+    def sorted_by(self, impressions: Iterable[int]) -> str:
+        """What the rows are sorted by, "ad" or "reward", if chance hardly explains it; else "".
+
+        Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a probability of
+        k! n_1! n_2! ... / n!.
+
+        impressions : of each ad, how many rows show it
+        """
+        from scipy.special import gammaln
+
+        kinds_of = {"ad": np.array([*impressions]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
+        for (what, counts), runs in zip(kinds_of.items(), self.runs, strict=True):
+            kinds = np.count_nonzero(counts)
+            chance = gammaln(kinds + 1) + gammaln(counts + 1).sum() - gammaln(self.rows + 1)
+            if runs == kinds and chance < np.log(CHANCE):
+                return what
+        return ""
+
+    def packed(self) -> dict:
+        """The content as JSON takes it, for `Order.unpacked`."""
+        return {"rows": self.rows, "kept": text_of(self.kept), "ads": [*self.ads], "timed": self.timed,
+                "rewarded": self.rewarded, "runs": self.runs, "ends": self.ends}  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Order":
+        """What was packed; a ValueError for numbers that do not fit each other."""
+        kept, ads = array_of(content["kept"], ROW), {str(ad): index for index, ad in enumerate(content["ads"])}
+        if (kept["block"] >= BLOCKS).any() or ((kept["ad"] < 0) | (kept["ad"] >= len(ads))).any():
+            raise ValueError("kept rows that do not fit each other")
+        ends = content["ends"] and tuple((str(ad), bool(rewarded)) for ad, rewarded in content["ends"])
+        return cls(0, int(content["rows"]), kept, ads, bool(content["timed"]), int(content["rewarded"]),
+                   tuple(map(int, content["runs"])), ends)  # fmt: skip

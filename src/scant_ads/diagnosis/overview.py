@@ -1,0 +1,155 @@
+"""What a log holds, and all that is wrong with it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from scant.data import logs
+from scant_ads import text
+from scant_ads.diagnosis import health
+from scant_ads.unit import CLICKS, Unit
+
+MOST = 10  # ads that are listed
+
+
+def facts(log, summary) -> dict:
+    """Facts about a log, fit for JSON.
+
+    log, summary : a `Log`, and the `tally.Summary` of its rows
+
+    Returns
+    -------
+    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
+        rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
+        largest; fraction, which the only one looks like ("" if it is not rounded); eligible, how many ads could be
+        shown at a visit, on average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
+        for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never shown); features,
+        their names; flattened, by column of objects how many columns it became; texts, by text feature the number of
+        its texts; missing, by feature how many numbers it lacks; policies, the names of the user's own policies in it;
+        timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most visits of
+        one, or None if they are not known
+    """
+    content, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
+    if not any(problem.severity == "error" for _, problem, _ in listed):
+        tally, actions = summary.all(), []
+        reward = tally.cells[""].arrays()[1]
+        unit = replace(log.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
+        doubts = list(health.problems(summary, unit))
+        listed += [("", problem, problem.count) for problem in doubts]
+        duplicates = sum(problem.count for problem in doubts if problem.kind == "duplicates")
+        for ad in logs.ordered({*tally.ads}):
+            impressions = int(tally.ads[ad][0].sum())
+            clicks = unit.sum(tally.clicks(ad), impressions)
+            rate = clicks / impressions if impressions else None
+            actions.append({"action": ad, "impressions": impressions, "clicks": clicks, "rate": rate})
+        propensity, features = tally.cells[""].first, summary.features
+        content |= {
+            "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
+            "fraction": health.fraction(tally),
+            "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
+            "rewards": asdict(unit), "actions": actions,
+            "features": list(summary.names), "flattened": dict(log.source.flattened),
+            "texts": {name: len(texts) for name, texts in features.texts.items()},
+            "missing": {name: count for name, count in features.missing.items() if count},
+            "policies": list(summary.policies),
+            "timestamps": summary.period and [f"{time}Z" for time in summary.period],
+            "users": tally.users.counts(),
+        }  # fmt: skip
+    listed.sort(key=lambda noted: noted[1].severity)  # errors first
+    problems = [
+        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
+         "count": count, "place": place}
+        for place, problem, count in listed
+    ]  # fmt: skip
+    return content | {"problems": problems}
+
+
+def describe(facts: Mapping) -> str:
+    """Facts as text for a reader."""
+    lines = [facts["form"]]
+    if "rows" in facts:
+        lines += [
+            f"{facts['rows']:,} rows, {facts['duplicates']:,} of them equal to an earlier one",
+            f"propensities: {propensities(facts)}",
+            f"features: {len(facts['features'])}",
+        ]
+        if facts["flattened"]:
+            counts = ", ".join(f"{name} (into {count:,})" for name, count in facts["flattened"].items())
+            lines.append(f"  of which these are values of columns of objects, taken apart: {counts}")
+        if facts["texts"]:
+            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
+            lines.append(f"  of which these are text, with so many different ones: {counts}")
+        if facts["missing"]:
+            counts = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
+            lines.append(f"  of which these lack values, in so many rows: {counts}")
+        if facts["users"]:
+            lines.append("users: {:,}, with up to {:,} visits each".format(*facts["users"]))
+        if facts["timestamps"]:
+            lines.append(f"timestamps: {' to '.join(facts['timestamps'])}")
+        if facts["policies"]:
+            lines.append(f"policies of one's own: {', '.join(facts['policies'])}")
+    lines += ["", *_problems_listed(facts["problems"])]
+    if "rows" in facts:
+        most, others = most_shown(facts["actions"])
+        unit = unit_of(facts)
+        cells = [("ad", "impressions", unit.total_heading, unit.heading), *(of_ad(ad, unit) for ad in most)]
+        lines += ["", *text.aligned(cells)]
+        lines += [of_others(others, unit)] if others else []
+    return text.joined(lines)
+
+
+def propensities(facts: Mapping) -> str:
+    """The range of the propensities of a log, and how many ads a visit could show, in words."""
+    low, high = facts["propensity"]
+    looks = f", which looks like {facts['fraction']}, rounded" if facts["fraction"] else ""
+    if facts["eligible"]:
+        ads = f"{facts['eligible']:.3g} of the {len(facts['actions']):,} ads"
+        looks = f"; {ads} could be shown at a visit, on average"
+    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}{looks}"
+
+
+def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
+    """The ads with the most impressions, in the order of ids, and the sums of the others, their number in `ads`.
+
+    ads : see `facts`; None in place of sums if all are listed
+    """
+    if len(ads) <= MOST + 1:
+        return ads, None
+    places = sorted(range(len(ads)), key=lambda index: (-ads[index]["impressions"], index))
+    others = [ads[index] for index in places[MOST:]]
+    impressions, clicks = (sum(ad[key] for ad in others) for key in ("impressions", "clicks"))
+    sums = {"action": "", "ads": len(others), "impressions": impressions, "clicks": clicks,
+            "rate": clicks / impressions if impressions else None}  # fmt: skip
+    return [ads[index] for index in sorted(places[:MOST])], sums
+
+
+def unit_of(facts: Mapping) -> Unit:
+    """What the rewards of a log are counted in."""
+    return Unit(**facts["rewards"]) if "rewards" in facts else CLICKS
+
+
+def of_ad(ad: Mapping, unit: Unit) -> tuple[str, ...]:
+    """An ad's facts as texts."""
+    rate = math.nan if ad["rate"] is None else ad["rate"]
+    return ad["action"], f"{ad['impressions']:,}", f"{ad['clicks']:,.6g}", unit.number(rate)
+
+
+def of_others(others: Mapping, unit: Unit) -> str:
+    """The sums of the ads that are not listed, in words."""
+    _, impressions, rewards, _ = of_ad(others, unit)
+    mean = unit.rate(math.nan if others["rate"] is None else others["rate"])
+    return f"and {others['ads']:,} more: {impressions} impressions, {rewards} {unit.events}, {mean}"
+
+
+def _problems_listed(problems: list[Mapping]) -> list[str]:
+    """The problems of a log as lines of text: where, what, in how many rows; and the mend below."""
+    if not problems:
+        return ["no problems found"]
+    errors = sum(problem["severity"] == "error" for problem in problems)
+    lines = [f"problems: {errors} that must be mended, {len(problems) - errors} to know of"]
+    for problem in problems:
+        place = f"{problem['place']}: " if problem["place"] else ""
+        rows = f" ({problem['count']:,} rows)" if problem["place"] and problem["count"] > 1 else ""
+        lines.append(f"  {problem['severity']:<7}  {place}{problem['reason']}{rows}")
+        lines += [f"           {problem['mend']}"] if problem["mend"] else []
+    return lines

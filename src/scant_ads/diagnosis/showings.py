@@ -1,0 +1,374 @@
+"""Are the propensities of a log those by which its ads were shown? Each ad's showings against its propensities.
+
+Whatever decided which ads a visit could get, the sum of 1 / propensity over the rows that show an ad is at most the
+number of rows on average, in every period, for every kind of user, and after every kind of visit. So an ad that is
+shown more often than this has propensities that are too small. (One that is shown less often may have been impossible
+for some users.) If an ad is shown too often next to a row that showed it, ads follow a schedule, such as one a day.
+
+With X = 1 / propensity where the ad is shown, and 0 elsewhere, a right log has E[X | rows before] <= 1. So it has among
+the rows of any group, if what came before a row's ad was drawn tells whether the row is in it: its time, its features,
+and which ad the row before showed do. Then exp(a sum(X - 1) - psi(a) sum((X - 1)^2)) with psi(a) = -log(1 - a) - a has
+an expectation of at most 1 for every a in [0, 1), since exp(a y - psi(a) y^2) <= 1 + a y for y >= -1 (Fan, Grama and
+Liu 2015; Howard et al. 2021): an e-value. A mean of e-values, over many a, ads and groups, whose weights are fixed
+beforehand and sum to 1 at most, is one, too, however they depend on each other. By Markov's inequality it reaches
+1 / `ALARM` with a probability of at most `ALARM` in a right log of any size.
+
+Which ads there are is not fixed beforehand: a log may lack most of them. But the rows after an ad's first showing have
+an e-value that begins when the ad appears. The j-th ad to appear may have the weight 1 / (j (1 + log n)) in a log of n
+rows, since these sum to 1 at most. The rows before have factors of at most 1, and the first showing has exp(1/2) at
+most, as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and
+each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared.
+
+Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad are binomial: then an
+exact test of the sample ratio is made, too, which finds smaller differences (`mismatch`).
+
+Where it is known which visits could show an ad, its rows are these: X - 1 has an expectation of 0 in each of them.
+
+It needs of a log only sums, which add up over its parts, and for the rows next to each other the first ones of each
+part of it. Rows of one time have no order: they are put in a random one, since files may be sorted by ad.
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from shlex import quote
+
+import numpy as np
+
+from scant.data import logs
+from scant_ads.diagnosis.order import BLOCKS, Order
+from scant_ads.reading.amounts import rounding
+from scant_ads.reading.visits import Problem, Visits
+
+MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
+ALARM = 0.01  # the probability of a false alarm, at most
+MISMATCH = 0.001  # likewise, of the test of the sample ratio
+RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few rows, small ones little in many
+LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
+SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
+FEATURES = 64  # the first features, which make groups of users
+TEXTS = 3  # the most frequent texts of a feature, each of which makes a group
+WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.2, "next": 0.2}  # of the mean of e-values, by what groups are of
+KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some rows of a log.
+
+    kind : a key of `WEIGHTS`
+    words : which rows they are
+    feature : by which they are chosen, or ""
+    """
+
+    kind: str
+    words: str = ""
+    feature: str = ""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of rows in which showings are looked at.
+
+    middles : by feature with numbers, the number above which a row is in its group: the other rows are another group
+    texts : by text feature, its most frequent texts
+    """
+
+    middles: Mapping[str, float] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, head: Iterable[Visits], leaks: Collection[str] = ()) -> "Groups":
+        """The groups by the first rows of a log; features that come after the click, `leaks`, make none."""
+        head = list(head)
+        if not head:
+            return cls()
+        middles, texts = {}, {}
+        for name in [name for name in head[0].names if name not in leaks][:FEATURES]:
+            columns = [(part.features[:, part.names.index(name)], part.categories.get(name)) for part in head]
+            if columns[0][1] is None:
+                middle = _middle(np.concatenate([values for values, _ in columns]))
+                middles |= {} if middle is None else {name: middle}
+                continue
+            counts: dict[str, int] = {}
+            for values, labels in columns:
+                for text, count in zip(labels, np.bincount(values.astype(int), minlength=len(labels)), strict=True):
+                    counts[text] = counts.get(text, 0) + int(count)
+            texts[name] = tuple(sorted(counts, key=lambda text: (-counts[text], text))[:TEXTS])
+        return cls(middles, {name: kept for name, kept in texts.items() if len(kept) > 1})
+
+    @property
+    def described(self) -> list[Group]:
+        """All groups.
+
+        First those of `marks`; then for each feature with numbers the rows that are not above its middle; last the rows
+        that come next to one with the same ad.
+        """
+        return [
+            Group("all"),
+            *(Group("time", f"in part {number} of {BLOCKS} of the log") for number in range(1, BLOCKS + 1)),
+            *(Group("feature", f"where {name!r} is above {middle:.4g}", name) for name, middle in self.middles.items()),
+            *(Group("feature", f"where {name!r} is {text!r}", name)
+              for name, kept in self.texts.items() for text in kept),
+            *(Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
+              for name, middle in self.middles.items()),
+            Group("next", "next to a row that shows it"),
+        ]  # fmt: skip
+
+    def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
+        """Which rows are in each of the first groups, bool (rows x groups).
+
+        block : int (rows), the part of the log of each row, below `BLOCKS`
+        """
+        place = {name: index for index, name in enumerate(visits.names)}
+        numbers = visits.features[:, [place[name] for name in self.middles]]
+        of_texts = [
+            visits.features[:, place[name]] == visits.categories[name].index(text)
+            if text in visits.categories[name] else np.zeros(len(visits), bool)
+            for name, kept in self.texts.items() for text in kept
+        ]  # fmt: skip
+        return np.column_stack([
+            np.ones(len(visits), bool), block[:, None] == np.arange(BLOCKS),
+            numbers > np.array([*self.middles.values()], np.float32), *of_texts,
+        ])  # fmt: skip
+
+
+def _middle(values: np.ndarray) -> float | None:
+    """A number with rows above it and not above it, near the median; None if all values are the same."""
+    values = values[~np.isnan(values)]
+    if not len(values) or values.min() == values.max():
+        return None
+    middle = float(np.sort(values)[(len(values) - 1) // 2])
+    return middle if middle < values.max() else float(values[values < middle].max())
+
+
+@dataclass
+class Showings:
+    """Sums over rows by ad and group.
+
+    groups : the groups
+    rows : int64 (groups of `Groups.marks`), the rows of each
+    ads : by ad, int64 (3 x groups), of the rows that show it their number, and the sums of X and X^2 in parts of
+        1 / `SCALE`
+    range : by ad, its least and its largest propensity
+    order : rows that come next to each other
+    eligible : by ad, int64 (groups), the rows that could show it, where visits have lists of eligible ads; else empty
+    """
+
+    groups: Groups = field(default_factory=Groups)
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+    ads: dict[str, np.ndarray] = field(default_factory=dict)
+    range: dict[str, tuple[float, float]] = field(default_factory=dict)
+    order: Order = field(default_factory=Order)
+    eligible: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def add(self, visits: Visits, block: np.ndarray) -> None:
+        """Add the next rows; for `block` see `Groups.marks`."""
+        marks = self.groups.marks(visits, block)
+        times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))  # not upwards: no false alarm
+        powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
+        order = np.argsort(visits.action, kind="stable")
+        ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
+        added = Showings(self.groups, np.count_nonzero(marks, axis=0))
+        for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
+            added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
+            if len(rows):
+                added.range[ad] = float(visits.propensity[rows].min()), float(visits.propensity[rows].max())
+        if visits.eligible is not None:
+            could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
+            added.eligible = dict(zip(visits.actions, could.T, strict=True))
+        self.merge(added)
+        self.order.add(visits, block)
+
+    def merge(self, other: "Showings") -> None:
+        """Add the sums of further rows of the same log."""
+        self.groups = self.groups if len(self.rows) > 1 else other.groups
+        self.rows = self.rows + other.rows
+        for kept, added in ((self.ads, other.ads), (self.eligible, other.eligible)):
+            for ad, sums in added.items():
+                kept[ad] = kept.get(ad, 0) + sums
+        for ad, (low, high) in other.range.items():
+            lowest, highest = self.range.get(ad, (low, high))
+            self.range[ad] = min(lowest, low), max(highest, high)
+        self.order.merge(other.order)
+
+    @property
+    def sorted_by(self) -> str:
+        """What the rows of the file are sorted by, see `Order.sorted_by`."""
+        return self.order.sorted_by(int(sums[0, 0]) for sums in self.ads.values())
+
+    @property
+    def in_no_order(self) -> bool:
+        """Whether nothing is known of the order in which ads were shown: rows are sorted, and have no times."""
+        return bool(self.sorted_by) and not self.order.timed
+
+    def shares(self) -> dict[str, float] | None:
+        """The propensity of each ad, if each has the same in all rows that show it, and they sum to 1; else None.
+
+        So are logs of A/B tests, whatever the shares of the arms.
+        """
+        if any(low != high for low, high in self.range.values()):
+            return None
+        shares = {ad: low for ad, (low, _) in self.range.items()}
+        return shares if abs(sum(shares.values()) - 1) <= logs.SLACK else None
+
+    def packed(self) -> dict:
+        """The content as JSON takes it, for `Showings.unpacked`."""
+        return {
+            "middles": self.groups.middles, "texts": self.groups.texts, "rows": self.rows.tolist(),
+            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
+            "order": self.order.packed(), "eligible": {ad: rows.tolist() for ad, rows in self.eligible.items()},
+        }  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Showings":
+        """The sums that were packed; a ValueError for numbers that do not fit each other."""
+        middles = {str(name): float(middle) for name, middle in content["middles"].items()}
+        groups = Groups(middles, {str(name): tuple(map(str, kept)) for name, kept in content["texts"].items()})
+        rows, order = np.array(content["rows"], np.int64), Order.unpacked(content["order"])
+        ads = {str(ad): np.array(sums, np.int64) for ad, sums in content["ads"].items()}
+        eligible = {str(ad): np.array(could, np.int64) for ad, could in content["eligible"].items()}
+        fits = all(sums.shape == (3, len(rows)) and (sums >= 0).all() for sums in ads.values())
+        fits &= all(could.shape == rows.shape and (could <= rows).all() for could in eligible.values())
+        marked = len(groups.described) - len(middles) - 1
+        if not fits or (ads and rows.shape != (marked,)) or order.rows != rows[0] or ads.keys() != order.ads.keys():
+            raise ValueError("showings that do not fit each other")
+        ends = {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()}
+        return cls(groups, rows, ads, ends, order, eligible)
+
+
+def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> Problem | None:
+    """The error that ads are shown more often than their propensities allow, with the ad and group that show it best.
+
+    None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
+    e-value of all rows is a product of m e-values, each of one visit of each user. Their geometric mean is an e-value.
+    It is of kind `SCHEDULE` if rows next to each other show it best; these are looked at unless their order is unknown.
+
+    most_visits : m
+    rounded : the relative error that propensities may have
+    """
+    if not showings.range:
+        return None
+    terms = weighted(showings, most_visits, rounded)
+    if np.logaddexp.reduce(terms, axis=None) < -np.log(ALARM):
+        return mismatch(showings, rounded) if most_visits == 1 else None
+    ad, group = np.unravel_index(int(np.argmax(terms)), terms.shape)
+    name, described = [*showings.range][ad], showings.groups.described[group]
+    rows, count, times, _ = _sums(showings, name, showings.order.next_to(LEAST)[name])[:, group]
+    could = " that could show it" if showings.eligible and described.kind != "next" else ""
+    allowed = f"by its propensities in about {rows * count / times:,.0f} at most"
+    frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
+    by_user = KEPT * (most_visits == 1)
+    if described.kind == "next":
+        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {frequency}"
+        mend = ("Each ad is then of visits at other times, which may click otherwise, and none can be compared. Let "
+                "chance choose an ad for each visit, and log its probability.")  # fmt: skip
+        by_time = " If rows are not in the order of time, name it by --time COLUMN."
+        mend += by_user + by_time * (not showings.order.timed)
+        return Problem(SCHEDULE, "error", reason, mend.removesuffix("."))
+    mend = ("Nothing can be judged by such a log. Give each row the probability with which its ad was shown to this "
+            "user at this time; a share of all rows is not one, if some users see it more often.")  # fmt: skip
+    mend += by_user
+    if feature := described.feature:
+        mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
+                 f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
+    place = f" {described.words}" if described.words else ""
+    reason = f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
+    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+
+
+def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
+    """The error that an ad with one propensity in all rows is in more rows, or fewer, than this says.
+
+    By the two tails of the binomial distribution, for all ads together (Bonferroni; two ads have one test). None if no
+    sample in a thousand of a right log is like this one, or if propensities differ between visits.
+
+    rounded : the relative error that propensities may have
+    """
+    from scipy import special
+
+    shares, rows = showings.shares(), int(showings.rows[0])
+    ads = len(shares or ())
+    if shares is None and len(values := {*showings.range.values()}) == 1:
+        ((low, high),) = values
+        ads = (alike(low, len(showings.ads)) if low == high else None) or 0
+        shares = dict.fromkeys(showings.range, low) if ads else None
+    if not shares or ads < 2:
+        return None
+    counts = np.array([int(showings.ads[ad][0, 0]) for ad in shares])
+    share = np.array([*shares.values()])
+    stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
+    off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
+    highest, lowest = np.minimum(share + off, 1), np.maximum(share - off, 0)
+    above = np.where(counts > 0, special.betainc(np.maximum(counts, 1), rows - counts + 1, highest), 1)
+    below = np.where(counts < rows, special.betaincc(counts + 1, np.maximum(rows - counts, 1), lowest), 1)
+    chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
+    if chance.min() >= MISMATCH:
+        return None
+    worst = int(np.argmin(chance))
+    reason = (f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in {counts[worst]:,} "
+              f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} (sample ratio mismatch, "
+              f"p = {chance[worst]:.1g})")  # fmt: skip
+    mend = ("The visits of one ad are then not like those of another, and none can be compared. Look at how ads are "
+            "assigned, and which rows are lost before they are logged, or filtered out." + KEPT)  # fmt: skip
+    return Problem(WRONG, "error", reason, mend.removesuffix("."))
+
+
+def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
+    """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads seen x groups).
+
+    most_visits, rounded : see `problem`
+    """
+    kinds, next_to = np.array([group.kind for group in showings.groups.described]), showings.order.next_to(LEAST)
+    visits = np.where(kinds == "next", 1, most_visits)
+    evidence = np.array([_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range])
+    if showings.in_no_order:
+        evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
+    return evidence + np.log(_weights(kinds, len(evidence), int(showings.rows[0])))
+
+
+def _weights(kinds: np.ndarray, ads: int, rows: int) -> np.ndarray:
+    """The weights of the e-values of each of some ads seen, float64 (groups).
+
+    kinds : by group, the key of `WEIGHTS`
+    """
+    share = math.exp(-0.5) / (ads * (1 + math.log(rows)))
+    return np.array([WEIGHTS[kind] / np.count_nonzero(kinds == kind) for kind in kinds]) * share
+
+
+def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:
+    """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2, float64 (4 x groups).
+
+    next_to : those of the last group, float64 (4)
+    """
+    rows = showings.eligible.get(ad, showings.rows)
+    marked = np.vstack([rows, showings.ads[ad]]) / np.array([1, 1, SCALE, SCALE])[:, None]
+    above = slice(1 + BLOCKS, 1 + BLOCKS + len(showings.groups.middles))
+    return np.column_stack([marked, marked[:, :1] - marked[:, above], next_to])
+
+
+def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
+    """The logarithm of an ad's e-value in each group, float64 (groups).
+
+    sums : see `_sums`
+    most_visits, rounded : see `problem`; most_visits may differ by group
+    """
+    rows, _, times, squares = sums
+    total = times / (1 + rounded) - rows
+    variation = squares / (1 + rounded) ** 2 - 2 * times / (1 + rounded) + rows
+    psi = -np.log1p(-RATES) - RATES
+    gains = (RATES[:, None] * total - psi[:, None] * variation) / most_visits
+    return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
+
+
+def alike(propensity: float, ads: int) -> int | None:
+    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
+
+    None if that cannot be a whole number, may be several, or is below `ads`, the number of ads seen; some may not be.
+    """
+    whole = round(1 / propensity)
+    if abs(whole * propensity - 1) > 1e-12:
+        half = rounding(propensity)
+        fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
+        whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
+    return whole if whole >= ads else None

@@ -1,0 +1,1 @@
+"""Policies judged on a log: estimates, intervals, decisions between policies and their verdicts."""

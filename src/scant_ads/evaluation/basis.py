@@ -1,0 +1,241 @@
+"""What a comparison rests on: a test log, perhaps a training log, and all doubts about the two.
+
+What must be mended first is raised here, before anything is learnt or judged.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+
+from scant.data import logs
+from scant.errors import DataError, SettingError
+from scant_ads.diagnosis import health, measurement
+from scant_ads.diagnosis.leaks import new_texts, of_others
+from scant_ads.diagnosis.measurement import HINDSIGHT
+from scant_ads.diagnosis.showings import MISMATCHES
+from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
+from scant_ads.reading import summing
+from scant_ads.reading.log import Log
+from scant_ads.reading.summing import Training
+from scant_ads.reading.tally import Summary, Tally
+
+SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that the training log has, too
+UNKNOWN = "unknown"  # a least propensity that nobody knows
+LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
+
+
+class Basis:
+    """The logs of a comparison, and what they can tell.
+
+    Parameters
+    ----------
+    test, training : the logs; None without a training log
+    summary : of the test, with any policies
+    columns : NAMEs of columns `policy:NAME`, whose probabilities are to sum to 1
+    declared, shared : see `advise.compare`
+
+    Attributes
+    ----------
+    unit : what rewards are counted in
+    same_log : whether today's policy logged the test
+    least_propensity : the least propensity possible, None if nobody knows it
+    constant : whether no other one is possible
+    notes : sentences to read before numbers are used
+    careful, doubts : sentences on what leaves no verdict, and its kinds, keys of `verdicts.DOUBTS`
+    wrong : the problem that ads were not shown by the propensities, if they were not
+    hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
+    in_no_order : whether nothing is known of the order in which the test showed its ads
+    undecided : sentences on why there is no verdict at all
+
+    Raises
+    ------
+    DataError, SettingError : something must be mended before there are numbers
+    """
+
+    def __init__(
+        self, test: Log, training: Training | None, summary: Summary, columns: Iterable[str] = (),
+        declared: float | str | None = None, shared: str = "refuse",
+    ):  # fmt: skip
+        test.refuse(summary.problems.values())
+        tally = summary.all()
+        if tally.rows < 2:
+            raise DataError(test.name, "the log has one row, of which nothing can be said")
+        self.test, self.training, self.drops = test, training, False
+        reward = tally.cells[""].second
+        self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
+        self.same_log = summing.logged_by_today(test, training)
+        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
+        if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
+            has, lacks = (test, training) if tally.eligible else (training, test)
+            raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
+                            advice="Name them in both by --eligible, or --ignore them")  # fmt: skip
+        self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
+        self._note(
+            test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
+        )
+        self.careful = [f"Careful: {problem.reason}" for problem in serious]
+        self.doubts = {problem.kind for problem in serious}
+        problems = list(health.propensities(summary, columns, self.least_propensity))
+        self.wrong = next((problem for problem in problems if problem.kind in MISMATCHES), None)
+        self.in_no_order = summary.showings.in_no_order
+        self._note(test.name, [problem for problem in problems if problem is not self.wrong])
+        self._note(test.name, health.sorted_rows(summary))
+        self._note(test.name, health.equal_rows(summary))
+        self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
+        self.hindsight = self._measured(test.name, summary, tally)
+        if training is not None:
+            self._of_one_log(tally, summary)
+            self._of_both_logs(tally, summary, shared)
+            self._of_other_visits(tally, summary)
+        of_logs = {test.name: (self._judged(tally, summary), summary)}
+        of_logs |= {} if training is None else {training.name: (training.tally, training.summary)}
+        for name, (rows, whole) in of_logs.items():
+            self._note(name, () if whole.showings.in_no_order else rows.late())
+        lacking = [name for name, (rows, _) in of_logs.items() if health.no_reward(rows, self.unit)]
+        self.undecided = [f"all rewards of {name} are 0: rewards look missing" for name in lacking]
+
+    def tally_of(self, summary: Summary) -> Tally:
+        """The tally of the rows that are judged, with all ads of both logs.
+
+        summary : of the test, with the policies to judge
+        """
+        return self._judged(summary.all(), summary)
+
+    def _judged(self, whole: Tally, summary: Summary) -> Tally:
+        tally, ads = summary.alone if self.drops else whole, {ad: 0 * sums for ad, sums in whole.ads.items()}
+        if self.training is not None:
+            ads |= {ad: np.zeros((3, 1), np.int64) for ad in logs.ordered({*self.training.tally.ads} - {*ads})}
+        return replace(tally, ads=ads | tally.ads)
+
+    def today(self, tally: Tally) -> Tally:
+        """The tally of the log by which today's rate is known; `tally` is the test's."""
+        return tally if self.same_log else self.training.tally
+
+    def _note(self, name: str, problems: Iterable) -> None:
+        """Note problems of a log; raises the first error."""
+        for problem in problems:
+            if problem.severity == "error":
+                raise DataError(name, problem.reason, advice=problem.mend)
+            self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
+
+    def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
+        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made from its rewards."""
+        problems = list(measurement.problems(summary, tally, self.unit))
+        self._note(name, problems)
+        doubted = [problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
+        self.careful += [f"Careful: {problem.reason}" for problem in doubted]
+        self.doubts |= {problem.kind for problem in doubted}
+        return {problem.column for problem in problems if problem.kind == HINDSIGHT}
+
+    def _of_one_log(self, tally: Tally, summary: Summary) -> None:
+        """Note what only one of the two logs has: ads and texts."""
+        training, test, train = self.training, self.test.name, self.training.name
+        self._note(train, health.equal_rows(training.summary))
+        self.notes += [
+            f"{train}: {problem.reason}. Today's rate needs none, but learning may suffer"
+            for problem in health.propensities(training.summary, ())
+            if problem.kind in MISMATCHES
+        ]
+        if new := [ad for ad in logs.ordered({*tally.ads} - {*training.tally.ads}) if tally.ads[ad][0].any()]:
+            share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
+            self.notes.append(
+                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
+                "learnt policies never show them, so that these rows have weight 0"
+            )
+        new = new_texts(summary.features, training.summary.features, tally.rows)
+        self.notes += [f"{test}: {sentence}" for sentence in new]
+        if lacking := logs.ordered({*training.tally.ads} - {*tally.ads}):
+            self.notes.append(
+                f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} ads "
+                f"({logs.listing(lacking)}), so that nothing is known of what these would earn: policies that show "
+                "them cannot be judged"
+            )
+
+    def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
+        """Refuse, keep or leave out rows of the test that the training log has, too; note users of both."""
+        training, test, train, count = self.training, self.test.name, self.training.name, summary.shared.rows
+        whole_log = count == tally.rows == training.tally.rows and training.shares(count, count)
+        if whole_log or summary.digests.mark() == training.mark:
+            reason = f"the same log as {train}, from which policies are learnt: it flatters them"
+            raise DataError(test, reason, advice="Evaluate on other visits; --split 0.5 parts one log")
+        overlap, chance = f"{count:,} of {tally.rows:,} rows are in {train}, too", training.chance * tally.rows
+        if not count:
+            pass
+        elif not training.shares(count, tally.rows):
+            self.notes.append(f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept")
+        elif shared == "refuse":
+            advice = "--shared drop leaves them out of the test; --shared keep is for rows of different visits"
+            reason = f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
+            raise DataError(test, reason, advice=advice)
+        elif shared == "keep":
+            self.notes.append(f"{test}: {overlap}: if these are the same visits, what was learnt is judged too well")
+        elif summary.alone.rows < 2:
+            raise DataError(test, f"{overlap}: nothing is left to evaluate on")
+        else:
+            self.notes.append(f"{test}: {overlap}, and are left out of the test")
+            self.drops = True
+        learnt_users, users = (part.users.settle().key for part in (training.tally, self._judged(tally, summary)))
+        if both := np.isin(users, learnt_users).sum():
+            self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
+                              "users from whom policies have learnt")  # fmt: skip
+
+    def _of_other_visits(self, tally: Tally, summary: Summary) -> None:
+        """Note that the training log, by which today's rate is known, is of other visits, or of another time."""
+        if self.same_log:
+            return
+        self._measured(self.training.name, self.training.summary, self.training.tally)
+        training, test, train, mean = self.training, self.test.name, self.training.name, self.unit.mean
+        comparable = tally.mean("") and training.tally.mean("")
+        if others := of_others(tally, training.tally) if comparable else ():
+            self.doubts.add(OTHER_VISITS)
+            self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
+            test_rate, training_rate = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
+            self.notes.append(
+                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by {train}: "
+                f"visits, or times, differ, and today's {mean} is that of the training log. Policies may look better, "
+                "or worse, only because of this; --split compares on the same visits"
+            )
+        periods = summary.period, training.summary.period
+        if None not in periods:
+            (begins, ends), (first, last) = periods
+            if last < begins or ends < first:
+                days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
+                self.notes.append(f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to "
+                                  f"{days[3]}: today's {mean} is of another time")  # fmt: skip
+
+
+def check_declared(declared: float | str | None) -> None:
+    """Raise a SettingError for a least propensity out of range."""
+    if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
+        raise SettingError(
+            f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
+        )
+
+
+def _least(
+    name: str, tally: Tally, declared: float | str | None, shares: Mapping[str, float] | None
+) -> tuple[float | None, bool]:
+    """The least propensity possible, None if it is `UNKNOWN`, and whether it is the only one.
+
+    shares : the propensity of each ad, if that is the same in all rows; see `Showings.shares`
+    """
+    propensity = tally.cells[""].first
+    if declared == UNKNOWN:
+        return None, False
+    constant, smallest = propensity[0] == propensity[-1], float(propensity[0])
+    of_lists = tally.eligible and health.alike(tally)[0] is not None  # known of every eligible ad of each visit
+    if declared is None and not constant and not shares and not of_lists:
+        raise SettingError(
+            f"{name}: propensities differ, so that --least-propensity is needed: the least probability with which the "
+            "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "
+            "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
+            "--least-propensity unknown makes do with wider bounds that need none"
+        )
+    least_propensity = smallest if declared is None else declared
+    if smallest < least_propensity * (1 - health.tolerance(tally)):
+        raise SettingError(f"--least-propensity is {least_propensity}, but {name} has {smallest:g}")
+    least_propensity = min(least_propensity, smallest)
+    return least_propensity, bool(constant) and math.isclose(least_propensity, smallest)

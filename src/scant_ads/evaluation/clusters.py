@@ -1,0 +1,238 @@
+"""Sums by user, and bounds for logs in which visits of one user depend on each other, and only users are independent.
+
+A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and n_u, how many visits
+the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over the users, whatever happens among a user's
+visits, and however rates and numbers of visits go together. So `intervals.betting` works with users in place of rows:
+the capital prod_u (1 + b_u (S_u - m n_u)), users in random order, with bets b_u < 1 / (m max n_u), by which no user
+can lose more than the capital. How many visits the users made is taken as it is, as the design of the log is.
+
+If users come at random, the capital is a nonnegative martingale. For given users, each with a mean of its own, the
+expected product of the first k of them in random order at a constant bet is e_k(a) / binom(U, k) <= mean(a)^k = 1 with
+a_u = 1 + b (E S_u - m n_u), by Maclaurin's inequality; what bets that depend on earlier stages change is left to
+simulation (`benchmarks/ads_users.py`). Upper ends follow from B n_u - S_u, with B the largest term.
+
+What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a difference, are
+wide if a user made very many visits: a few more such users with a click at every visit would change the mean.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scant.ads import evaluation, intervals
+from scant.ads.learners import Logging, Uniform
+from scant.errors import SettingError
+from scant_ads.evaluation.quotients import Quotient
+
+SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
+FEW = 1 << 20  # users that wait until they are merged
+FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled
+
+
+@dataclass
+class Users:
+    """Sums over the visits of each user, which add up over parts of a log.
+
+    key : uint64 (users), the hash of each, ascending
+    sums : by policy, as in `tally.Tally.cells`, int64 (2 x users), the sums of its weights w and of w r, whole numbers
+        times 1 / `SCALE`; for "uniform" of 1 / p and r / p, for "" of 1 and r
+    largest : the largest weight
+    waiting : sums of further visits, not merged yet
+    """
+
+    key: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint64))
+    sums: dict[str, np.ndarray] = field(default_factory=dict)
+    largest: float = 1.0
+    waiting: list["Users"] = field(default_factory=list)
+
+    def add(self, user: np.ndarray, weights: Mapping[str, np.ndarray], reward: np.ndarray) -> None:
+        """Add visits.
+
+        user : uint64 (rows); weights : by policy, float64 (rows); reward : float64 (rows)
+        """
+        order = np.argsort(user, kind="stable")
+        ranked, reward = user[order], reward[order]
+        starts, sums, largest = _starts(ranked), {}, 1.0
+        for name, weight in weights.items():
+            terms = np.stack([weight[order], weight[order] * reward])
+            largest = max(largest, float(weight.max()))
+            sums[name] = np.add.reduceat(np.rint(terms * SCALE).astype(np.int64), starts, axis=1)
+        self.merge(Users(ranked[starts], sums, largest))
+
+    def merge(self, other: "Users") -> None:
+        """Add the sums of other visits."""
+        self.waiting += [part for part in (Users(other.key, other.sums), *other.waiting) if len(part.key)]
+        self.largest = max(self.largest, other.largest)
+        if sum(len(part.key) for part in self.waiting) > max(len(self.key), FEW):
+            self.settle()
+
+    def settle(self) -> "Users":
+        """Merge all that waits; returns itself."""
+        parts, self.waiting = [part for part in (self, *self.waiting) if len(part.key)], []
+        if len(parts) > 1:
+            key = np.concatenate([part.key for part in parts])
+            order = np.argsort(key, kind="stable")
+            starts = _starts(key[order])
+            sums = {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in parts[0].sums}
+            self.sums = {name: np.add.reduceat(both[:, order], starts, axis=1) for name, both in sums.items()}
+            self.key = key[order][starts]
+        elif parts:
+            self.key, self.sums = parts[0].key, parts[0].sums
+        return self
+
+    def design(self, policy: str, rows: int, square: float) -> float:
+        """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
+
+        policy : the terms are its w r
+        rows, square : of all visits their number, and the sum of the squares of the terms
+        """
+        if not len(self.settle().key):
+            return 1.0
+        visits, terms = self.sums[""][0] / SCALE, self.sums[policy][1] / SCALE
+        mean = terms.sum() / rows
+        variance = square - rows * mean**2
+        return max(float(((terms - mean * visits) ** 2).sum()) / variance, 1.0) if variance > 0 else 1.0
+
+    def counts(self) -> tuple[int, int] | None:
+        """How many users there are, and the most visits of one; None where they are not known."""
+        visits = self.settle().sums.get("", np.empty((2, 0)))[0]
+        return (len(visits), int(visits.max()) // SCALE) if len(visits) else None
+
+    def packed(self) -> dict:
+        """The content as JSON takes it, for `Users.unpacked`."""
+        self.settle()
+        return {"key": text_of(self.key), "sums": {name: text_of(sums) for name, sums in self.sums.items()},
+                "largest": self.largest}  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Users":
+        """The sums that were packed; a ValueError for numbers that do not fit each other."""
+        key = array_of(content["key"], np.uint64)
+        sums = {str(name): array_of(text, np.int64).reshape(2, -1) for name, text in content["sums"].items()}
+        if (np.diff(key.view(np.int64)) == 0).any() or any(part.shape[1] != len(key) for part in sums.values()):
+            raise ValueError("sums of users that do not fit each other")
+        return cls(key, sums, float(content["largest"]))
+
+
+def _starts(ranked: np.ndarray) -> np.ndarray:
+    """Where each of the distinct numbers of a sorted array begins."""
+    return np.flatnonzero(np.r_[np.ones(min(len(ranked), 1), bool), ranked[1:] != ranked[:-1]])
+
+
+def text_of(values: np.ndarray) -> str:
+    """An array as text, for `array_of`."""
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 1)).decode()
+
+
+def array_of(text: str, kind) -> np.ndarray:
+    """The array of a type that `text_of` made a text of; it cannot be written to."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two quotients of the same users, by the bounds of each, which share the error."""
+
+    first: Quotient
+    second: Quotient
+
+    @property
+    def estimate(self) -> float:
+        return self.first.estimate - self.second.estimate
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The two-sided interval."""
+        each = (1 + level) / 2
+        (low, high), (other_low, other_high) = self.first.interval(each), self.second.interval(each)
+        return low - other_high, high - other_low
+
+
+class ByUser:
+    """The quotients of a log whose users are known, all in one random order of the users.
+
+    users : their sums
+    ads : how many there are, for "uniform"
+    visits, most : float64 (users), how many visits each made, and the largest number
+
+    Raises
+    ------
+    SettingError : weights, or numbers of visits, so large that sums are not exact
+    """
+
+    def __init__(self, users: Users, ads: int, random: np.random.Generator):
+        self.users, self.ads = users.settle(), ads
+        self.visits = users.sums[""][0] / SCALE
+        self.most = float(self.visits.max())
+        if self.most * users.largest * SCALE >= 2.0**63:
+            raise SettingError(f"a weight is {users.largest:g}, and a user made {self.most:,.0f} visits: too much for "
+                               "sums by user. Correct propensities that are next to 0")  # fmt: skip
+        ends = FIRST << np.arange(63 - FIRST.bit_length())
+        ends = np.r_[ends[ends < len(self.visits)], len(self.visits)]
+        self.stage = np.empty(len(self.visits), np.int64)
+        self.stage[random.permutation(len(self.visits))] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+
+    def __len__(self) -> int:
+        return len(self.visits)
+
+    def rate(self, policy: str, largest: float) -> Quotient:
+        """The CTR of a policy with weights of at most `largest`, which may be infinite."""
+        return self._quotient(self._sums(policy)[1], self.visits, 0.0, largest)
+
+    def missed(self, policy: str) -> Quotient:
+        """The mean of w (1 - r): what a policy's visits lack of a click each."""
+        weight, terms = self._sums(policy)
+        return self._quotient(weight - terms, self.visits, 0.0, np.inf)
+
+    def mean_weight(self, policy: str, largest: float) -> Quotient:
+        """The mean weight of a policy."""
+        return self._quotient(self._sums(policy)[0], self.visits, 0.0, largest)
+
+    def of_shown(self, policy: str, weight: float) -> Quotient:
+        """The click rate of the visits to which a policy gives a weight, the same weight for all."""
+        counts, terms = self._sums(policy) / weight
+        return self._quotient(terms, counts, 0.0, 1.0)
+
+    def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
+        """How much higher the CTR of the first of two policies is; `largest` are their largest weights."""
+        first, second = (self._sums(policy)[1] for policy in pair)
+        return self._quotient(first - second, self.visits, -largest[1], largest[0])
+
+    def lift(self, policy: str, largest: float) -> Quotient | None:
+        """A policy's CTR over the logging policy's; None without a click."""
+        clicks = self._sums("")[1]
+        return self._quotient(self._sums(policy)[1], clicks, 0.0, largest) if clicks.any() else None
+
+    def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
+        """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its weights."""
+        weight, terms = self._sums(policy)
+        return terms, weight if policy else self.visits
+
+    def may_be_one(self, policy: str) -> bool:
+        """Whether the mean weight is 1, within the error of `evaluation.ALARM` that it has with users as the units."""
+        weight, rows = self._sums(policy)[0], float(self.visits.sum())
+        mean, users = float(weight.sum()) / rows, len(self)
+        if users < 2:
+            return True
+        variance = float(((weight - mean * self.visits) ** 2).sum()) * users**2 / (users - 1) / rows**2
+        low = intervals.t_of(users, mean, variance, (1 + evaluation.ALARM) / 2)
+        return abs(mean - 1) <= max(mean - float(low), 1e-6)
+
+    def _sums(self, policy: str) -> np.ndarray:
+        """The sums of w and of w r of a policy, float64 (2 x users)."""
+        name = "" if policy == Logging.kind else policy
+        return self.users.sums[name] / (SCALE * (self.ads if policy == Uniform.kind else 1))
+
+    def _quotient(self, gain: np.ndarray, stake: np.ndarray, low: float, high: float) -> Quotient:
+        """The quotient of two sums by user; users without a gain, who are many, are counted by their stakes."""
+        some, none = np.flatnonzero(gain), np.flatnonzero((gain == 0) & (stake > 0))
+        value, code = np.unique(stake[none], return_inverse=True)
+        cell, count = np.unique(self.stage[none] * len(value) + code, return_counts=True)
+        stage, code = np.divmod(cell, max(len(value), 1))
+        return Quotient(
+            np.r_[np.zeros(len(cell)), gain[some]], np.r_[value[code], stake[some]], np.r_[stage, self.stage[some]],
+            np.r_[count, np.ones(len(some), np.int64)], np.bincount(self.stage), self.most,
+            float(self.visits.mean()), low, high,
+        )  # fmt: skip

@@ -1,0 +1,99 @@
+"""The row of a policy, whether it can be used, its verdict, and the notes on it."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from scant.ads import evaluation
+from scant_ads.diagnosis.leaks import LEAK
+from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
+from scant_ads.diagnosis.showings import SCHEDULE, WRONG
+
+OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
+DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
+    WRONG: "propensities are wrong, see above",
+    SCHEDULE: "ads follow a schedule, see above",
+    "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
+    LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
+    OTHER_VISITS: "today's rate is of other visits, see above",
+    DEAD: "an ad has no reward where many are expected, see above",
+    LATE: "rewards of an ad look not joined yet, see above",
+    SCALE: "rewards of an ad look as if in another unit, see above",
+    HINDSIGHT: "it looks made from the rewards of this log, see below",
+}
+WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
+    "few-clicks": "few {}: the bounds hold, but are wide",
+    "no-clicks": "no {} on ads that it shows: only the upper end says something",
+}
+
+
+def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) -> dict:
+    """The row of a policy without its verdict.
+
+    learnt : drift; and lambda, epsilon, untrained and new_ads, of a policy that was learnt
+    """
+    bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
+    bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
+    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": "", "new_ads": np.nan, "drift": np.nan} | learnt
+    return {
+        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
+        "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
+        "lower": bound.lower, "low": bound.low, "high": bound.high,
+        "approx_low": np.nan, "approx_high": np.nan,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
+        **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
+        "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
+        "refused": evaluated.refused.kind if evaluated.refused else "",
+        "warnings": " ".join(notice.kind for notice in evaluated.warnings),
+    }  # fmt: skip
+
+
+def usable(row: Mapping, today: Mapping) -> bool:
+    """Whether the numbers of a policy, and today's, say something about which is better."""
+    return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
+
+
+def verdict_of(row: Mapping, today: Mapping, same_log: bool, off: float = 0.0) -> dict:
+    """Whether a policy is better than today's; if that is not clear, how many rows it takes.
+
+    On the same log it is clear if the interval of the lift is above 0, or below. Else it is if the intervals of the two
+    CTRs do not overlap: a wrong verdict needs one of two ends to be wrong, each of which has a probability of
+    (1 - level) / 2. The numbers of rows assume that half-widths fall as one over the root of the rows, and that
+    estimates do not change.
+
+    off : the share by which weights may be wrong, so that the interval is wider on the same log
+    """
+    if same_log:
+        near = row["lift_low"] - off if row["lift"] > 0 else row["lift_high"] + off
+        if near * row["lift"] > 0:
+            return {"verdict": "yes" if near > 0 else "no"}
+        factor = (near / row["lift"] - 1) ** 2 if row["lift"] else math.inf
+        return {"verdict": "cannot tell", "needed_test": factor * row["rows"]}
+    if row["low"] > today["high"]:
+        return {"verdict": "yes"}
+    if row["high"] < today["low"]:
+        return {"verdict": "no"}
+    gap = row["estimate"] - today["estimate"]
+    near, far = ("low", "high") if gap > 0 else ("high", "low")
+    half_width, half_width_today = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
+    gap = abs(gap)
+    if gap > 2 * half_width_today:  # today's CTR is known well enough
+        return {"verdict": "cannot tell", "needed_test": row["rows"] * (half_width / (gap - half_width_today)) ** 2}
+    factor = ((half_width + half_width_today) / gap) ** 2 if gap else math.inf
+    return {"verdict": "cannot tell", "needed_test": factor * row["rows"], "needed_train": factor * today["rows"]}
+
+
+def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:
+    """Notes on a policy's evaluation: why it was refused, and its warnings."""
+    notices = (evaluated.refused, *evaluated.warnings)
+    texts = {kind: words.format(events) for kind, words in WARNINGS.items()}
+    notes = [f"{name}: {texts.get(notice.kind, notice.reason)}" for notice in notices if notice]
+    mean = evaluated.diagnostics.mean_weight
+    if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
+        notes.append(
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
+            f"{100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not known, so that there is a "
+            "lower bound alone"
+        )
+    return notes

@@ -1,0 +1,1 @@
+"""Policies learnt from a log, saved, loaded and used on new visits."""

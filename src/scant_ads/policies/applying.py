@@ -1,0 +1,183 @@
+"""A policy in use: the ad that each new visit is shown, and its propensity, for the next log."""
+
+import secrets
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.errors import DataError, SettingError
+from scant.randomness import generator
+from scant_ads.policies.policy import Policy
+from scant_ads.progress import silent
+from scant_ads.reading import batches
+
+ROWS = 1 << 16  # of a batch
+CHOSEN = ("action", "propensity")  # the columns that are written of what was chosen
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What `apply` has done.
+
+    rows : the number of visits
+    epsilon, seed : of what was drawn
+    shown : by ad, how many visits it is shown to
+    """
+
+    rows: int
+    epsilon: float
+    seed: int
+    shown: dict[str, int]
+
+
+def drawn(policy: Policy, contexts, u: np.ndarray, epsilon: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The ad to show on each visit, int32 (rows), and the probability with which it was chosen, float64 (rows).
+
+    u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it does not matter how
+        visits are put into batches: below epsilon, it tells which of the other ads, or other eligible ads, is shown
+    epsilon : other than the policy's own
+    """
+    choice = policy.choice(contexts, epsilon)
+    if not choice.epsilon:
+        return choice.best, np.ones(len(u))
+    if choice.eligible is None:
+        others = np.minimum((u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2)
+        others += others >= choice.best
+    else:
+        among = choice.eligible.copy()
+        among[np.arange(len(u)), choice.best] = False
+        count = np.count_nonzero(among, axis=1)
+        rank = np.minimum((u / choice.epsilon * count).astype(np.int32), count - 1)
+        others = np.where(count > 0, (np.cumsum(among, axis=1) > rank[:, None]).argmax(axis=1), choice.best)
+    action = np.where(u < choice.epsilon, others, choice.best).astype(np.int32)
+    return action, choice.probability(action)
+
+
+def apply(
+    policy: Policy, path, target, epsilon: float | None = None, seed: int | None = None, keep=(), progress=silent,
+    eligible: str = "",
+) -> Applied:  # fmt: skip
+    """Choose an ad for each visit in a file, batch by batch, and write them with their propensities.
+
+    Parameters
+    ----------
+    policy : a fitted one
+    path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy; other columns are
+        passed over
+    target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`, and then action and
+        propensity, which make a log once rewards are known. In CSV, texts that a spreadsheet would run as formulas
+        begin with an apostrophe, see `files.harmless`
+    epsilon : other than the policy's own
+    seed : of exploration; None draws one. Visits of another day need another one
+    keep : columns of the visits to write again, such as an id
+    progress : called with a sentence on each step that begins
+    eligible : the column of lists of eligible ads; the one that the policy was learnt with, if there was one, unless
+        said
+
+    Raises
+    ------
+    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
+        of a type that the target cannot hold; a visit of whose eligible ads the policy knows none; nothing is written
+        then
+    SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
+        target that is the file of visits, or of the policy
+    """
+    files.check_outputs([target], [path, *policy.inputs])
+    if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
+        raise SettingError(f"--keep {quote(clashing[0])}: another column that is written has this name")
+    seed = secrets.randbits(32) if seed is None else seed
+    epsilon = policy.epsilon if epsilon is None else epsilon
+    if not 0 <= epsilon <= 1:
+        raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
+    random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
+    names, texts, lists = policy.learnt.encoder.names, policy.learnt.encoder.texts, eligible or policy.learnt.lists
+    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
+    metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
+    with _Writer(target, metadata) as writer:
+        for table in batches.read(path, *read, keep, ROWS):
+            contexts = batches.contexts(table, names, texts, path, rows, lists)
+            _check_known(policy, contexts, path, rows)
+            action, propensity = drawn(policy, contexts, random.random(len(contexts)), epsilon)
+            writer.write(table.select(list(keep)), action, propensity, policy.actions)
+            counts += np.bincount(action, minlength=len(counts))
+            rows += len(contexts)
+            progress(f"chose ads for {rows:,} visits")
+    return Applied(rows, epsilon, seed, dict(zip(policy.actions, counts.tolist(), strict=True)))
+
+
+def _check_known(policy: Policy, contexts, path, first: int) -> None:
+    """Raise a DataError for a visit of whose eligible ads the policy knows none; `first` rows came before."""
+    eligible = policy.learnt.eligible(contexts)
+    if eligible is not None and not eligible.any(axis=1).all():
+        row = int(np.argmin(eligible.any(axis=1)))
+        ads = logs.listing([contexts.actions[ad] for ad in np.flatnonzero(contexts.eligible[row])])
+        raise DataError(path, f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}",
+                        advice="Leave such visits to chance, and learn again with a log of these ads")  # fmt: skip
+
+
+class _Writer:
+    """Writes batches to a CSV or parquet file, whole or not at all."""
+
+    def __init__(self, target, metadata: dict):
+        self.target, self.metadata, self.writer, self.stack = target, metadata, None, ExitStack()
+        self.is_csv = Path(target).suffix.lower() == ".csv"
+
+    def __enter__(self):
+        self.path = self.stack.enter_context(files.atomic(self.target))
+        return self
+
+    def write(self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]) -> None:
+        import pyarrow as pa
+
+        ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
+        table = kept.append_column("action", ads) if kept.num_columns else pa.table({"action": ads})
+        table = table.append_column("propensity", pa.array(propensity))
+        try:
+            if self.is_csv:
+                table = _harmless(table)
+            if self.writer is None:
+                self._begin(table.schema)
+            self.writer.write_table(table.cast(self.schema))
+        except pa.ArrowException as error:
+            advice = "Leave columns of such types out of --keep, or write .parquet in place of .csv"
+            raise DataError(self.target, f"cannot hold a column that is to be kept ({error})", advice=advice) from error
+
+    def _begin(self, schema) -> None:
+        """Open the file for tables of this schema."""
+        import pyarrow as pa
+        from pyarrow import csv
+        from pyarrow import parquet as pq
+
+        # of views of texts, Arrow's writer of CSV knows nothing
+        plain = [field.with_type(pa.string()) if field.type == pa.string_view() else field for field in schema]
+        if self.is_csv:
+            self.schema = pa.schema(plain)
+            writer = csv.CSVWriter(str(self.path), self.schema)
+        else:
+            self.schema = files.with_metadata(schema, self.metadata)
+            writer = pq.ParquetWriter(self.path, self.schema, compression="zstd")
+        self.writer = self.stack.enter_context(writer)
+
+    def __exit__(self, *error):
+        return self.stack.__exit__(*error)
+
+
+def _harmless(table):
+    """The table without texts, in cells and names of columns, that a spreadsheet would run; see `files.harmless`."""
+    import pandas as pd
+    import pyarrow as pa
+
+    for index, field in enumerate(table.schema):
+        column = table.column(index)
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or column.type == pa.string_view():
+            frame = files.harmless(pd.DataFrame({field.name: column.to_pandas()}))
+            column = pa.array(frame.iloc[:, 0], column.type)
+        table = table.set_column(index, field.name, column)
+    return table.rename_columns(list(files.harmless(table.slice(0, 0).to_pandas()).columns))

@@ -1,0 +1,125 @@
+"""What policies learn from a user's log: an encoder of its features, and a model of `scant.ads`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scant.ads import policies, run, scorers
+from scant.ads.learners import KINDS, LAMBDAS
+from scant.ads.selection import information_gain
+from scant.data import logs
+from scant.data.logs import Log
+from scant.errors import SettingError
+from scant.randomness import generator
+from scant_ads.policies.encoding import Encoder
+from scant_ads.progress import silent
+from scant_ads.reading.visits import Visits
+
+LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
+FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}  # quick on millions of rows, and no worse than whole trees
+PASSES = 20  # of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for many
+TIME_SHARE = 0.7  # the training part of a log that is split by time
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a policy has learnt.
+
+    encoder : turns a log's features into the model's
+    fitted : the model, and how it was chosen
+    lists : the column of lists of eligible ads that it was learnt with; "" for none
+    """
+
+    encoder: Encoder
+    fitted: run.Fit
+    lists: str = ""
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The ids of the ads that it knows."""
+        return self.fitted.model.actions
+
+    def choice(self, visits: Visits, epsilon: float = 0.0) -> policies.Choice:
+        """The policy on the contexts of a log.
+
+        Raises
+        ------
+        DataError : the log has other features than the training log
+        """
+        visits = logs.align_features(visits, self.encoder.names)
+        return self.fitted.choice(self.encoder.transform(visits).features, epsilon, self.eligible(visits))
+
+    def eligible(self, visits: Visits) -> np.ndarray | None:
+        """Which of its ads each visit can get, bool (rows x ads); None without lists of eligible ads."""
+        if visits.eligible is None:
+            return None
+        place = {ad: index for index, ad in enumerate(visits.actions)}
+        return np.column_stack([visits.eligible[:, place[ad]] if ad in place else np.zeros(len(visits), bool)
+                                for ad in self.actions])  # fmt: skip
+
+
+def fit(
+    kind: str | type, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
+    threshold: str = "f1", select: float = 1.0, seed: int = 0, progress=silent,
+) -> run.Fit:  # fmt: skip
+    """Choose lambda on a validation part of a log, then fit a model to the whole log.
+
+    Features are selected by what they tell of clicks; of other rewards, by what they tell of rewards above the mean.
+
+    Parameters
+    ----------
+    kind : one of `LEARNT`, or a class of `learners.of_model`
+    log : the training log, its features encoded
+    settings, lambdas, validation, threshold, select : see `run.fits`
+    seed : the seed of the fit
+    progress : called with a sentence on each step that begins
+
+    Raises
+    ------
+    SettingError, DataError : invalid settings, or a log that cannot be learnt from
+    """
+    settings, random = settings or scorers.Settings(options=FOREST, passes=PASSES), generator(seed, "advice")
+    gains = information_gain(log.features, log.reward > log.reward.mean()) if select < 1 else None
+    return run.fits(
+        kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress, gains
+    )[-1]  # fmt: skip
+
+
+def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
+    """A policy's probability of each ad logged, float64 (rows); 0 for an ad that it does not know.
+
+    action : int (rows), indices of the policy's ads; -1 for others
+    """
+    learnt = action >= 0
+    return np.where(learnt, choice.probability(np.where(learnt, action, 0)), 0.0)
+
+
+def split(
+    rows: int, share: float, seed: int = 0, times: np.ndarray | None = None, users: np.ndarray | None = None
+) -> np.ndarray:
+    """Split a log into a training part and a test part: which rows train, bool (rows).
+
+    Parameters
+    ----------
+    rows : of the log
+    share : of the rows that train
+    seed : of the rows drawn at random, if there are no times
+    times : of the rows; the earliest train, and of equal times the first rows
+    users : of the rows; if given, this share of the users is drawn, and all their rows train
+
+    Raises
+    ------
+    SettingError : a share that leaves one part without rows
+    """
+    if users is not None:
+        distinct, code = np.unique(users, return_inverse=True)
+        return split(len(distinct), share, seed)[code]
+    tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
+    if not 0 < tested < rows:
+        raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")
+    trains = np.ones(rows, bool)
+    if times is None:
+        trains[generator(seed, "advice", "split").choice(rows, tested, replace=False, shuffle=False)] = False
+    else:
+        trains[np.argsort(times, kind="stable")[rows - tested :]] = False
+    return trains

@@ -1,0 +1,266 @@
+"""Visits that no ad was chosen for yet, read from a file batch by batch."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.errors import DataError, SettingError, nearest, short, unknown
+from scant_ads.reading import formats, layout, nested, wabbit
+from scant_ads.reading.visits import ELIGIBLE, KEY, Visits
+
+
+def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
+    """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
+
+    Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are read as numbers or
+    texts as the features ask for. A feature `COLUMN.KEY` may be in a column of JSON objects, or of structs.
+
+    Parameters
+    ----------
+    path : CSV, which may be packed, parquet or Arrow
+    names, texts : the features, and which of them are text
+    keep : other columns
+
+    Raises
+    ------
+    DataError : there is no such file, it cannot be read, lacks a feature, or has no rows
+    SettingError : a column to keep is not there
+    """
+    first, empty = formats.first_bytes(path), True
+    if first.startswith(logs.MAGIC):
+        parts = _parquet_batches(path, names, keep, rows)
+    elif first.startswith(formats.ARROW):
+        parts = _arrow_batches(path, names, keep, rows)
+    else:
+        parts = _csv_batches(path, names, texts, keep)
+    with files.foreign(path, "readable file of visits"):
+        for table in parts:
+            empty = empty and not table.num_rows
+            if table.num_rows:
+                yield table.replace_schema_metadata()  # what others keep there, such as pandas, need not be so
+    if empty:
+        raise DataError(path, "it has no rows")
+
+
+def _chosen(path, columns, names, keep) -> list[str]:
+    """Those of a file's columns that are features or to be kept, or one-hot encoded.
+
+    Raises
+    ------
+    DataError, SettingError : one that is absent, or there twice
+    """
+    _absent(columns, names, path)
+    if lacking := [name for name in keep if name not in columns]:
+        raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
+    if twice := [name for name in logs.repeated(columns) if name in keep]:
+        raise SettingError(f"{path}: two columns are called {twice[0]!r}. Rename one of them")
+    wanted = {*names, *keep, *_holders(columns, names)}
+    return [name for name in columns if name in wanted or "=" in name]
+
+
+def _parquet_batches(path, names, keep, rows: int):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        columns = _chosen(path, file.schema_arrow.names, names, keep)
+        for batch in files.batches(file, rows, columns=columns):
+            yield pa.Table.from_batches([batch])
+
+
+def _arrow_batches(path, names, keep, rows: int):
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            table = formats.named(pa.Table.from_batches([batch]))
+            table = table.select(_chosen(path, table.column_names, names, keep))
+            for start in range(0, table.num_rows, rows):
+                yield table.slice(start, rows)
+
+
+def _csv_batches(path, names, texts, keep):
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with formats.Unpacked(path) as stream:
+        head = stream.first_lines()
+    if kind := wabbit.kind(path, head):
+        advice = "Write CSV or parquet, with a column for each feature, or the contexts as a column c of JSON"
+        raise DataError(path, f"it is {kind}, of which logs can be read", advice=advice)
+    header, delimiter, comma = formats.sniffed(path, head)
+    columns = formats.roles(path, header, {})
+    wanted = _chosen(path, columns, names, keep)
+    texts = {*texts, *_holders(columns, names)}
+    numeric = [name for name in wanted if name not in texts and name not in keep]
+    decimals = {"decimal_point": "," if comma else "."}
+    reading = csv.ReadOptions(use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1)
+    parsing = csv.ParseOptions(delimiter=delimiter)
+    kinds = dict.fromkeys(numeric, pa.float64())
+    with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
+        lines = head[: head.rfind(b"\n") + 1]
+        guess = csv.ConvertOptions(include_columns=numeric, null_values=sorted(layout.MISSING), **decimals)
+        sample = csv.read_csv(
+            pa.BufferReader(lines), csv.ReadOptions(column_names=columns, skip_rows=1), parsing, guess
+        )
+        kinds |= {field.name: field.type for field in sample.schema
+                  if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)}  # fmt: skip
+    options = csv.ConvertOptions(
+        column_types=kinds | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
+        include_columns=wanted, null_values=sorted(layout.MISSING),
+        strings_can_be_null=False, **decimals,
+    )  # fmt: skip
+    with formats.Unpacked(path) as stream:
+        try:
+            with csv.open_csv(stream, reading, parsing, options) as reader:
+                for batch in reader:
+                    yield pa.Table.from_batches([batch])
+            if stream.last != b"\n":
+                raise DataError(path, formats.CUT[0], advice=formats.CUT[1])
+        except pa.ArrowInvalid as error:
+            advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
+            reason = f"not readable as visits ({formats.said(error)})"
+            raise DataError(path, reason, advice=advice) from None
+
+
+def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0, lists: str = "") -> Visits:
+    """The features of visits that no ad was chosen for yet.
+
+    Parameters
+    ----------
+    table : Arrow; columns that are no features are passed over
+    names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
+        its variable is there; `COLUMN.KEY` may be in a column of JSON objects, or of structs, and is missing where
+        that lacks the key
+    texts : the names of the columns that are text
+    where, first : what messages call the table, and how many rows came before its first one
+    lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
+
+    Raises
+    ------
+    DataError : a feature is not there, or has a value that is not a number; lists are not there, or are none
+    """
+    table = _taken_apart(table, names, texts, where, first, lists)
+    actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
+    absent = _absent(table.column_names, names, where)
+    rows, categories = table.num_rows, {}
+    features = np.zeros((rows, len(names)), np.float32)
+    for index, name in enumerate(names):
+        if name in absent:
+            continue
+        column = layout.plain(table.column(name))
+        if name in texts:
+            with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
+                codes, texts_of_column = layout.distinct(column)
+            labels = layout.as_texts(texts_of_column)
+            if (codes < 0).any() and "" not in labels:
+                labels = [*labels, ""]
+            features[:, index] = np.where(codes < 0, labels.index(""), codes) if "" in labels else codes
+            categories[name] = tuple(labels)
+            continue
+        values, strings = _feature_numbers(column)
+        if values is None:
+            raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
+        if strings is not None:
+            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in layout.MISSING
+                                                 for text in column.to_pylist()], bool)  # fmt: skip
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                text = short(str(column[row].as_py()))
+                raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
+                                advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
+        with np.errstate(over="ignore"):
+            features[:, index] = values
+        if (bad := np.isinf(features[:, index])).any():
+            reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
+            raise DataError(where, reason, advice="Leave the cell empty")
+    nothing = np.zeros(rows)
+    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, actions, names, eligible=eligible,
+                  categories=categories)  # fmt: skip
+
+
+def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """The ads in lists, and which of them each row has, bool (rows x ads)."""
+    import pyarrow as pa
+
+    if lists not in table.column_names:
+        advice = "The policy chooses among each visit's own: --eligible COLUMN says which column has them"
+        raise DataError(where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice)
+    columns = layout.Columns(where, "", (), pa.table({KEY + ELIGIBLE: table.column(lists)}), None, [], ())
+    ads, eligible = columns.lists()
+    for problem in columns.problems:
+        raise DataError(where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend)
+    return tuple(ads), eligible
+
+
+def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
+    """The columns that may hold features that are no columns, and these features."""
+    all_columns, holders = {*columns}, {}
+    others = all_columns - {*names}
+    for name in names:
+        if name not in all_columns and (column := nested.holder(name, others)):
+            holders.setdefault(column, []).append(name)
+    return holders
+
+
+def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists: str):
+    """An Arrow table of visits with a column for each feature that is in a column of objects; see `contexts`."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    whole, table = table, nested.unstructured(table, kept=[lists]).table
+    plan = nested.Plan(where)
+    for column, features in _holders(whole.column_names, (*names, lists) if lists else names).items():
+        kind = whole.schema.field(column).type
+        kinds = {name: "text" if name in texts or name == lists else "numbers" for name in features}
+        if types.is_struct(kind) or types.is_null(kind):
+            for name in features:
+                if name not in table.column_names:
+                    lacks = pa.nulls(table.num_rows, pa.string() if name in texts else pa.float64())
+                    table = table.append_column(name, lacks)
+        elif layout.kind_of(kind) == "text":
+            plan.keys[column] = nested.Keys(column, f"{column}.", eligible=lists, kinds=kinds)
+        else:
+            raise DataError(
+                where, f"there is no column {features[0]!r}, a feature of the policy, nor objects in {column!r}"
+            )
+    table, problems = plan.apply(table)
+    for problem in problems:
+        if problem.severity == "error":
+            raise DataError(
+                where, f"row {first + problem.row + 1}: {problem.reason}", advice="Mend the cell, or empty it"
+            )
+    return table
+
+
+def _absent(columns, names: tuple[str, ...], where) -> list[str]:
+    """The one-hot columns among the features `names` that are absent, though others of their variables are there.
+
+    Raises
+    ------
+    DataError : another feature is absent, or there twice
+    """
+    features = {*names}
+    if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
+        raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
+    all_columns, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
+    absent = [name for name in names if name not in all_columns and not nested.holder(name, all_columns - features)]
+    if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
+        near = nearest(lacking[0], [name for name in columns if name not in features])
+        advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
+        raise DataError(where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice)
+    return absent
+
+
+def _feature_numbers(column):
+    """As `layout.numeric`, for features: times are days since 1970."""
+    from pyarrow import types
+
+    if types.is_timestamp(column.type) or types.is_date(column.type):
+        return layout.days(column), None
+    return layout.numeric(column)

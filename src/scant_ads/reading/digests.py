@@ -1,0 +1,169 @@
+"""Digests of rows, which find equal rows in logs larger than memory.
+
+A digest has 128 bits, two sums modulo 2^64 over the columns (`scant_ads.reading.hashing`). As 0 adds nothing, a one-hot
+column that a part lacks counts as one of zeros. Equal rows have the same digest. Two different rows have the same with
+a probability of about 2^-128, and any two of 10^10 rows with about 10^-19, unless rows were made to collide.
+
+Numbers are compared as they were given. Where a log has some in single precision, a log written from it as text has
+the same only in single precision: then that is what is compared.
+
+Rows of a log with ids are told apart by id, ad and position alone: its digests begin with a hash of the id.
+"""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scant.data import logs
+from scant_ads.reading import hashing
+from scant_ads.reading.visits import Visits
+
+GROUPS = 256  # of digests, by their first byte; one group is searched at a time
+TABLE = 40  # low bits that the table of a training log's digests ignores, of their first 64
+
+
+def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) -> np.ndarray:
+    """The digests of a log's rows, uint64 (2 x rows).
+
+    log : a log; codes of texts and the order of features may differ between logs
+    roles : columns besides features and ads: some of reward, propensity, position, timestamp and user. None for all
+        that the log has, with the columns of policies; or, if the log has ids, for id, ad and position alone
+    single : whether to take features in single precision though they were given in double
+    """
+    if roles is None and log.id is not None:
+        return _of_ids(log)
+    texts = {f"feature:{name}": (labels, log.features[:, log.names.index(name)].astype(np.int64))
+             for name, labels in log.categories.items()}  # fmt: skip
+    texts["action"] = log.actions, log.action
+    numeric = [index for index, name in enumerate(log.names) if name not in log.categories]
+    exact = None if single else log.exact
+    numeric = numeric if exact is None else []
+    of_policies = log.probabilities if roles is None else None
+    roles = roles_of(log) if roles is None else roles
+    names = [*(f"feature:{log.names[index]}" for index in numeric), *roles]
+    names += [] if of_policies is None else [f"policy:{name}" for name in log.policies]
+    weights = np.array([hashing.weights_of(name) for name in names]).T
+    digests = np.empty((2, len(log)), np.uint64)
+    for start in range(0, len(log), logs.CHUNK):
+        rows = slice(start, start + logs.CHUNK)
+        features = log.features[rows] if len(numeric) == len(log.names) else log.features[rows, numeric]
+        columns = [features, *(getattr(log, role)[rows] for role in roles)]
+        columns += [] if of_policies is None else [of_policies[rows]]
+        bits = np.concatenate([hashing.bits(column) for column in columns], axis=1, dtype=np.uint64)
+        for half in range(2):
+            digests[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
+    if exact is not None:
+        digests += exact.T
+    if log.eligible is not None:
+        entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
+        for start in range(0, len(log), logs.CHUNK):
+            rows = slice(start, start + logs.CHUNK)
+            digests[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
+    for name, (labels, code) in texts.items():
+        _add_texts(digests, name, labels, code)
+    return digests
+
+
+def _of_ids(log: Visits) -> np.ndarray:
+    """The digests of rows by id, ad and position, uint64 (2 x rows): a hash of the id, and one of all three."""
+    digests = log.id.T.copy()
+    rest = np.zeros_like(digests)
+    _add_texts(rest, "action", log.actions, log.action)
+    if log.position is not None:
+        rest[1] += hashing.mixed(log.position.astype(np.uint64) * hashing.weights_of("position")[1])
+    digests[1] += rest[1]
+    return digests
+
+
+def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
+    """Add what a column of texts adds to digests, in place; `code` has the index of each row's text."""
+    entries = np.array([hashing.of_text(text) for text in labels], np.uint64).reshape(-1, 2).T
+    for half, weight in enumerate(hashing.weights_of(name)):
+        digests[half] += hashing.mixed(entries[half] * weight)[code]
+
+
+def roles_of(log: Visits) -> tuple[str, ...]:
+    """The columns besides features and ads by which rows of a log are told apart, unless it has ids."""
+    optional = (*logs.OPTIONAL, "user")
+    return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
+
+
+class Index:
+    """The digests of a training log, uint64 (2 x rows), in which other rows are looked up."""
+
+    def __init__(self, digests: np.ndarray):
+        order = np.argsort(digests[0])
+        self.first, self.second = digests[:, order]
+        self.table = np.zeros(1 << (64 - TABLE), bool)  # whether one begins so: spares most of the searching
+        self.table[self.first >> np.uint64(TABLE)] = True
+
+    def has(self, digests: np.ndarray) -> np.ndarray:
+        """Whether each digest is among them, bool (rows)."""
+        present = self.table[digests[0] >> np.uint64(TABLE)]
+        rows = np.flatnonzero(present)
+        places = np.minimum(np.searchsorted(self.first, digests[0, rows]), len(self.first) - 1)
+        present[rows] = (self.first[places] == digests[0, rows]) & (self.second[places] == digests[1, rows])
+        return present
+
+
+class Digests:
+    """All digests of a log, 16 bytes for each row, in a temporary file that ends with the process."""
+
+    def __init__(self):
+        self.file, self.counts, self.repeats = None, [], {}
+
+    def add(self, digests: np.ndarray) -> None:
+        """Add the digests of further rows, uint64 (2 x rows)."""
+        if self.file is None:
+            self.file = tempfile.TemporaryFile(prefix="scant-digests-")  # noqa: SIM115 (lives with this object)
+            weakref.finalize(self, self.file.close)
+        group = (digests[0] >> np.uint64(56)).astype(np.uint8)
+        self.file.write(digests[:, np.argsort(group, kind="stable")].tobytes())
+        self.counts.append(np.bincount(group, minlength=GROUPS))
+        self.repeats = {}
+
+    def mark(self) -> list[int]:
+        """Three whole numbers that tell these rows, in any order, from others."""
+        sums = sum((run.sum(axis=1) for run in self.runs()), np.zeros(2, np.uint64))
+        return [int(sum(count.sum() for count in self.counts)), *map(int, sums)]
+
+    def runs(self) -> Iterator[np.ndarray]:
+        """The digests as they were added, but ordered by group; uint64 (2 x rows) each."""
+        start = 0
+        for rows in (int(count.sum()) for count in self.counts):
+            yield self._read(start, 2 * rows).reshape(2, rows)
+            start += 2 * rows
+
+    def equal(self, half: bool = False) -> int:
+        """How many rows equal an earlier one; `half` compares first halves alone, which are hashes of ids."""
+        if half not in self.repeats:
+            self.repeats[half] = self._equal(half) if self.counts else 0
+        return self.repeats[half]
+
+    def _equal(self, half: bool) -> int:
+        counts = np.array(self.counts)
+        ends = np.cumsum(counts, axis=1)
+        rows = ends[:, -1]
+        places = (2 * (np.cumsum(rows) - rows))[:, None] + ends - counts  # of each group in each run
+        count = 0
+        for place, size in zip(places.T, counts.T, strict=True):
+            first = np.concatenate([self._read(*part) for part in zip(place, size, strict=True)])
+            ranked = np.sort(first)
+            twice = ranked[1:][ranked[1:] == ranked[:-1]]
+            if half or not len(twice):
+                count += len(twice)
+                continue
+            second = np.concatenate([self._read(*part) for part in zip(place + rows, size, strict=True)])
+            suspects = np.isin(first, twice)
+            first, second = first[suspects], second[suspects]
+            order = np.lexsort((second, first))
+            count += int(np.count_nonzero((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)))
+        return count
+
+    def _read(self, start: int, count: int) -> np.ndarray:
+        """Some of the numbers in the file, by the first one's place."""
+        self.file.flush()
+        return np.frombuffer(os.pread(self.file.fileno(), 8 * int(count), 8 * int(start)), np.uint64)

@@ -1,0 +1,258 @@
+"""A log in a folder of parquet files, its parts, which is read in batches: it may be larger than memory."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.errors import DataError
+from scant_ads.reading import eligibility, formats, layout, nested
+from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
+
+ROWS = 1 << 18  # of a batch
+# problems that one batch cannot tell of the log
+OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
+
+
+class Folder:
+    """The parts of a log, in the order of their names, which have the same columns, and of each feature the same kind.
+
+    files, counts : the parts, in order, and their rows
+    left_out : files that are no parts; see `files.parts`
+    types : by column, named by its role, its Arrow type, unless that has no values
+
+    Raises
+    ------
+    DataError : a folder without parquet files, with one that is there twice, or with fewer than two rows; a damaged
+        file, or one with other columns, or with other kinds of features
+    SettingError : a column of `columns` that a file lacks
+    """
+
+    def __init__(
+        self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+    ):
+        import pyarrow.parquet as pq
+
+        self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
+        self.units, self.parts, self.inside, self.lists = units, None, {}, ""
+        self.files, self.left_out = files.parts(folder)
+        self.counts, self.types, variables, where = [], {}, None, {}
+        for path in self.files:
+            with files.foreign(path):
+                described = pq.read_metadata(path)
+                self.counts.append(described.num_rows)
+                empty = described.schema.to_arrow_schema().empty_table()
+                parts = nested.unstructured(empty, ignore, self.renamed.values())
+            schema, self.parts = parts.table.schema, self.parts or parts
+            if path == self.files[0] and ELIGIBLE not in self.renamed:
+                self._find_lists(path, schema.names)
+            renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
+            names, self.inside = renaming.names(schema.names), renaming.inside
+            # columns of one-hot variables may differ, since a part may lack a category
+            of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
+            variables = of_file if variables is None else variables
+            if odd := sorted(of_file ^ variables):
+                reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
+                raise DataError(path, reason, advice="Give all parts the same columns")
+            for name, field in zip(names, schema, strict=True):
+                if not name:
+                    continue
+                self.types[name] = _common(self.types.get(name, field.type), field.type)
+                kind = layout.kind_of(field.type) if is_feature(name) else None
+                if kind is None:
+                    continue
+                kind = "text" if kind == "numbers" and name in categorical else kind
+                first, first_path = where.setdefault(name, (kind, path))
+                if first != kind:
+                    reason = f"column {name!r} has {kind}, and {first} in {first_path}"
+                    advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
+                    raise DataError(path, reason, advice=advice)
+        self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
+        if self.rows < 2:
+            raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
+
+    def _find_lists(self, path: Path, all_names: list[str]) -> None:
+        """Take a column of the first file as that of eligible ads, if it looks like one; see `eligibility.usual`."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        def head(name: str):
+            name = self.renamed.get(name, name)
+            if name not in all_names:
+                return None
+            with pq.ParquetFile(path) as file:
+                batch = next(file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table())
+            return nested.unstructured(pa.table(batch), (), [name]).table.column(name)
+
+        with files.foreign(path):
+            names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
+            if column := eligibility.usual(names, head):
+                self.renamed[ELIGIBLE], self.lists = column, eligibility.SAID.format(column)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns of the first file, and of the values of its columns of objects."""
+        return (*self.parts.table.column_names, *self._plan.names)
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies."""
+        return tuple(name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY))
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Those of the columns timestamp, position, id, user and eligible that it has."""
+        has = dict.fromkeys(logs.OPTIONAL, "") | dict.fromkeys(KEYS, KEY)
+        names = {*self.types, *self.inside.values()}
+        return tuple(role for role, prefix in has.items() if prefix + role in names)
+
+    @property
+    def flattened(self) -> Mapping[str, int]:
+        """By column of objects, how many columns it is taken apart into."""
+        return self._plan.counts
+
+    @property
+    def exact(self) -> bool:
+        """Whether no feature is given in single precision."""
+        return not any(layout.is_single(kind) for name, kind in self.types.items() if is_feature(name))
+
+    def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
+        """Readings of the rows, with their file, and the indices of the first row in it and in the log.
+
+        rows : of a batch
+        only : the file whose rows are read; None for all
+        """
+        for table, path, first_row, start in self._tables(rows, only):
+            yield self._reading(table, path, dict(self._head[0])), path, first_row, start
+
+    def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
+        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
+            columns = layout.Columns(path, self.form, (), table, None, [], ())
+            with files.foreign(path, "readable log"):
+                values = columns.timestamp() if role == "timestamp" else columns.user()
+            if values is None:
+                raise DataError(path, columns.problems[0].reason, advice=columns.problems[0].mend)
+            yield values
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What there is to know of the folder, and of features, by their first rows."""
+        problems = []
+        if self.left_out:
+            names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])
+            reason = f"files that are no parts, by their names, are left out: {names}"
+            mend = ("Parts end in .parquet, and neither their names nor those of their folders begin with '.' or '_': "
+                    "rename what is one, or write it so")  # fmt: skip
+            problems.append(Problem("left-out", "warning", reason, mend))
+        return problems + self._head[1]
+
+    @cached_property
+    def _head(self) -> tuple[dict[str, str], list[Problem]]:
+        """What features hold that have a value in some row, see `layout.Columns`; and problems of single features."""
+        import pyarrow as pa
+
+        names = [name for name in filter(is_feature, self.types) if not pa.types.is_nested(self.types[name])]
+        head = self._first_rows(names)
+        lacking = {name for name in names if head.column(name).null_count == head.num_rows}
+        for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)) if lacking else ():
+            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+        kept = [name for name in names if name not in lacking and name not in self._plan.keys]
+        kinds = dict.fromkeys((*kept, *self._plan.features), "")
+        reading = self._reading(head, self.path, kinds)
+        return kinds, [problem for problem in reading.problems if problem.kind in OF_LOG]
+
+    @cached_property
+    def _plan(self) -> nested.Plan:
+        """What becomes of columns of objects."""
+        import pyarrow as pa
+
+        names = [name for name, kind in self.types.items() if is_feature(name) and layout.kind_of(kind) == "text"]
+        plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
+        names = [*names, *({"action", KEY + ELIGIBLE} & {*self.types})] if names else []
+        return plan.decide(self._first_rows(names) if names else pa.table({}), self.categorical)
+
+    def _first_rows(self, names: list[str]):
+        """Some columns of the first rows, an Arrow table."""
+        import pyarrow as pa
+
+        tables, rows = [], 0
+        for table, *_ in self._tables(layout.HEAD, names=names):
+            tables.append(table)
+            rows += table.num_rows
+            if rows >= layout.HEAD:
+                break
+        for name in names:
+            kinds = {table.schema.field(name).type for table in tables}
+            if len(kinds) > 1 and not is_feature(name):  # ads may be numbers in one part and texts in another
+                place = tables[0].column_names.index(name)
+                tables = [table.set_column(place, name, _as_text(table.column(name))) for table in tables]
+        return pa.concat_tables(tables).slice(0, layout.HEAD)
+
+    def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
+        categorical = frozenset(self.categorical)
+        columns = layout.Columns(
+            path, self.form, (), table, None, [], categorical, kinds, plan=self._plan, units=self.units,
+            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
+        )  # fmt: skip
+        return columns.reading()
+
+    def _tables(self, rows: int, only: Path | None = None, names: list[str] | None = None) -> Iterator[tuple]:
+        """Arrow tables of all columns, or some; their file, and the indices of the first row in it and in the log."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        start, wanted = 0, [name for name in self.types if names is None or name in names]
+        for path, count in zip(self.files, self.counts, strict=True):
+            first_row = 0
+            if only in (None, path) and count:
+                with files.foreign(path), pq.ParquetFile(path) as file:
+                    kept = self.renamed.values()
+                    parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore, kept)
+                    header = parts.table.column_names
+                    renaming = formats.Renaming(path, self.renamed, frozenset(self.ignore))
+                    role = dict(zip(header, renaming.names(header), strict=True))
+                    asked = [name for name in header if role[name] in wanted]
+                    for batch in files.batches(file, rows, columns=asked):
+                        if batch.num_rows:
+                            table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore, kept).table
+                            columns = {role[name]: table.column(name) for name in asked}
+                            table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
+                            yield table, path, first_row, start + first_row
+                        first_row += batch.num_rows
+            start += count
+
+    def _column(self, name: str, column, batch):
+        """A column of a batch, a feature in its type for all parts; 0 for a category that this part lacks."""
+        import pyarrow as pa
+
+        if column is None:
+            column = pa.array(np.zeros(batch.num_rows))
+        kept = not is_feature(name) or pa.types.is_nested(column.type) or pa.types.is_nested(self.types[name])
+        return column if kept else column.cast(self.types[name], safe=False)
+
+
+def _as_text(column):
+    """A column of ads, or of lists of them, as text."""
+    import pyarrow as pa
+
+    if not pa.types.is_nested(column.type):
+        return column.cast(pa.string())
+    return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+
+
+def _common(first, second):
+    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken as text."""
+    import pyarrow as pa
+
+    if first == second or pa.types.is_null(second) or pa.types.is_nested(first):
+        return first
+    if pa.types.is_null(first) or pa.types.is_nested(second):
+        return second
+    kind = layout.kind_of(first) if layout.kind_of(first) == layout.kind_of(second) else "text"
+    return {"times": pa.timestamp("us"), "numbers": pa.float64()}.get(kind, pa.string())

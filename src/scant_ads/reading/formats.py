@@ -1,0 +1,536 @@
+"""Logs that users bring, read from CSV, parquet or Arrow, or taken from a data frame.
+
+A log of a study has finite features and no texts (`read_log`). A log of a practitioner may lack values and have texts
+(`read`), which a policy's encoder turns into numbers.
+"""
+
+import codecs
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from shlex import quote
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.data.logs import Log
+from scant.errors import DataError, SettingError, short, unknown
+from scant_ads.reading import eligibility, layout, nested, wabbit
+from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
+
+DELIMITERS = ",;\t|"
+BLOCK = 1 << 22  # bytes of a CSV file that Arrow reads at once, in which a row has to fit
+ARROW, FEATHER = b"ARROW1", b"FEA1"  # the first bytes of an Arrow file, and of its forerunner
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+OTHERS = {  # files that some take for text, by their first bytes
+    b"PK": ("a zip archive or a spreadsheet", "Unpack it, or save the sheet as CSV"),
+    b"BZh": ("packed with bzip2", "Unpack it, or pack it with gzip or zstd"),
+    b"\xfd7zXZ": ("packed with xz", "Unpack it, or pack it with gzip or zstd"),
+    b"\xff\xfe": ("text in UTF-16", "Save it as UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "Save it as UTF-8"),
+    FEATHER: ("a Feather file of version 1", "Write it as Feather of version 2, or parquet"),
+}
+NAMELESS = "Drop an index column (in pandas, to_csv(..., index=False)), or name it"
+CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see, and its mend
+    "its last line has no end, so that the file may have been cut inside a field",
+    "If it is whole, end the line (echo >> FILE), before it is packed",
+)
+
+
+def read(
+    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS,
+    study: bool = False, whole: bool = False,
+) -> Reading:  # fmt: skip
+    """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart by how they begin.
+
+    Text is UTF-8, and may be packed with gzip or zstd; its last line has to end. CSV has a header. Its delimiter
+    (comma, semicolon, tab or bar) and its decimal sign are found out from its first lines. Blank lines are skipped. A
+    first column without a name that numbers the rows, as pandas writes its index, is left out. For Vowpal Wabbit's
+    forms see `wabbit`.
+
+    Columns
+    -------
+    action : id of the ad shown, text or number
+    reward : from 0 to 1; 1 for a click
+    propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
+    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given; or seconds, or thousandths, millionths,
+        billionths of seconds, since 1970
+    position : optional; a whole number
+    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
+        to agree with `propensity` (each within 1e-4, which allows for rounding)
+    policy:NAME : the probability that one of the user's own policies gives to the ad shown
+    id, user : optional, and only where `columns` says which they are; the visit, and who it was. Numbers or text
+    eligible : optional, where `columns` says which it is, or the column has a usual name (`eligibility.NAMES`) and
+        lists; the ads that could be shown, a list, or a text such as `a|b`. The ad shown has to be among them
+    any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
+        `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or of structs, each key becomes a
+        feature of its own, `COLUMN.KEY` (`nested`)
+
+    Actions are sorted as numbers if all are numbers, else as text.
+
+    Parameters
+    ----------
+    columns : by role, one of `ROLES`, the column of the file that has it
+    ignore : columns to leave out; names that the file lacks are passed over
+    categorical : features to take as texts though they are numbers; names that the file lacks are passed over
+    units : what propensities and rewards are written as
+    study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of Vowpal Wabbit
+    whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
+
+    Raises
+    ------
+    DataError : there is no such file, or its columns cannot be read at all. All other defects are `problems`
+    SettingError : an unknown role; a column of `columns` that is not there, or is used twice
+    """
+    first = first_bytes(path)
+    for magic, (what, advice) in OTHERS.items():
+        if first.startswith(magic):
+            raise DataError(path, f"the file is {what}", advice=advice)
+    renaming = Renaming(path, columns or {}, frozenset(ignore))
+    if first.startswith(logs.MAGIC):
+        table, form, lines, problems = _parquet(path), "parquet", None, []
+        if files.metadata_of(table.schema).get("kind") == logs.KIND:
+            return _of_a_study(path, renaming)
+    elif first.startswith(ARROW):
+        table, form, lines, problems = _arrow(path), "Arrow", None, []
+    else:
+        with Unpacked(path) as stream:
+            head = stream.first_lines()
+        kind = wabbit.kind(path, head)
+        if kind:
+            return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
+        table, form, lines, problems = _csv(path, head, renaming, whole)
+    if not study:
+        return _read(path, form, table, lines, problems, renaming, categorical, units)
+    table = table if lines is not None else renaming.applied(table)
+    table = table.select([name for name in table.column_names if not name.startswith((logs.POLICY, KEY))])
+    return layout.Columns(
+        path, form, renaming.header, table, lines, problems, frozenset(categorical), units=units
+    ).reading()
+
+
+def _read(path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units) -> Reading:
+    """The reading of a table, whose columns have been given their roles if it has `lines`."""
+    with files.foreign(path, "readable log"):
+        parts = None
+        if lines is None:
+            parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
+            form += renaming.find_lists(parts.table)
+            table = renaming.applied(parts.table)
+        elif said := renaming.find_lists(table):
+            form, column = form + said, renaming.columns[ELIGIBLE]
+            table = table.rename_columns([KEY + ELIGIBLE if name == column else name for name in table.column_names])
+        plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
+    columns = layout.Columns(
+        path, form, renaming.header, table, lines, problems, frozenset(categorical), plan=plan, units=units,
+        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
+    )  # fmt: skip
+    return columns.reading()
+
+
+def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool) -> Reading:
+    """The reading of a log of Vowpal Wabbit's."""
+    if study:
+        raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
+    with Unpacked(path) as stream:
+        content = wabbit.read(path, kind, stream, renaming.ignore)
+    if stream.last != b"\n" and not whole:
+        content.problems.append(Problem("cut", "error", *CUT))
+    if wabbit.ID not in renaming.columns.values():
+        if wabbit.ID in content.table.column_names and not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}:
+            renaming.columns = {"id": wabbit.ID, **renaming.columns}
+        renaming.ignore |= {wabbit.ID}
+    units = replace(units, rewards=units.rewards or "costs")
+    form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
+    form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
+    names = [name.removeprefix(KEY) for name in content.table.column_names]
+    renaming.ignore |= {KEY + ELIGIBLE} & {KEY + name for name in renaming.ignore}
+    reading = layout.Columns(
+        path, ", ".join(form), (*names, *content.keys.lists, *content.keys.met),
+        renaming.applied(content.table), content.lines, content.problems, frozenset(categorical), units=units,
+    ).reading()  # fmt: skip
+    column = content.keys.column
+    return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading
+
+
+def first_bytes(path) -> bytes:
+    """The bytes that tell what kind of file one is; a DataError if there is none."""
+    if not Path(path).is_file():
+        raise DataError(path, "there is no such file")
+    with open(path, "rb") as file:
+        return file.read(8)
+
+
+def read_frame(
+    frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+) -> Reading:
+    """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data frame" then."""
+    name = "data frame"
+    renaming = Renaming(name, columns or {}, frozenset(ignore))
+    return _read(name, name, table_of(frame), None, [], renaming, categorical, units)
+
+
+def read_log(path, whole: bool = False) -> Log:
+    """Read a user's log for a study: `read`, but all features are to be numbers, and none missing.
+
+    Texts have to be one-hot encoded as 0/1 columns called "variable=category" ("colour=red"); the logs of a study may
+    have different categories (`logs.align`).
+
+    whole : see `read`
+
+    Raises
+    ------
+    DataError : with line or row, and what `read` finds wrong
+    """
+    reading = read(path, study=True, whole=whole)
+    visits = reading.required()
+    if lacking := visits.missing:
+        name = next(iter(lacking))
+        row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
+        logs.refuse_row(path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out")
+    if visits.categories:
+        name, texts = next(iter(visits.categories.items()))
+        numeric = np.array([layout.as_number(text) is not None for text in texts])
+        codes = visits.features[:, visits.names.index(name)].astype(np.int64)
+        row = int(np.argmin(numeric[codes]))
+        text = texts[codes[row]]
+        reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
+        logs.refuse_row(path, row, reason, reading.lines, "One-hot encode a column of text, or drop it")
+    log = Log(**{part.name: getattr(visits, part.name) for part in fields(Log)})
+    return logs.check(log, path, reading.lines)
+
+
+def _of_a_study(path, renaming: "Renaming") -> Reading:
+    """The reading of a log that the project wrote; a SettingError for columns of other roles than they have there."""
+    log, _ = logs.read(path)
+    if renaming.names(log.columns()) and any(role != name for role, name in renaming.columns.items()):
+        raise SettingError(f"{path}: the columns of a log of a study have their roles: leave --columns out")
+    visits = Visits(**{part.name: getattr(log, part.name) for part in fields(Log)})
+    return Reading(path, "parquet of a study", (*log.columns(),), (), visits)
+
+
+def table_of(frame):
+    """A data frame of pandas, polars or Arrow as an Arrow table.
+
+    Raises
+    ------
+    DataError : no data frame, one whose columns have names that are no text, or with objects in its cells
+    """
+    import pyarrow as pa
+
+    with files.foreign("data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"):
+        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
+            if odd := [name for name in frame.columns if not isinstance(name, str)]:
+                raise ValueError(f"the column name {odd[0]!r} is no text")
+            try:
+                return pa.Table.from_pandas(frame, preserve_index=False)
+            except pa.ArrowException:  # so it is with dictionaries whose values have different types
+                return pa.Table.from_pandas(nested.as_texts(frame), preserve_index=False)
+        if isinstance(frame, pa.RecordBatch):
+            return pa.Table.from_batches([frame])
+        if isinstance(frame, pa.Table):
+            return frame
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        raise ValueError(f"a {type(frame).__name__} is none")
+
+
+def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
+    """The names of a file's columns by their roles, "" if a column is left out; raises what `read` does of them."""
+    return Renaming(path, columns, frozenset(ignore)).names(header)
+
+
+class Renaming:
+    """Gives columns of a file their roles, and leaves some out.
+
+    header : the names of the columns in the file, once known
+    inside : by name, the roles of values that only a column of objects can hold
+    line : of the file that has them, if it is text
+    """
+
+    def __init__(self, path, columns: Mapping[str, str], ignore: frozenset[str]):
+        for role in columns:
+            if role not in ROLES:
+                raise unknown("role of a column", role, ROLES)
+        self.path, self.columns, self.ignore, self.header, self.line = path, dict(columns), ignore, (), None
+        self.inside: dict[str, str] = {}
+
+    def names(self, header) -> list[str]:
+        """The names of the columns by their roles, "" for a column that is left out.
+
+        Raises
+        ------
+        SettingError : a column that is not there, or whose role another column has, too
+        DataError : two columns of one name
+        """
+        self.header = tuple(header)
+        roles = {}
+        for role, column in self.columns.items():
+            if column not in header and role in KEYS and nested.holder(column, header):
+                self.inside[column] = KEY + role
+                continue
+            if column not in header:
+                raise SettingError(f"{self.path}: {unknown('column', column, header)}")
+            if column in roles:
+                first = roles[column].removeprefix(KEY)
+                raise SettingError(f"{self.path}: column {column!r} cannot be {first} and {role}")
+            if column in logs.NEEDED and column not in (role, *self.columns):
+                raise SettingError(f"{self.path}: column {column!r} cannot be {column} and {role}: --columns "
+                                   f"{column}=COLUMN says which other one is the {column}")  # fmt: skip
+            free = role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
+            if column != role and not free:
+                raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
+                                   f"{role!r}. Leave it out with --ignore {quote(role)}")  # fmt: skip
+            roles[column] = KEY + role if role in KEYS else role
+        names = [roles.get(name, "" if name in self.ignore else name) for name in header]
+        if twice := logs.repeated(name for name in names if name):
+            raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
+        return names
+
+    def find_lists(self, table) -> str:
+        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of it, or ""."""
+        if ELIGIBLE in self.columns:
+            return ""
+        names = [name for name in table.column_names if name not in (*self.ignore, *self.columns.values())]
+        places = {"action": self.columns.get("action", "action")} if "action" not in table.column_names else {}
+
+        def column_of(name: str):
+            place = places.get(name, name)
+            return table.column(place) if place in table.column_names else None
+
+        column = eligibility.usual(names, column_of)
+        self.columns |= {ELIGIBLE: column} if column else {}
+        return eligibility.SAID.format(column) if column else ""
+
+    def applied(self, table):
+        """An Arrow table with its columns named by their roles."""
+        names = self.names(table.column_names)
+        kept = [number for number, name in enumerate(names) if name]
+        return table.select(kept).rename_columns([names[number] for number in kept])
+
+
+def _parquet(path):
+    with files.foreign(path):
+        return named(files.read_parquet(path, ours=False))
+
+
+def named(table):
+    """An Arrow table, once its column names are known to be text; a ValueError if they are not."""
+    if not all(isinstance(name, str) for name in table.column_names):
+        raise ValueError("column names that are no text")
+    return table
+
+
+def _arrow(path):
+    """The table of an Arrow file, read in parts, which are checked."""
+    import pyarrow as pa
+
+    limit, parts = max(files.FREE, files.RATIO * Path(path).stat().st_size), []
+    with files.foreign(path, "readable Arrow file"), pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            parts.append(batch)
+            limit -= batch.nbytes
+            if limit < 0:
+                raise ValueError("a small file that holds too much")
+        return named(pa.Table.from_batches(parts, reader.schema))
+
+
+def _csv(path, head: bytes, renaming: Renaming, whole: bool):
+    """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    header, delimiter, comma = sniffed(path, head)
+    check_header(path, header, renaming.columns.values())
+    renaming.line = 1
+    names = renaming.names(header)
+    index = not header[0] and len(header) > 1  # it may be one
+    for number, name in enumerate(header):
+        if not name and not (index and number == 0):
+            raise DataError(path, f"column {number + 1} has no name", 1, NAMELESS)
+    unequal = []
+
+    def odd(row):
+        unequal.append((row.number, row.actual_columns))
+        return "skip"
+
+    places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
+    texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
+    options = {
+        "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
+        "parse_options": csv.ParseOptions(
+            delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd, newlines_in_values=True
+        ),
+        "convert_options": csv.ConvertOptions(
+            column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
+            include_columns=[*([places[0]] if index else []), *filter(None, names)], check_utf8=False,
+        ),
+    }  # fmt: skip
+    with Unpacked(path) as stream:
+        try:
+            table = csv.read_csv(stream, **options)
+        except pa.ArrowInvalid as error:
+            if "Empty CSV" in str(error):
+                table = pa.table(
+                    {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
+                )
+            else:
+                refuse_unclosed(path, delimiter)
+                raise DataError(path, f"not readable as CSV ({said(error)})") from None
+    if stream.ends > table.num_rows + len(unequal) + 1:
+        refuse_unclosed(path, delimiter)
+    lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
+    if table.num_columns and all(column.null_count for column in table.columns):
+        blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
+        table, lines = table.filter(pa.array(~blank)), lines[~blank]
+    problems = []
+    if index:
+        if table.num_rows and not layout.numbers_rows(table.column(places[0])):
+            raise DataError(path, "column 1 has no name, and does not number the rows", 1, NAMELESS)
+        table = table.drop_columns([places[0]])
+        reason = "the first column has no name and numbers the rows: it is an index, and left out"
+        problems.append(Problem("index", "warning", reason))
+    if unequal:
+        line, count = min(unequal)
+        reason = f"line {line} has {count} fields, the header {len(header)}"
+        mend = "Quote fields that hold the delimiter, and complete or drop lines that were cut"
+        problems.append(Problem("fields", "error", reason, mend, len(unequal)))
+    if stream.last != b"\n" and not whole:
+        problems.append(Problem("cut", "error", *CUT))
+    form = ["CSV"] + ([f"packed with {stream.packing}"] if stream.packing else [])
+    form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
+    form += ["with decimal commas"] if comma else []
+    return table, ", ".join(form), lines, problems
+
+
+def check_header(path, header: list[str], named) -> None:
+    """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or mostly numbers.
+
+    named : columns that the user names, which may be called by numbers
+    """
+    role_names = {*ROLES, *(alias for aliases in layout.ALIASES.values() for alias in aliases), *named}
+    numbers = [cell for cell in header if layout.as_number(cell) is not None]
+    reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
+    if len(header) == 1 and re.search(r"\s|\d", header[0]):
+        reason = f"its first line is no header of several columns: {short(header[0])}"
+    mostly = len(header) == 1 or 2 * len(numbers) >= len(header)
+    if reason and mostly and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
+        advice = "A log is CSV, whose first line names action, reward, propensity and the features: write it above"
+        raise DataError(path, reason, 1, advice)
+
+
+def refuse_unclosed(path, delimiter: str) -> None:
+    """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a cell."""
+    apart = re.escape(delimiter)
+    cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
+    opening, closing = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'), re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
+    opened = None
+    with Unpacked(path) as stream:
+        for number, line in wabbit.lines_of(path, stream):
+            if opened and (end := closing.match(line)):
+                if end[1] is None:
+                    break
+                opened, line = None, line[end.end() :]
+            if not opened and opening.fullmatch(line):
+                opened = number
+    if opened:
+        reason = "a quotation mark begins a text here that does not end as one"
+        raise DataError(path, reason, opened, "Close it; within a quoted text write a quotation mark twice")
+
+
+def said(error: Exception) -> str:
+    """What Arrow says of a CSV file that it cannot read, in a line."""
+    if "straddling" in str(error):
+        return f"a row is longer than {BLOCK:,} bytes, as where a quotation mark is never closed"
+    return str(error).splitlines()[0][:200]
+
+
+class Unpacked:
+    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the limits allow.
+
+    packing : "gzip" or "zstd"; None for a plain text
+    last : the last byte that was read
+    ends : how many lines ended so far
+    """
+
+    closed, last, ends = False, b"", 0
+
+    def __init__(self, path):
+        first = first_bytes(path)
+        files.refuse_page(path)
+        self.path, self.left = path, max(files.FREE, files.RATIO * Path(path).stat().st_size)
+        self.packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def __enter__(self):
+        import pyarrow as pa
+
+        file = pa.OSFile(str(self.path))
+        self.stream = pa.CompressedInputStream(file, self.packing) if self.packing else file
+        return self
+
+    def __exit__(self, *error):
+        self.stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            block = self.stream.read(size if size >= 0 else self.left + 1)
+        except OSError as error:
+            raise DataError(self.path, f"damaged, or cut short ({error})", advice="Make it again") from None
+        self.left -= len(block)
+        if self.left < 0:
+            raise DataError(self.path, "a small file that holds too much")
+        try:
+            self.decoder.decode(block, final=not block)
+        except UnicodeDecodeError:
+            raise DataError(self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8") from None
+        self.last, self.ends = block[-1:] or self.last, self.ends + block.count(b"\n")
+        return block
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """The context closes the stream."""
+
+    def first_lines(self) -> bytes:
+        """The first 64 KB, or more if the first line is longer; a DataError if it is longer than `files.LONGEST`."""
+        blocks, size, ended = [], 0, False
+        while (size < 1 << 16 or not ended) and (block := self.read(1 << 16)):
+            blocks.append(block)
+            size, ended = size + len(block), ended or b"\n" in block
+            if size > files.LONGEST and not ended:
+                raise DataError(self.path, f"the line is longer than {files.LONGEST:,} bytes", 1, "It is no log")
+        return b"".join(blocks)
+
+
+def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
+    """The column names of a CSV file, its delimiter, and whether it has decimal commas, from its first lines."""
+    import csv
+
+    if not head.strip():
+        raise DataError(path, "the file is empty")
+    line = head.partition(b"\n")[0]
+    if len(line) >= BLOCK:
+        raise DataError(path, f"the line is longer than {BLOCK:,} bytes", 1, "It is to name the columns")
+    line = line.decode("utf-8-sig", errors="replace").rstrip("\r")
+    if not line.strip():
+        raise DataError(path, "the first line is blank; it is to name the columns", 1)
+    bare = re.sub(r'"[^"]*"', "", line)
+    delimiter = max(DELIMITERS, key=bare.count)
+    if bare.count(delimiter) > logs.COLUMNS:
+        raise DataError(path, f"more than {logs.COLUMNS:,} columns", 1)
+    csv.field_size_limit(files.LONGEST)
+    try:
+        header = [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [""])]
+    except csv.Error as error:
+        raise DataError(path, f"the header is not readable ({error})", 1) from None
+    rows = head.decode(errors="replace").splitlines()[1:100]
+    cells = [cell.strip(' "') for row in rows for cell in row.split(delimiter)] if delimiter != "," else []
+    commas, points = (sum(bool(re.fullmatch(rf"[+-]?\d*{sign}\d+", cell)) for cell in cells) for sign in (",", r"\."))
+    return header, delimiter, commas > points

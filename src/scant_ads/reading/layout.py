@@ -1,0 +1,742 @@
+"""The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
+
+import re
+from shlex import quote
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.errors import SettingError, nearest, short
+from scant_ads.reading import eligibility, hashing
+from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
+from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
+
+ALIASES = {  # what others call these columns
+    "action": (
+        "ad",
+        "ad_id",
+        "item",
+        "item_id",
+        "arm",
+        "arm_id",
+        "banner",
+        "creative",
+        "offer",
+        "shown",
+        "variant",
+        "variation",
+        "variation_id",
+        "group",
+        "video_id",
+        "article_id",
+        "product_id",
+        "content_id",
+    ),
+    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
+    "timestamp": ("time", "datetime", "ts", "date"),
+    "position": ("slot", "place", "rank"),
+}
+MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+LIKE = 0.75  # how like a role a name has to be to be proposed for it
+MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
+EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
+LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
+PERCENT = 1.01  # propensities that go further, and mostly exceed 1, look like percent
+HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
+LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
+LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
+PEOPLE = frozenset((  # words for whose visits may depend on each other
+    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
+    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
+    "user", "username", "users", "visitor",
+))  # fmt: skip
+IDS = frozenset((  # words that stand beside these
+    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
+))  # fmt: skip
+TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
+CODES = 1 << 24  # whole numbers up to this one are exact in single precision
+STATED = (  # of a log without propensities
+    "Where chance shows each ad in a fixed share of visits, state the split: --propensity 0.5, or "
+    "control=0.5,treatment=0.5"
+)
+
+
+class Columns:
+    """Turns the columns of an Arrow table into a log, and gathers their problems.
+
+    kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no entry, where the
+        first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
+    plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
+    listing : the column of lists of eligible ads, as the log calls it
+    """
+
+    def __init__(
+        self, path, form, columns, table, lines, problems, categorical, kinds=None, plan=None, units=NO_UNITS,
+        listing=ELIGIBLE,
+    ):  # fmt: skip
+        self.path, self.form, self.columns, self.lines = path, form, columns, lines
+        self.kinds, self.units = {} if kinds is None else kinds, units
+        self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
+        self.flattened = plan.counts if plan else {}
+        self.listing = (plan and plan.listing) or listing
+        if plan:
+            with files.foreign(path, "readable log"):
+                table, row_problems = plan.apply(table)
+            self.columns, self.problems = (*columns, *plan.names), [*self.problems, *plan.problems, *row_problems]
+        self.names = table.column_names
+        self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
+
+    def reading(self) -> Reading:
+        import pyarrow as pa
+
+        if self.rows:
+            with files.foreign(self.path, "readable log"):
+                visits = self.visits()
+            pa.default_memory_pool().release_unused()
+        else:
+            self.missing_columns()
+            self.add("rows", "error", "the log has no rows")
+            visits = None
+        problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
+        visits = None if any(problem.severity == "error" for problem in problems) else visits
+        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened)
+
+    def add(
+        self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
+    ) -> None:
+        """Note a problem; `bad`, bool (rows), marks the rows at fault."""
+        count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
+        self.problems.append(Problem(kind, severity, reason, mend, count, row, column))
+
+    def missing_columns(self) -> None:
+        stated = {"propensity"} if self.units.propensity is not None else set()
+        lacking, options = [role for role in logs.NEEDED if role not in {*self.names, *stated}], []
+        names = [name for name in self.names if not name.startswith(KEY)]
+        for role in lacking:
+            near = next((name for name in names if name.lower() in (role, *ALIASES[role])), None)
+            near = near or nearest(role, names, LIKE)
+            options += [f"--columns {role}={quote(near)}"] if near else []
+            mend = f"--columns {role}=COLUMN says which"
+            mend = f"Is it {near!r}? Then --columns {role}={quote(near)}" if near else mend
+            mend += f". {STATED}" if role == "propensity" and not near else ""
+            if role == lacking[-1] and len(options) == len(lacking) > 1:
+                mend += f". All together: {' '.join(options)}"
+            listed = logs.listing(names)
+            self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
+
+    def visits(self) -> Visits | None:
+        self.missing_columns()
+        names = list(filter(is_feature, self.names))
+        full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
+        policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
+        reward, propensity = self.reward(), self.propensity()
+        listed, lists = self.lists()
+        action, actions = self.action([*full, *self.units.split, *listed])
+        eligible = None if lists is None else self.eligible(listed, lists, action, actions)
+        propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
+        if eligible is not None and propensity is not None:
+            propensity = _meant(propensity, eligible)
+        probabilities = [self.probability(logs.POLICY + name) for name in policies]
+        distribution = self.distribution(full, actions, action, propensity, eligible)
+        timestamp = self.timestamp() if "timestamp" in self.table else None
+        position = self.position() if "position" in self.table else None
+        visit, user = self.key("id", "leave the rows out"), self.user()
+        features, names, categories, exact = self.features(names)
+        if distribution is False or any(problem.severity == "error" for problem in self.problems):
+            return None
+        return Visits(
+            features, action, reward, propensity, actions, names, position, timestamp, eligible,
+            categories, np.column_stack(probabilities) if probabilities else None, policies, exact, visit, user,
+            "" if eligible is None else self.listing,
+        )  # fmt: skip
+
+    # numbers
+
+    def numbers(self, name: str, mend: str = "") -> np.ndarray:
+        """A column that needs a number in every row, float64 (rows); NaN where there is a problem."""
+        column = plain(self.table.pop(name))
+        values, texts = numeric(column)
+        if values is None:
+            self.add(f"{name}-type", "error", f"column {name!r} has type {column.type}; numbers are needed", mend)
+            return np.full(self.rows, np.nan)
+        lacking = np.isnan(values)
+        if lacking.any():
+            row = int(np.argmax(lacking))
+            text = None if texts is None else column[row].as_py()
+            if text is None or text in MISSING:
+                self.add(f"{name}-missing", "error", f"{name} is missing", "Fill it in, or leave the rows out", lacking)
+            else:
+                self.add(f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking)
+        return values
+
+    def within(self, name: str, values, bad, reason: str, mend: str) -> None:
+        if bad.any():
+            self.add(f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
+
+    def reward(self) -> np.ndarray | None:
+        """The rewards as shares of the largest; see `Units.shares`."""
+        import pyarrow as pa
+
+        if "reward" not in self.table:
+            return None
+        currency = ""
+        if _is_text((column := plain(self.table["reward"])).type):
+            codes, texts = distinct(column)
+            written = [text for text in texts.to_pylist() if text not in MISSING]
+            if parsed := amounts(written):
+                numbers, currency = parsed
+                number_of = dict(zip(written, numbers, strict=True))
+                values = [number_of.get(text, np.nan) for text in (*texts.to_pylist(), "")]
+                self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
+        click = "-1" if self.units.rewards else "1"
+        mend = (
+            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as €1,234.50, whose marks of "
+        )
+        values = self.numbers("reward", f"{mend}thousands and decimals are clear")
+        shares = self.units.shares(values)
+        bad = (shares < 0) | (shares > 1)
+        if bad.any():
+            low, high = float(np.nanmin(values)), float(np.nanmax(values))
+            reason, mend = self.units.refusal(float(values[np.argmax(bad)]), low, high, currency)
+            self.add("reward-range", "error", reason, mend, bad)
+        return shares
+
+    def propensity(self) -> np.ndarray | None:
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if "propensity" not in self.table:
+            return None
+        texts = decoded(self.table["propensity"])
+        if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
+            if self.units.propensities != "percent":
+                self.table.pop("propensity")
+                self.add("percent", "error", "propensities are written with a percent sign",
+                         "Read them with --propensities percent")  # fmt: skip
+                return None
+            bare = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
+            self.table["propensity"] = pa.chunked_array([bare])
+        numbers = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+        values = self.units.probabilities(numbers)
+        bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
+        top, low = np.nanmax(numbers, initial=-np.inf), np.nanmin(numbers, initial=np.inf)
+        seems = None
+        if not self.units.propensities and bad.any():
+            if low > 0 and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
+                seems = "percent", "percent"
+            elif top <= 0 and low < 0:
+                seems = "log", "natural logarithms"
+        if seems:
+            unit, words = seems
+            first = numbers[np.argmax(bad)]
+            reason = f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
+            mend = f"Read them with --propensities {unit}"
+            self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
+        elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
+            self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
+        else:
+            mend = "It is the probability with which the logging policy chose the action that it logged"
+            self.within("propensity", values, bad, "is not in (0, 1]", mend)
+            tiny = ~bad & (values < LEAST_PROPENSITY)
+            self.within("propensity", values, tiny, f"is below {LEAST_PROPENSITY:g}, too small to be one", mend)
+        return values
+
+    def stated(
+        self, action: np.ndarray | None, actions: tuple[str, ...], eligible: np.ndarray | None
+    ) -> np.ndarray | None:
+        """The propensities by the split that is stated, float64 (rows)."""
+        if has := [name for name in self.names if name == "propensity" or name.startswith(logs.FULL)]:
+            raise SettingError(f"--propensity states the split of a log without propensities, and {self.path} has a "
+                               f"column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}")  # fmt: skip
+        if action is None or (action < 0).any():
+            return None
+        if (self.units.propensity == UNIFORM) != (eligible is not None):
+            if eligible is None:
+                raise SettingError(f"--propensity uniform is for visits with lists of eligible ads, and {self.path} "
+                                   "has none: name them by --eligible, or state a share, as 0.25")  # fmt: skip
+            raise SettingError(f"{self.path} has lists of eligible ads: one split can be stated of it, all ads of a "
+                               "list alike, by --propensity uniform. Else give a column of propensities")  # fmt: skip
+        if eligible is not None:
+            return 1 / np.maximum(eligible.sum(axis=1), 1)
+        split = self.units.split
+        if not split:
+            if (total := len(actions) * self.units.propensity) > 1 + SPLIT:
+                raise SettingError(f"--propensity {self.units.propensity:g} for each of {len(actions):,} ads is "
+                                   f"{total:.4g} in all, more than 1: give each ad its share, as AD=SHARE,AD=SHARE, or "
+                                   "leave out rows of other ads")  # fmt: skip
+            return np.full(self.rows, self.units.propensity)
+        values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
+        if (bad := np.isnan(values)).any():
+            ad = actions[int(action[np.argmax(bad)])]
+            self.add("split", "error", f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
+                     "Give one for every ad of the log", bad)  # fmt: skip
+        return values
+
+    def probability(self, name: str) -> np.ndarray:
+        values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
+        bad = (values < 0) | (values > 1)
+        self.within(name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`")
+        return values
+
+    def position(self) -> np.ndarray:
+        values = self.numbers("position", "It is a whole number, or leave the column out with --ignore position")
+        bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
+        self.within("position", values, bad, "is not a whole number", "Leave the column out with --ignore position")
+        return np.where(np.isnan(values) | bad, 0, values).astype(np.int32)
+
+    # ids
+
+    def key(self, role: str, otherwise: str) -> np.ndarray | None:
+        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are none."""
+        import pyarrow as pa
+        from pyarrow import compute, types
+
+        if KEY + role not in self.table:
+            return None
+        column = decoded(self.table.pop(KEY + role))
+        if types.is_floating(column.type):  # whole numbers, in a table whose other rows may lack one
+            texts = pa.array([value if value is None else as_text(value) for value in column.to_pylist()], pa.string())
+        elif types.is_integer(column.type) or _is_text(column.type):
+            texts = column.cast(pa.string())
+        else:
+            self.add(f"{role}-type", "error", f"the {role} has type {column.type}; numbers or text are needed")
+            return None
+        absent = np.asarray(compute.is_in(texts, value_set=pa.array([None, *sorted(MISSING)], pa.string())))
+        if absent.any():
+            self.add(f"{role}-missing", "error", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
+            return None
+        return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
+
+    def user(self) -> np.ndarray | None:
+        """A hash of each visit's user, uint64 (rows); None if that is not known."""
+        hashes = self.key("user", "give each such visit a user of its own, as its id")
+        return None if hashes is None else hashes[:, 0].copy()
+
+    # ads
+
+    def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
+        if "action" not in self.table:
+            return None, logs.ordered(set(full))
+        column = plain(self.table.pop("action"))
+        codes, texts = distinct(column)
+        if (codes < 0).any():
+            self.add("action-missing", "error", "action is missing", "Fill it in, or leave the rows out", codes < 0)
+        ids = as_texts(texts)
+        actions = logs.ordered({*ids, *full})
+        index_of = {action: index for index, action in enumerate(actions)}
+        moved = np.array([index_of[name] for name in ids] + [-1], np.int32)[codes]
+        return moved, actions
+
+    def lists(self) -> tuple[list[str], np.ndarray | None]:
+        """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads); None without lists."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        if KEY + ELIGIBLE not in self.table:
+            return [], None
+        column = self.table.pop(KEY + ELIGIBLE)
+        if eligibility.is_list(column.type):
+            column = plain(column)
+            lengths = np.asarray(compute.list_value_length(column).fill_null(0), np.int64)
+            code, values = distinct(plain(pa.chunked_array([column.flatten()])))
+            ads, row = as_texts(values), np.repeat(np.arange(self.rows), lengths)
+            has = np.zeros((self.rows, len(ads)), bool)
+            has[row[code >= 0], code[code >= 0]] = True
+            texts, codes = ["[null]"], np.where(lengths > 0, 0, -1)
+        else:
+            codes, values = distinct(decoded(column))
+            texts = as_texts(values)
+            codes = np.append(np.where([text in MISSING for text in texts], -1, np.arange(len(texts))), -1)[codes]
+            ads, has = eligibility.of_texts(["" if text in MISSING else text for text in texts])
+            has = np.vstack([has, np.zeros((1, len(ads)), bool)])[codes]
+        empty = ~has.any(axis=1)
+        for kind, bad, what in (("missing", empty & (codes < 0), "are missing"), ("text", empty & (codes >= 0), "")):
+            if bad.any():
+                what = what or f"{short(texts[int(codes[np.argmax(bad)])])} are no list of ids"
+                mend = 'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
+                self.add(f"eligible-{kind}", "error", f"eligible ads {what}", mend, bad)
+        return ads, has
+
+    def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
+        """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could not."""
+        eligible = np.zeros((self.rows, len(actions)), bool)
+        index_of = {name: index for index, name in enumerate(actions)}
+        eligible[:, [index_of[name] for name in listed]] = lists
+        if action is not None:
+            bad = ~eligible[np.arange(self.rows), action] & eligible.any(axis=1) & (action >= 0)
+            if bad.any():
+                row = int(np.argmax(bad))
+                among = logs.listing([actions[ad] for ad in np.flatnonzero(eligible[row])])
+                reason = f"ad {actions[action[row]]!r} is shown, and not among the visit's eligible ads: {among}"
+                mend = ("Write the list of the moment when the ad was drawn, and ids in one way. If the column says "
+                        f"something else, leave it out with --ignore {quote(self.listing)}")  # fmt: skip
+                self.add("eligible", "error", reason, mend, bad)
+        return eligible
+
+    def distribution(self, full: list[str], actions, action, propensity, eligible) -> bool | None:
+        """Check the columns of full propensities; False if they are at fault."""
+        if not full or action is None or propensity is None:
+            return None
+        if absent := [name for name in actions if name not in full]:
+            reason = f"there is no column {logs.FULL + absent[0]!r}"
+            self.add("column", "error", reason, "Give it for every action, or none")
+            return False
+        total, logged = np.zeros(self.rows), np.zeros(self.rows)
+        outside, strange = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
+        for number, name in enumerate(actions):
+            values = self.units.probabilities(self.numbers(logs.FULL + name))
+            total += values
+            outside |= (values < 0) | (values > 1)
+            strange |= False if eligible is None else (values > 0) & ~eligible[:, number]
+            logged = np.where(action == number, values, logged)
+        has_total = ~np.isnan(total)
+        for kind, bad, reason, values in (
+            ("full-range", outside, "a propensity is not in [0, 1]; they sum to {}", total),
+            ("full-eligible", strange, "an ad that is not eligible has a propensity above 0; they sum to {}", total),
+            ("full-sum", has_total & (np.abs(total - 1) > logs.SLACK),
+             "the propensities sum to {:.6g}, not to 1", total),
+            ("full-differs", has_total & (np.abs(logged - propensity) > logs.SLACK),
+             "propensity differs from that of the action's own column, {}", logged),
+        ):  # fmt: skip
+            if bad.any():
+                self.add(kind, "error", reason.format(values[np.argmax(bad)]), "", bad)
+        return None
+
+    # times
+
+    def timestamp(self) -> np.ndarray:
+        import pandas as pd
+        from pyarrow import types
+
+        column = decoded(self.table.pop("timestamp"))
+        mend = "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
+        if _is_text(column.type):
+            codes, texts = distinct(column)
+            numbers = [as_number(text) for text in texts.to_pylist()]
+            if numbers and None not in numbers:
+                return self.epoch(np.array([*numbers, np.nan])[codes], mend)
+            series = pd.Series(texts.to_pylist(), dtype=object)
+            parsed = pd.to_datetime(series, utc=True, errors="coerce", format="ISO8601")
+            times = np.append(parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us"))[codes]
+        elif types.is_timestamp(column.type) or types.is_date(column.type):
+            times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
+        else:
+            values, _ = numeric(column)
+            return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
+        if (bad := np.isnat(times)).any():
+            text = column[int(np.argmax(bad))].as_py()
+            reason = "timestamp is missing" if text is None else f"timestamp {short(str(text))} is not a time"
+            self.add("timestamp", "error", reason, mend, bad)
+        return times
+
+    def epoch(self, values: np.ndarray, mend: str) -> np.ndarray:
+        """Times from numbers, whose unit follows from their size."""
+        nothing = np.full(self.rows, np.datetime64("NaT", "us"))
+        if (bad := np.isnan(values)).any():
+            self.add("timestamp", "error", "timestamp is missing", mend, bad)
+            return nothing
+        for lowest in EPOCHS:
+            if values.min() >= lowest and values.max() < 10 * lowest:
+                return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
+        self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
+        return nothing
+
+    # features
+
+    def features(self, names: list[str]) -> tuple:
+        """The features, float32 (rows x features), their names, the texts of some, and `Visits.exact`."""
+        matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
+        single = any(is_single(self.table[name].type) for name in names)
+        exact = None if single else np.zeros((self.rows, 2), np.uint64)
+        for name in names:
+            column = plain(self.table.pop(name))
+            values, texts = self.feature(name, column)
+            if values is None:
+                continue
+            with np.errstate(over="ignore"):  # too large is infinite, which is found next
+                matrix[:, len(kept)] = values
+            if texts is not None:
+                categories[name] = texts
+            elif (bad := np.isinf(matrix[:, len(kept)])).any():
+                reason = f"feature {name!r} is not finite in single precision"
+                self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad, name)
+            elif exact is not None:
+                hashing.add(exact, f"feature:{name}", values)
+            kept.append(name)
+        if not kept:
+            mend = "Nothing can be learnt from it: only ads, and policies in columns of probabilities, can be judged"
+            self.add("no-features", "warning", "the log has no features", mend)
+        matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
+        return matrix, tuple(kept), categories, exact
+
+    def feature(self, name: str, column):
+        """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
+        from pyarrow import types
+
+        if column.null_count == self.rows and name not in self.kinds:
+            self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
+            return None, None
+        if types.is_timestamp(column.type) or types.is_date(column.type):
+            return days(column), None
+        if _is_text(column.type) or (name in self.categorical and _is_number(column.type)):
+            return self.text_feature(name, column)
+        values, _ = numeric(column)
+        if values is None:
+            reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
+            mend = f"Leave it out with --ignore {quote(name)}"
+            if eligibility.is_list(column.type):
+                mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
+            self.add("type", "error", reason, mend, column=name)
+            return None, None
+        if not self.kinds.get(name):
+            self.kinds[name] = "numbers"
+            if _looks_like_times(name, values[:HEAD]):
+                self.times_like(name)
+            elif types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
+                self.id_like(name)
+            else:
+                first = values[:HEAD]
+                several = len(np.unique(first[~np.isnan(first)])) if _is_called_a_user(name) else 0
+                self.note_ids(name, several, len(first), are_texts=False)
+        return values, None
+
+    def text_feature(self, name: str, column):
+        codes, texts = distinct(column)
+        labels = as_texts(texts)
+        numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in labels])
+        absent = np.array([text.strip() in MISSING for text in labels], bool)
+        first = codes[:HEAD]
+        counts = np.bincount(first[first >= 0], minlength=len(labels))
+        share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
+        decided = self.kinds.get(name)
+        if not decided:
+            of_numbers = share >= MOSTLY and name not in self.categorical
+            self.kinds[name] = "numbers" if of_numbers else "text"
+            self.note_ids(name, np.count_nonzero(counts), len(first), not of_numbers)
+        if self.kinds[name] == "numbers":
+            wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
+            if wrong.any():
+                text = labels[codes[np.argmax(wrong)]]
+                self.add("mixed", "error", f"{name} {short(text)} is not a number; most cells are",
+                         f"Empty these cells, or take all as texts with --categorical {quote(name)}", wrong,
+                         name)  # fmt: skip
+            return np.append(numbers, np.nan)[codes], None
+        if len(labels) >= CODES:
+            mend = f"Leave it out with --ignore {quote(name)}"
+            self.add("texts", "error", f"feature {name!r} has {len(labels):,} different texts", mend, column=name)
+            return None, None
+        if (codes < 0).any():
+            if "" not in labels:
+                labels = [*labels, ""]
+            codes = np.where(codes < 0, labels.index(""), codes)
+        return codes, tuple(labels)
+
+    def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
+        """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
+        called = _is_called_a_user(name)
+        if several == rows >= LEAST_ID and (are_texts or called):
+            self.id_like(name)
+        elif called or (are_texts and several > rows / 2 and rows >= LEAST_ID):
+            self.users_like(name, several, rows)
+
+    def id_like(self, name: str, why: str = "another value in every row") -> None:
+        mend = f"Leave it out with --ignore {quote(name)}"
+        mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
+        reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
+        self.add("id", "warning", reason, mend, column=name)
+
+    def times_like(self, name: str) -> None:
+        word = quote(name)
+        mend = f"Leave it out with --ignore {word}"
+        mend = mend if "timestamp" in self.names else f"--time {word} says that it is the time. {mend} if it is not"
+        reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
+        self.add("time", "warning", reason, mend, column=name)
+
+    def users_like(self, name: str, several: int, rows: int) -> None:
+        """Note a feature with so many different values in some rows, most of which occur several times."""
+        if KEY + "user" in self.names:
+            if several > rows / 2:
+                self.id_like(name, f"{several:,} different values in {rows:,} rows")
+        elif several >= LEAST_USERS:
+            reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users, or "
+                      "requests that repeat. Visits of one are not independent, which bounds ignore")  # fmt: skip
+            word = quote(name)
+            mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
+            self.add("user", "warning", reason, mend, column=name)
+
+
+def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
+    """Propensities, or 1 / the number of eligible ads if all of them are that, rounded."""
+    alike = 1 / np.maximum(eligible.sum(axis=1), 1)
+    if not (np.abs(propensity - alike) < 0.05).all():
+        return propensity
+    values, code = np.unique(propensity, return_inverse=True)
+    near = np.abs(propensity - alike) <= np.array([*map(rounding, values)])[code] + 1e-12
+    return alike if near.all() else propensity
+
+
+def plain(column):
+    """An Arrow column as one array, of values, or of a dictionary of texts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
+        column = column.cast(pa.string())
+    if not types.is_dictionary(column.type):
+        return logs.whole(column)
+    if types.is_string_view(column.type.value_type):
+        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
+                 for part in column.chunks]  # fmt: skip
+        column = pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.string()))
+    column = logs.whole(column.unify_dictionaries())
+    return column if _is_text(column.type) else column.dictionary_decode()
+
+
+def decoded(column):
+    """An Arrow column as one array of values."""
+    from pyarrow import types
+
+    column = plain(column)
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def _of_values(column_type):
+    """The Arrow type of what a column holds, which a dictionary may encode."""
+    from pyarrow import types
+
+    return column_type.value_type if types.is_dictionary(column_type) else column_type
+
+
+def _is_text(column_type) -> bool:
+    """Whether an Arrow type is of texts."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _is_number(column_type) -> bool:
+    """Whether an Arrow type, no dictionary, is of numbers or truth values."""
+    from pyarrow import types
+
+    is_real = types.is_floating(column_type) or types.is_decimal(column_type)
+    return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
+
+
+def is_single(column_type) -> bool:
+    """Whether numbers of an Arrow type are in single precision, or less."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    return types.is_float32(kind) or types.is_float16(kind)
+
+
+def kind_of(column_type) -> str | None:
+    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    if _is_text(kind):
+        return "text"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "times"
+    return None if types.is_null(kind) else "numbers"
+
+
+def numeric(column):
+    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of text.
+
+    Values are None for a type that holds no numbers.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if _is_text(column.type):
+        codes, texts = distinct(column)
+        numbers = [as_number(text) for text in texts.to_pylist()]
+        return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
+    if types.is_null(column.type):
+        return np.full(len(column), np.nan), None
+    if not _is_number(column.type):
+        return None, None
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    return column.to_numpy(zero_copy_only=False), None
+
+
+def as_number(text: str) -> float | None:
+    """The number that a text is; None if it is none."""
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+def days(column) -> np.ndarray:
+    """Times as days since 1970, float64 (rows); NaN where one is missing."""
+    times = column.cast("timestamp[us]", safe=False)
+    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    return np.where(np.asarray(column.is_null()), np.nan, days)
+
+
+def distinct(column):
+    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an Arrow array."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    values = coded.dictionary
+    lacks = np.array([value is None or value != value for value in values.to_pylist()], bool)
+    occurs = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+    kept = occurs & ~lacks
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return place[codes], values.filter(pa.array(kept))
+
+
+def as_texts(values) -> list[str]:
+    """Distinct values as texts, whole numbers without a decimal point."""
+    return [as_text(value) for value in values.to_pylist()]
+
+
+def as_text(value) -> str:
+    """A value as text, a whole number without a decimal point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
+    return str(int(value) if whole else value)
+
+
+def _words(name: str) -> set[str]:
+    """The words in the name of a column, in small letters."""
+    return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+
+
+def _is_called_a_user(name: str) -> bool:
+    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
+    words = _words(name)
+    return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def _looks_like_times(name: str, values: np.ndarray) -> bool:
+    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
+    values = values[~np.isnan(values)]
+    return bool(_words(name) & TIMES and len(values)) and any(
+        values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
+    )
+
+
+def numbers_rows(column) -> bool:
+    """Whether an Arrow column has another whole number in each row, as an index has."""
+    from pyarrow import compute, types
+
+    whole = types.is_integer(column.type) and not column.null_count
+    return whole and compute.count_distinct(column).as_py() == len(column)
+
+
+def _looks_like_an_id(values: np.ndarray) -> bool:
+    """Whether no two rows of a column of whole numbers are alike."""
+    few = values[:10_000]
+    if len(values) < LEAST_ID or np.isnan(values).any() or len(np.unique(few)) < len(few):
+        return False
+    return len(np.unique(values)) == len(values)

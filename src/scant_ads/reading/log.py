@@ -1,0 +1,338 @@
+"""A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and evaluated on."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from scant.data import logs
+from scant.errors import DataError, SettingError, as_arguments, unknown
+from scant.randomness import generator
+from scant_ads.diagnosis import leaks, overview, shapes
+from scant_ads.diagnosis.showings import Groups
+from scant_ads.policies import learning
+from scant_ads.progress import silent
+from scant_ads.reading import formats, layout, summing
+from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.folder import OF_LOG, ROWS, Folder
+from scant_ads.reading.tally import CUTS, Summary
+from scant_ads.reading.visits import Batch, Problem, Reading, Visits
+from scant_ads.unit import Unit
+
+LEARNT = 1 << 21  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
+SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
+
+
+class Log:
+    """A log of visits: which ad was shown to whom, with what probability, and whether it was clicked.
+
+    Made by `Log.read` or `Log.from_frame`. Reading never fails for what is wrong with single rows: `check` lists all of
+    it, and whoever uses the log gets the first error as a DataError. A log in a folder of parquet files is read in
+    batches, and may be larger than memory; others are in memory.
+
+    source : the log in memory, or its folder
+    chosen : bool (rows), which rows of the source belong to it; None for all
+    unit : what its rewards are counted in
+    """
+
+    def __init__(
+        self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
+        units: Units = NO_UNITS,
+    ):  # fmt: skip
+        self.source, self.name = source, name or str(source.path)
+        self.half_of, self.chosen, self.units = half_of, chosen, units
+        self.summarised: Summary | None = None  # of all rows, once they have been read
+
+    @classmethod
+    def read(
+        cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
+        rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
+        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+    ) -> "Log":  # fmt: skip
+        """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
+
+        Parameters
+        ----------
+        path : the file, or the folder
+        columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names; and
+            which of its columns are `id`, by which visits are told apart, `user`, whose visit it was, and `eligible`,
+            lists of the ads that could be shown
+        ignore : columns to leave out
+        categorical : features to take as text though they are numbers; columns of JSON to take as they are
+        propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
+        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
+            rewards, but for costs in Vowpal Wabbit's forms
+        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
+        reward_min : the least reward possible
+        propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
+            or one share for all ads; "uniform" for all eligible ads alike
+
+        Raises
+        ------
+        DataError : there is no such file, or its columns cannot be read at all
+        SettingError : a column that is not there
+        """
+        read = Folder if Path(path).is_dir() else formats.read
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
+        return cls(read(path, columns, ignore, categorical, units), units=units)
+
+    @classmethod
+    def from_frame(
+        cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
+        propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
+        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+    ) -> "Log":  # fmt: skip
+        """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
+        return cls(formats.read_frame(frame, columns, ignore, categorical, units), units=units)
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.units.reward_max, self.units.reward_unit, least=self.units.reward_min)
+
+    @property
+    def folder(self) -> Folder:
+        """The folder of its parts; a SettingError for another log."""
+        if self.in_folder:
+            return self.source
+        raise SettingError(f"{self.name} is no folder of parquet files: parts, and --parts, are for a log in a folder")
+
+    @property
+    def visits(self) -> Visits:
+        """All rows in memory; a DataError with the first problem that must be mended, if any."""
+        if self.in_folder:
+            batches = list(self.batches())
+            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
+            log = _joined([batch.visits for batch in batches])
+        else:
+            log = self.source.required()
+            log = log if self.chosen is None else log.take(self.chosen)
+        if len(log) < 2:
+            raise DataError(self.name, "the log has one row, of which nothing can be said")
+        return log
+
+    @property
+    def learnable(self) -> "Log":
+        """The rows to learn from: about `LEARNT`, drawn at random, if a folder has more."""
+        return self._drawn if self.in_folder and len(self) > LEARNT else self
+
+    @cached_property
+    def _drawn(self) -> "Log":
+        random, share = generator(0, "advice", "learnt"), LEARNT / len(self)
+        drawn = [random.random(min(ROWS, len(self) - start), np.float32) < share for start in range(0, len(self), ROWS)]
+        chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
+        chosen[chosen] = np.concatenate(drawn)
+        return type(self)(self.source, self.name, self.half_of, chosen, self.units)
+
+    @property
+    def in_folder(self) -> bool:
+        """Whether it is in a folder, and read in batches."""
+        return isinstance(self.source, Folder)
+
+    @property
+    def form(self) -> str:
+        """What kind of file it is, in words."""
+        return self.source.form
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of all columns of the file, or of the first one of a folder."""
+        return self.source.columns
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the user's own policies in it."""
+        return self.source.policies
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What there is to know of the columns as a whole."""
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._of_features
+
+    def __len__(self) -> int:
+        return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
+
+    def __repr__(self) -> str:
+        if not self.in_folder and self.source.visits is None:
+            return f"Log({self.name!r}, with errors: see check())"
+        of_what = f"in {self.form}" if self.in_folder else f"{len(self.source.visits.actions)} ads"
+        return f"Log({self.name!r}, {len(self):,} rows, {of_what})"
+
+    def refuse(self, problems) -> None:
+        """Raise a DataError for the first error among problems, each with its place, and how many rows have it."""
+        if isinstance(self.source, Reading):
+            self.source.required()
+        for place, problem, count in problems:
+            if problem.severity == "error":
+                raise DataError(place, f"{problem.reason} ({count:,} rows)", advice=problem.mend)
+
+    def check(self, progress=silent) -> "Report":
+        """What the log holds, and all that is wrong with it; rows that have been evaluated are not read again.
+
+        progress : called with a sentence on each step that begins
+        """
+        progress(f"looks through {self.name}")
+        return Report(overview.facts(self, self.summarised or summing.summary(self, progress=progress)))
+
+    def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
+        """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`.
+
+        Where it is known who visited, a user's visits are in one part, unless the log is split by time.
+        """
+        if by not in ("random", "time"):
+            raise unknown("way to split a log", by, ("random", "time"))
+        times = users = None
+        if by == "time":
+            if "timestamp" not in self.source.optional:
+                raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
+                                   "which it is")  # fmt: skip
+            times = np.concatenate(list(self._entries("timestamp")))
+        elif "user" in self.source.optional:
+            users = np.concatenate(list(self._entries("user")))
+        earlier = learning.split(len(self), share, seed, times, users)
+        rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
+        size = len(rows) if self.chosen is None else len(self.chosen)
+        parts = []
+        for which, marks in (("training", earlier), ("test", ~earlier)):
+            chosen = np.zeros(size, bool)
+            chosen[rows[marks]] = True
+            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units))
+        return tuple(parts)
+
+    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
+        """The rows in their order.
+
+        rows : of a batch
+        only : the file of a folder whose rows are read; None for all
+        """
+        ends, by_time = self.ends
+        for reading, path, first_row, start in self.source.batches(rows, only):
+            problems = [(_place(reading, problem, path, first_row), problem) for problem in reading.problems
+                        if problem.kind not in OF_LOG]  # fmt: skip
+            log = reading.visits
+            if log is None:
+                yield Batch(None, path or self.name, np.empty(0, int), problems)
+                continue
+            number = start + np.arange(len(log))
+            if self.chosen is not None:
+                chosen = self.chosen[start : start + len(log)]
+                number = np.count_nonzero(self.chosen[:start]) + np.arange(np.count_nonzero(chosen))
+                log = log.take(chosen)
+            piece = np.searchsorted(ends, log.timestamp if by_time else number, side="right")
+            yield Batch(log, path or self.name, np.minimum(piece, len(CUTS) - 1), problems)
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups of rows in which showings are looked at, by its first rows."""
+        return Groups.of(self._head, {problem.column for problem in self._of_features if problem.kind == leaks.LEAK})
+
+    @cached_property
+    def _of_features(self) -> list[Problem]:
+        """Features that come after the click, or are something else than features, by its first rows."""
+        reported = {problem.column for problem in self.source.problems}
+        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported)]
+
+    @cached_property
+    def _head(self) -> list[Visits]:
+        """Its first rows; none if one of them has an error."""
+        head, rows = [], 0
+        for batch in self.batches(layout.HEAD):
+            if batch.visits is None or rows >= layout.HEAD:
+                break
+            head.append(batch.visits.take(slice(0, layout.HEAD - rows)))
+            rows += len(head[-1])
+        return head
+
+    def _entries(self, role: str) -> Iterator[np.ndarray]:
+        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        start = 0
+        for values in self.source.entries(role, ROWS):
+            start += len(values)
+            yield values if self.chosen is None else values[self.chosen[start - len(values) : start]]
+
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, bool]:
+        """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are not in their order.
+
+        These are the times of every j-th row in order, of 2^20 rows at most. Rows of one time have no order.
+        """
+        if isinstance(self.source, Reading) and self.source.visits is None:
+            return np.zeros(len(CUTS)), False
+        ends = np.array([-int(-cut * len(self) // 1) for cut in CUTS])
+        if "timestamp" not in self.source.optional:
+            return ends, False
+        every, number, last, ordered, sample = -(-len(self) // SAMPLE), 0, None, True, []
+        for times in self._entries("timestamp"):
+            if not len(times):
+                continue
+            if np.isnat(times).any():
+                return ends, False
+            ordered &= bool((times[1:] > times[:-1]).all()) and (last is None or times[0] > last)
+            sample.append(times[-number % every :: every])
+            number, last = number + len(times), times[-1]
+        if ordered:
+            return ends, False
+        sample = np.sort(np.concatenate(sample))
+        places = np.array([-int(-cut * len(sample) // 1) for cut in CUTS])
+        return sample[np.minimum(places, len(sample) - 1)], True
+
+
+def _place(reading: Reading, problem: Problem, path: Path | None, first_row: int) -> str:
+    """Where the first row of a problem is; for one of a folder with its file."""
+    if path is None:
+        return reading.place(problem)
+    return str(path) if problem.row is None else f"{path}, row {first_row + problem.row + 1}"
+
+
+def _joined(parts: list[Visits]) -> Visits:
+    """The rows of logs with the same columns, one after the other."""
+    actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
+    number = {ad: index for index, ad in enumerate(actions)}
+    alike = (name for name in parts[0].columns() if name != "eligible")
+    columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
+    places = [np.array([number[ad] for ad in part.actions], np.int32) for part in parts]
+    action = [place[part.action] for place, part in zip(places, parts, strict=True)]
+    if parts[0].eligible is not None:
+        columns["eligible"] = np.zeros((len(columns["reward"]), len(actions)), bool)
+        ends = np.cumsum([len(part) for part in parts])
+        for place, part, end in zip(places, parts, ends, strict=True):
+            columns["eligible"][end - len(part) : end, place] = part.eligible
+    categories = {}
+    for name in parts[0].categories:
+        texts = dict.fromkeys(text for part in parts for text in part.categories[name])
+        if "" in texts:  # last, as where rows are read at once
+            texts[""] = texts.pop("")
+        code, column = {text: index for index, text in enumerate(texts)}, names.index(name)
+        moved = [np.array([code[text] for text in part.categories[name]])[part.features[:, column].astype(int)]
+                 for part in parts]  # fmt: skip
+        columns["features"][:, column], categories[name] = np.concatenate(moved), tuple(texts)
+    return replace(parts[0], **columns | {"action": np.concatenate(action)}, actions=actions, categories=categories)
+
+
+class Report(dict):
+    """What `Log.check` found: facts, see `overview.facts`; shown as text, or as HTML in a notebook."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is nothing that must be mended."""
+        return all(problem["severity"] != "error" for problem in self["problems"])
+
+    def __str__(self) -> str:
+        return as_arguments(overview.describe(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def visits_of(log) -> Visits:
+    """The arrays of a `Log`, or of a data frame with the columns of one."""
+    if isinstance(log, Visits):
+        return log
+    if isinstance(log, str | Path):
+        raise SettingError(f"{str(log)!r} is the name of a file: give Log.read({str(log)!r})")
+    return (log if isinstance(log, Log) else Log.from_frame(log)).visits

@@ -1,0 +1,168 @@
+"""A log is read once, in batches; the sums and small tables that are kept (`tally`) suffice for all that follows.
+
+Rows that are logged twice, or that the training log has, too, are found by their digests (`digests`). Rows that both
+logs have are tallied apart, since only at the end is it known whether they are more than chance explains.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from scant.ads.learners import Logging
+from scant.ads.policies import Choice
+from scant.data import logs
+from scant.errors import DataError
+from scant_ads.diagnosis import health
+from scant_ads.diagnosis.order import BLOCKS, Order
+from scant_ads.diagnosis.showings import Showings
+from scant_ads.evaluation.arms import Always
+from scant_ads.policies import learning
+from scant_ads.progress import silent
+from scant_ads.reading import digests
+from scant_ads.reading.folder import ROWS
+from scant_ads.reading.tally import CUTS, Summary
+from scant_ads.reading.visits import ELIGIBLE, Batch, Visits
+
+BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
+
+
+class Training:
+    """A training log, in which rows of the test are looked up.
+
+    What is compared: ids, where both logs have them. Else features, ad, reward, propensity and, where both logs have
+    them, time, position and user. If few columns tell users apart, rows of different visits are equal by chance: about
+    as often as rows of the second half of the training log are in its first half.
+
+    log : the log
+    test : the log to evaluate on
+    summary, tally : of the training log
+    alike, rows : how many rows of the second half are in the first one, and how many there are
+    chance : the share of the test's rows that would be in both by chance
+    mark : see `Digests.mark`
+    """
+
+    def __init__(self, log, test, progress=silent, rows: int = ROWS):
+        self.log, self.name = log, log.name
+        self.summary = summary(log, progress=progress, rows=rows)
+        log.refuse(self.summary.problems.values())
+        self.tally = self.summary.all()
+        both = [role for role in log.source.optional if role in test.source.optional]
+        self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
+        self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
+        self.mark = self.summary.digests.mark()
+        row_digests = np.concatenate([self._of(batch.visits) for batch in log.batches(rows)], axis=1)
+        half = 0 if self.by_id else len(log) // 2
+        self.rows = len(log) - half
+        repeats = digests.Index(row_digests[:, :half]).has(row_digests[:, half:]) if half else False
+        self.alike = int(np.count_nonzero(repeats))
+        self.chance = min(1.0, 2 * self.alike / self.rows)
+        self.index = digests.Index(row_digests)
+
+    def has(self, test: Visits, row_digests: np.ndarray, where) -> np.ndarray:
+        """Which rows of a test log are in it, too, bool (rows).
+
+        row_digests : the digests of all columns of the test
+
+        Raises
+        ------
+        DataError : the logs have different features
+        """
+        if test.names != self.summary.names:
+            logs.align_features(test, self.summary.names, where)
+        same = test.id is None and {*self.roles} == {*digests.roles_of(test)} and not test.policies
+        return self.index.has(row_digests if same and self.single == (test.exact is None) else self._of(test))
+
+    def _of(self, visits: Visits) -> np.ndarray:
+        """What tells rows apart as far as both logs do, uint64 (2 x rows)."""
+        return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
+
+    def shares(self, count: int, rows: int) -> bool:
+        """Whether more of a test's rows are in it, too, than chance explains."""
+        return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
+
+
+def summary(
+    log, policies: Mapping | None = None, training: Training | None = None, progress=silent, rows: int = ROWS,
+    only: Path | None = None,
+) -> Summary:  # fmt: skip
+    """Read all rows of a log once, and summarise them.
+
+    Parameters
+    ----------
+    log : a `Log`
+    policies : fitted ones, those that show one ad, or columns `policy:NAME`, by name
+    training : the log that policies were learnt from; None if there is none
+    rows : of a batch
+    only : the file of a folder whose rows are read; None for all
+    """
+    start = 0 if only is None else sum(log.folder.counts[: log.folder.files.index(only)])
+    whole, read = Summary(showings=Showings(log.groups, order=Order(start))), 0
+    for batch in log.batches(rows, only):
+        _add(whole, batch, policies or {}, training, log)
+        read += len(batch.visits or ())
+        progress(f"read {read:,} rows of {log.name}")
+    if only is None:
+        log.summarised = whole
+    return whole
+
+
+def column(policy: str) -> str:
+    """The column with the probabilities of a user's own policy."""
+    return f"{logs.POLICY}{policy}"
+
+
+def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | None, test) -> None:
+    """Add a batch to the summary of a log."""
+    log, where, piece = batch.visits, batch.where, batch.piece
+    for place, problem in batch.problems:
+        whole.note(place, problem, problem.count)
+    if log is None or not len(log):
+        return
+    row_digests = digests.of(log)
+    whole.digests.add(row_digests)
+    whole.features.add(log)
+    whole.showings.add(log, BLOCK[piece])
+    whole.rewards.add(log, whole.showings.groups, BLOCK[piece])
+    whole.policies, whole.by_id, whole.by_user = log.policies, log.id is not None, log.user is not None
+    if log.timestamp is not None:
+        times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
+        whole.add_times(times)
+    both = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
+    weights = {column(name): log.probabilities[:, number] / log.propensity for number, name in enumerate(log.policies)}
+    unknown, chosen, contexts = {}, {}, {}
+    for name, policy in policies.items():
+        if isinstance(policy, str):
+            if policy not in log.policies:
+                raise DataError(where, f"there is no column '{column(policy)}'")
+            continue
+        if isinstance(policy, Always):
+            weights[name] = policy.weight(log)
+            if log.eligible is not None:
+                chosen[name] = log.actions, Choice(policy.choices(log), 0.0, len(log.actions))
+            continue
+        encoder = policy.learnt.encoder
+        if id(encoder) not in contexts:
+            aligned = logs.align_features(log, encoder.names, where)
+            contexts[id(encoder)] = encoder.transform(aligned, where).features
+        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log))
+        action, chosen[name] = policy.numbered(log), (policy.actions, choice)
+        weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
+    compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
+    of_today = [Logging.kind] if logged_by_today(test, training) else []
+    weights_of_all = {Logging.kind: np.ones(len(log))} | weights
+    for tally, rows in ((whole.alone, ~both), (whole.shared, both)):
+        if not rows.any():
+            continue
+        part = log if rows.all() else log.take(rows)
+        tally.add(part, piece[rows], {name: weight[rows] for name, weight in weights.items()})
+        tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
+        for name, marks in unknown.items():
+            tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
+        for name, (ads, choice) in chosen.items():
+            tally.add_best(name, ads, choice.take(rows))
+
+
+def logged_by_today(test, training: Training | None) -> bool:
+    """Whether today's policy is the one that logged the test: it has no training log, or both are parts of one."""
+    return training is None or (test.half_of is not None and test.half_of is training.log.half_of)

@@ -1,0 +1,538 @@
+"""The sums and small tables that are kept of a log's rows, which add up over its parts.
+
+A tally has, for each policy, how often each pair of weight and reward occurs. All bounds depend on a log through these
+counts alone: rows in random order, which betting needs, are a random draw from them (`intervals.drawn`). For two
+policies it has how often each difference of their terms occurs. Where weights or rewards take very many values, they
+are rounded to eleven bits, which changes numbers by a thousandth at most. Tallies of parts add up, so that numbers do
+not depend on how rows are parted.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from scant.ads.learners import Uniform
+from scant.data import logs
+from scant_ads.diagnosis import health, leaks
+from scant_ads.diagnosis.measurement import Rewards
+from scant_ads.diagnosis.showings import Showings
+from scant_ads.evaluation import decisions
+from scant_ads.evaluation.clusters import Users
+from scant_ads.reading.digests import Digests
+from scant_ads.reading.visits import Problem, Visits
+
+MOST = 1 << 18  # distinct pairs of a table; with more they are rounded
+BITS = 42  # low bits of a double that rounding drops
+ROUNDED = 2.0 ** (BITS - 53)  # the largest relative error of rounding
+ADS = 1000  # at most, for each of which sums are kept by piece of the log
+FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
+SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
+LARGEST = 2.0**30  # weight in a sum of weights; larger ones come from propensities next to 0
+CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
+
+
+@dataclass
+class Cells:
+    """How often each pair of numbers occurs.
+
+    first, second : float64 (cells), the distinct pairs, in order
+    count : int64 (cells)
+    rounded : whether there were more than `MOST`, so that they are rounded
+    """
+
+    first: np.ndarray = field(default_factory=lambda: np.empty(0))
+    second: np.ndarray = field(default_factory=lambda: np.empty(0))
+    count: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    rounded: bool = False
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def add(self, first: np.ndarray, second: np.ndarray) -> None:
+        """Count the pairs of two arrays, float64 (n)."""
+        rest = np.flatnonzero(second)
+        value, count = np.unique(first[second == 0], return_counts=True)  # nearly all, which a single key sorts
+        self._add(np.r_[value, first[rest]], np.r_[np.zeros(len(value)), second[rest]],
+                  np.r_[count, np.ones(len(rest), np.int64)])  # fmt: skip
+
+    def merge(self, other: "Cells") -> None:
+        """Add the counts of another table."""
+        if other.rounded and not self.rounded:
+            self._round()
+        self._add(*other.arrays())
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The pairs in order, and their counts."""
+        return self.first, self.second, self.count
+
+    def _add(self, first, second, count) -> None:
+        if self.rounded:
+            first, second = _rounded(first), _rounded(second)
+        first, second, count = np.r_[self.first, first], np.r_[self.second, second], np.r_[self.count, count]
+        if not len(count):
+            return
+        order = np.lexsort((second, first))
+        first, second = first[order], second[order]
+        starts = np.flatnonzero(np.r_[True, (np.diff(first) != 0) | (np.diff(second) != 0)])
+        self.first, self.second, self.count = first[starts], second[starts], np.add.reduceat(count[order], starts)
+        if len(starts) > MOST and not self.rounded:
+            self._round()
+
+    def _round(self) -> None:
+        pairs = self.arrays()
+        self.first, self.second, self.count, self.rounded = np.empty(0), np.empty(0), np.empty(0, np.int64), True
+        self._add(*pairs)
+
+    def packed(self) -> list:
+        """The content as JSON takes it, for `Cells.unpacked`."""
+        return [self.rounded, *(values.tolist() for values in self.arrays())]
+
+    @classmethod
+    def unpacked(cls, content: list) -> "Cells":
+        rounded, first, second, count = content
+        if not all(type(size) is int and size > 0 for size in count):
+            raise ValueError("counts that are none")
+        cells = cls(rounded=rounded)
+        cells._add(np.array(first, float), np.array(second, float), np.array(count, np.int64))
+        return cells
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Numbers rounded to the nearest with ten bits after the first."""
+    whole = np.ascontiguousarray(values, float).view(np.int64)
+    return (((whole + (1 << (BITS - 1))) >> BITS) << BITS).view(float)
+
+
+@dataclass
+class Tally:
+    """Sums and tables of rows.
+
+    rows : how many
+    cells : by policy, its weights and the rewards; "" has the propensities in place of weights
+    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`, whole numbers
+        times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform" has weights of its own, of these alike
+    lengths : int64 (pieces), the rows of each
+    pairs : by two policies, the differences r (w - v) of their terms, and 0, of rows with a reward. If the first is
+        "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
+    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
+    new : by learnt policy, rows with ads that it does not know
+    mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
+        its weights in rows with the ad, whole numbers times 1 / `SCALE`
+    users : sums by user, where they are known
+    eligible : by ad, the rows in which it could be shown, where visits have lists; else empty
+    explored : by policy and ad, where visits have lists, the sum of what exploration, and "uniform", give the ad, whole
+        numbers times 1 / `SCALE`
+    """
+
+    rows: int = 0
+    cells: dict[str, Cells] = field(default_factory=dict)
+    segments: dict[str, np.ndarray] = field(default_factory=dict)
+    lengths: np.ndarray = field(default_factory=lambda: np.zeros(len(CUTS), np.int64))
+    pairs: dict[tuple[str, str], Cells | None] = field(default_factory=dict)
+    ads: dict[str, np.ndarray] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
+    mix: dict[str, dict[str, int]] = field(default_factory=dict)
+    users: Users = field(default_factory=Users)
+    eligible: dict[str, int] = field(default_factory=dict)
+    explored: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def alike(self) -> int:
+        """By what sums of "uniform" are divided: the number of ads; 1 where visits have lists of eligible ones."""
+        return 1 if self.eligible else len(self.ads)
+
+    def merge(self, other: "Tally") -> None:
+        """Add the tally of other rows."""
+        self.rows, self.lengths = self.rows + other.rows, self.lengths + other.lengths
+        for name, cells in other.cells.items():
+            self.cells.setdefault(name, Cells()).merge(cells)
+        for pair, cells in other.pairs.items():
+            self._merge_pair(pair, cells)
+        for kept, added in ((self.segments, other.segments), (self.new, other.new)):
+            for name, sums in added.items():
+                kept[name] = kept.get(name, 0) + sums
+        self._merge_ads(other.ads)
+        self.users.merge(other.users)
+        for kept, added in ((self.mix, other.mix), (self.explored, other.explored)):
+            for name, sums in added.items():
+                _add_sums(kept.setdefault(name, {}), sums)
+        _add_sums(self.eligible, other.eligible)
+
+    def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
+        names, ads = dict.fromkeys((*self.ads, *other)), self.ads
+        if len(names) > ADS:
+            ads, other = ({ad: sums.sum(axis=1, keepdims=True) for ad, sums in kept.items()} for kept in (ads, other))
+        self.ads = {ad: ads.get(ad, 0) + other.get(ad, 0) for ad in names}
+
+    def _merge_pair(self, pair: tuple[str, str], cells: Cells | None) -> None:
+        kept = self.pairs.setdefault(pair, Cells())
+        if kept is not None and cells is not None:
+            kept.merge(cells)
+        if kept is None or cells is None or (kept.rounded and len(kept) > FULL):
+            self.pairs[pair] = None
+
+    def add(self, log: Visits, piece: np.ndarray, weights: Mapping[str, np.ndarray]) -> None:
+        """Add rows.
+
+        piece : int (rows), the piece of the log of each row
+        weights : by policy, float64 (rows)
+        """
+        self.rows += len(log)
+        self.lengths += np.bincount(piece, minlength=len(CUTS))
+        self.cells.setdefault("", Cells()).add(log.propensity, log.reward)
+        clicked = np.flatnonzero(log.reward)
+        reward, of_click = log.reward[clicked], piece[clicked]
+        alike = weight_of_alike(log)
+        terms = {"": reward, Uniform.kind: reward * alike[clicked]}
+        if log.user is not None:
+            of_all = {"": np.ones(len(log)), Uniform.kind: alike} | dict(weights)
+            self.users.add(log.user, of_all, log.reward)
+        if log.eligible is not None:
+            self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
+            _add_sums(self.eligible, dict(zip(log.actions, log.eligible.sum(axis=0).tolist(), strict=True)))
+            self.add_explored(Uniform.kind, log.actions, log.eligible)
+        for name, weight in weights.items():
+            self.cells.setdefault(name, Cells()).add(weight, log.reward)
+            terms[name] = reward * weight[clicked]
+            if name.startswith(logs.POLICY):
+                sums = _sums(np.minimum(weight, LARGEST), log.action, len(log.actions))
+                _add_sums(self.mix.setdefault(name, {}), dict(zip(log.actions, sums, strict=True)))
+        for name, term in terms.items():
+            self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
+        pieces = len(CUTS) if len(log.actions) <= ADS else 1
+        place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+        powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
+        sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
+        by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
+        self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
+
+    def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
+        """Add the best ads of a learnt policy, and what it explores."""
+        counts = np.bincount(choice.best, minlength=len(ads))
+        _add_sums(self.mix.setdefault(name, {}), dict(zip(ads, counts, strict=True)))
+        if choice.eligible is not None and choice.epsilon:
+            others, rows = choice.eligible.copy(), np.arange(len(choice.best))
+            others[rows, choice.best] = np.count_nonzero(others, axis=1) == 1  # a single one is shown anyway
+            self.add_explored(name, ads, others)
+
+    def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
+        """Add ads that are shown alike in each row, bool (rows x ads)."""
+        share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
+        _add_sums(self.explored.setdefault(name, {}),
+                  dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)))  # fmt: skip
+
+    def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
+        """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
+        clicked = np.flatnonzero(log.reward)
+        if not len(clicked):
+            return
+        reward = log.reward[clicked]
+        terms = {name: reward * weight[clicked] for name, weight in weights.items()}
+        alike = reward * weight_of_alike(log)[clicked]
+        tables = {(Uniform.kind, name): (alike, term) for name, term in terms.items()}
+        tables |= {(name, other): (terms[name] - terms[other], np.zeros(len(clicked)))
+                   for name, other in combinations(terms, 2)}  # fmt: skip
+        for pair, table in tables.items():
+            cells = Cells()
+            cells.add(*table)
+            self._merge_pair(pair, cells)
+
+    def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A policy's weights and the rewards, and how often each pair occurs; for "" see `cells`."""
+        if policy != Uniform.kind or policy in self.cells:
+            return self.cells[policy].arrays()
+        propensity, reward, count = self.cells[""].arrays()
+        return 1 / (len(self.ads) * propensity), reward, count
+
+    def rounded(self, policy: str) -> bool:
+        """Whether a policy's weights, and the rewards, are rounded."""
+        return self.cells["" if policy == Uniform.kind and policy not in self.cells else policy].rounded
+
+    def clicks(self, ad: str) -> float:
+        """The sum of the rewards of an ad."""
+        return float(self.ads[ad][1].sum()) / SCALE
+
+    def mean(self, name: str) -> float:
+        """The mean of a policy's terms w r, of "" of the rewards; also where the table is rounded."""
+        ads = self.alike if name == Uniform.kind else 1
+        return int(self.segments[name].sum()) / SCALE / ads / self.rows
+
+    def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
+        """The mean of r (w - v) of two policies, see `decisions.difference`; None with too many pairs."""
+        swapped = pair not in self.pairs and pair[::-1] in self.pairs
+        cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
+        if cells is None:
+            return None
+        terms, other, count = cells.arrays()
+        size = np.abs(terms)
+        if Uniform.kind in pair:
+            terms = terms / self.alike
+            terms, size = terms - other, terms + other
+        terms, slack = np.r_[0.0, -terms if swapped else terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
+        return decisions.difference(terms, np.r_[self.rows - count.sum(), count], largest, random, slack)
+
+    def drift(self, name: str) -> health.Drift:
+        """The test of drift of a policy's terms; see `health.drift`."""
+        first, reward, count = self.of(name)
+        square = float(count @ (first * reward if name else reward) ** 2)
+        ads = self.alike if name == Uniform.kind else 1
+        sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
+        return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
+
+    def of_rewards(self) -> tuple[float, float]:
+        """The sum of the squares of all rewards, and the design effect of their mean, see `Users.design`."""
+        squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
+        return squares, self.users.design("", self.rows, squares)
+
+    def late(self, ad: str | None = None) -> Iterator[Problem]:
+        """A warning if rewards of the last visits, or of those with an ad, look missing; see `leaks.late`."""
+        squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
+        if ad is None:
+            return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
+        impressions, sums, squares = self.ads[ad]
+        in_pieces = len(impressions) == len(CUTS) and impressions.any()
+        of_ad = sums / SCALE, squares.sum() / SCALE
+        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if in_pieces else iter(())
+
+    def drifts(self) -> list[tuple[str, health.Drift]]:
+        """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
+
+        An ad's rate may drift although the rate of all ads does not, as in rows sorted by what users like.
+        """
+        tests = [("", self.drift(""))]
+        most = len(tests[0][1].rates)
+        _, design = self.of_rewards()  # of an ad's rows it is about as large
+        for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
+            impressions, clicks, squares = self.ads[ad]
+            drift = health.drift(impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
+            tests += [(ad, drift)] if len(drift.rates) > 1 else []
+        return tests
+
+    def packed(self) -> dict:
+        """The content as JSON takes it, for `Tally.unpacked`."""
+        return {
+            "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
+            "users": self.users.packed(), "eligible": self.eligible, "explored": self.explored,
+            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
+            "cells": {name: cells.packed() for name, cells in self.cells.items()},
+            "segments": {name: sums.tolist() for name, sums in self.segments.items()},
+            "pairs": [[*pair, cells and cells.packed()] for pair, cells in self.pairs.items()],
+        }  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Tally":
+        """The tally that was packed; a ValueError for numbers that do not fit each other."""
+        tally = cls(
+            content["rows"], {name: Cells.unpacked(cells) for name, cells in content["cells"].items()},
+            {name: np.array([int(value) for value in sums], object) for name, sums in content["segments"].items()},
+            np.array(content["lengths"], np.int64),
+            {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
+            {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"], content["mix"],
+            Users.unpacked(content["users"]), content["eligible"], content["explored"],
+        )  # fmt: skip
+        cells = {name: cells.arrays() for name, cells in tally.cells.items()}
+        possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
+                       and ((reward >= 0) & (reward <= 1)).all()
+                       for name, (first, reward, _) in cells.items())  # fmt: skip
+        counts = [*(count for *_, count in cells.values()), tally.lengths]
+        if (
+            not possible
+            or type(tally.rows) is not int
+            or {tally.rows} != {sum(map(int, count)) for count in counts}
+            or {sums.shape for sums in (tally.lengths, *tally.segments.values())} != {(len(CUTS),)}
+            or any(sums.shape not in ((3, len(CUTS)), (3, 1)) or (sums < 0).any() for sums in tally.ads.values())
+            or sum(int(sums[0].sum()) for sums in tally.ads.values()) != tally.rows
+            or (tally.lengths < 0).any()
+            or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
+            or ("" in tally.cells) != (tally.rows > 0)
+            or any(
+                type(count) is not int or count <= 0
+                for sums in (*tally.mix.values(), *tally.explored.values(), tally.eligible)
+                for count in sums.values()
+            )
+            or any(sum(tally.mix.get(name, {}).values()) != tally.rows for name in tally.new)
+        ):
+            raise ValueError("sums that do not fit each other")
+        return tally
+
+
+def weight_of_alike(log: Visits) -> np.ndarray:
+    """What sums of "uniform" have, float64 (rows): 1 / p, or the weight of showing all eligible ads alike."""
+    return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
+
+
+def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:
+    """Add whole numbers by ad, in place, those that are not 0."""
+    for ad, added in sums.items():
+        if added:
+            kept[ad] = kept.get(ad, 0) + int(added)
+
+
+def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
+    """The sums of some terms in each of some places, object (size): whole numbers of Python times 1 / `SCALE`.
+
+    They are the same in whatever order terms come.
+    """
+    whole = np.floor(terms)
+    sums = np.zeros((2, size), np.int64)
+    for kept, values in zip(sums, (whole, np.rint((terms - whole) * SCALE)), strict=True):
+        np.add.at(kept, place, values.astype(np.int64))
+    return sums[0].astype(object) * SCALE + sums[1].astype(object)
+
+
+@dataclass
+class Features:
+    """What is kept of a log's features: missing numbers, the least and the largest number, and texts.
+
+    missing, range : by feature
+    texts : by text feature, its texts, and how many rows have each
+    """
+
+    missing: dict[str, int] = field(default_factory=dict)
+    range: dict[str, tuple[float, float]] = field(default_factory=dict)
+    texts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, log: Visits) -> None:
+        """Add the features of some rows."""
+        if not len(log):
+            return
+        ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)
+        missing = np.count_nonzero(np.isnan(log.features), axis=0)
+        other = Features()
+        for name, texts in log.categories.items():
+            code = log.features[:, log.names.index(name)].astype(np.int64)
+            counts = np.bincount(code, minlength=len(texts)).tolist()
+            other.texts[name] = {text: count for text, count in zip(texts, counts, strict=True) if count}
+        other.missing = dict(zip(log.names, missing.tolist(), strict=True))
+        other.range = {name: (low, high) for name, low, high in zip(log.names, *(end.tolist() for end in ends),
+                                                                    strict=True) if low == low}  # fmt: skip
+        self.merge(other)
+
+    def merge(self, other: "Features") -> None:
+        for name, count in other.missing.items():
+            self.missing[name] = self.missing.get(name, 0) + count
+        for name, (low, high) in other.range.items():
+            first = self.range.get(name, (low, high))
+            self.range[name] = min(low, first[0]), max(high, first[1])
+        for name, texts in other.texts.items():
+            kept = self.texts.setdefault(name, {})
+            for text, count in texts.items():
+                kept[text] = kept.get(text, 0) + count
+
+    @property
+    def constant(self) -> list[str]:
+        """The features that have the same value in all rows."""
+        same = {name for name, (low, high) in self.range.items() if low == high and not self.missing[name]}
+        return [name for name in self.missing
+                if (len(self.texts[name]) == 1 if name in self.texts else name in same)]  # fmt: skip
+
+
+@dataclass
+class Summary:
+    """What is kept of the rows of a log.
+
+    alone, shared : tallies of the rows that the training log lacks, and of the rows that it has, too
+    digests : of all rows
+    features : of all rows
+    showings, rewards : of the ads, in all rows
+    policies : the log's columns `policy:NAME`
+    by_id, by_user : whether rows have ids, and whether it is known who each visit was of
+    times : the first and the last, in microseconds since 1970; None without
+    problems : of single cells, by kind and column, the place of the first row, the problem, and how many rows there are
+    """
+
+    alone: Tally = field(default_factory=Tally)
+    shared: Tally = field(default_factory=Tally)
+    digests: Digests = field(default_factory=Digests)
+    features: Features = field(default_factory=Features)
+    showings: Showings = field(default_factory=Showings)
+    rewards: Rewards = field(default_factory=Rewards)
+    policies: tuple[str, ...] = ()
+    by_id: bool = False
+    by_user: bool = False
+    times: tuple[int, int] | None = None
+    problems: dict[tuple[str, str], tuple[str, Problem, int]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(self.features.missing)
+
+    @property
+    def rows(self) -> int:
+        return self.alone.rows + self.shared.rows
+
+    @property
+    def period(self) -> tuple[np.datetime64, np.datetime64] | None:
+        """The first and the last time."""
+        return None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
+
+    def merge(self, other: "Summary") -> None:
+        """Add the summary of further rows of the log."""
+        self.alone.merge(other.alone)
+        self.shared.merge(other.shared)
+        for run in other.digests.runs():
+            self.digests.add(run)
+        self.features.merge(other.features)
+        self.showings.merge(other.showings)
+        self.rewards.merge(other.rewards)
+        self.policies = self.policies or other.policies
+        self.by_id, self.by_user = self.by_id or other.by_id, self.by_user or other.by_user
+        if other.times:
+            self.add_times(other.times)
+        for place, problem, count in other.problems.values():
+            self.note(place, problem, count)
+
+    def add_times(self, times: tuple[int, int]) -> None:
+        """Add the first and the last time of some rows."""
+        first, last = self.times or times
+        self.times = min(first, times[0]), max(last, times[1])
+
+    def note(self, place: str, problem: Problem, count: int) -> None:
+        """Note a problem of some rows."""
+        first = self.problems.get((problem.kind, problem.column), (place, problem, 0))
+        self.problems[problem.kind, problem.column] = (*first[:2], first[2] + count)
+
+    def all(self) -> Tally:
+        """The tally of all rows."""
+        whole = Tally()
+        whole.merge(self.alone)
+        whole.merge(self.shared)
+        return whole
+
+    def packed(self) -> dict:
+        """All but the digests, fit for JSON, which `Summary.unpacked` takes."""
+        features = self.features
+        return {
+            "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
+            "times": self.times, "showings": self.showings.packed(), "rewards": self.rewards.packed(),
+            "features": [[name, count, features.range.get(name), features.texts.get(name)]
+                         for name, count in features.missing.items()],
+            "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
+        }  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Summary":
+        features, times = Features(), content["times"]
+        for name, count, ends, texts in content["features"]:
+            low, high = map(float, ends or (0.0, 0.0))
+            features.missing[str(name)] = int(count)
+            features.range |= {name: (low, high)} if ends else {}
+            if texts is not None:
+                features.texts[name] = {str(text): int(rows) for text, rows in texts.items()}
+        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
+                      showings=Showings.unpacked(content["showings"]), rewards=Rewards.unpacked(content["rewards"]),
+                      policies=tuple(content["policies"]))  # fmt: skip
+        if any(len(counts) != len(summary.showings.rows) for counts in summary.rewards.counts.values()):
+            raise ValueError("rewards of other groups")
+        if times is not None:
+            first, last = map(int, times)
+            summary.add_times((first, last))
+        for place, problem, count in content["problems"]:
+            summary.note(place, Problem(**problem), count)
+        if summary.alone.rows and not {f"{logs.POLICY}{name}" for name in summary.policies} <= {*summary.alone.cells}:
+            raise ValueError("a policy without sums")
+        return summary

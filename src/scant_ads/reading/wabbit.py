@@ -1,0 +1,386 @@
+"""Logs of Vowpal Wabbit: dsjson, which Azure Personalizer writes, too, and its text for contextual bandits.
+
+Sources: https://github.com/VowpalWabbit/vowpal_wabbit/wiki, pages DSJSON, JSON, Input-format and
+Logged-Contextual-Bandit-Example. What they log is a cost, so that a reward is minus the cost.
+
+dsjson has a JSON object a line. `_label_cost`, `_label_probability` (else the first of `p`) and `_labelIndex` (else
+`_label_Action` - 1, else the first of `a` - 1) say what was chosen, at what cost. What is in `c`, beside the list of
+ads `_multi`, is the context, whose values become features `c.NAME`; as for Vowpal Wabbit, names that begin with an
+underscore are none, and lists of objects count as one object. An ad is known by what all ads shown have of `_tag`,
+`id`, `i.id` or `name`, in this order; else by its index. `EventId` is the id of the visit, if all have one.
+
+JSON, without ds, has the context itself, in which the ad shown has its `_label`, action:cost:probability.
+
+Text has lines `action:cost:probability | features`. Features of a namespace are called `NAMESPACE.FEATURE`. One
+without a value is 1, one that is absent 0. Where a visit has a line for each ad, after a line `shared | features` with
+the visit's own, ads are known by their tags, or else by their places from 0.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scant import files
+from scant.data import logs
+from scant.errors import DataError, short
+from scant_ads.reading import layout
+from scant_ads.reading.nested import Keys, of_lists, parsed
+from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
+
+DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
+TEXT, SHARED = "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
+ID = "EventId"
+MARKS = {"_label_cost", "_labelIndex", "_label_probability", "RewardValue", "_outcomes"}  # keys that tell dsjson
+LABEL = re.compile(r"\d+:[^\s:|]+:[^\s:|]+")
+IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
+
+
+@dataclass
+class Content:
+    """What is in a file.
+
+    table : Arrow; its column `reward` has costs
+    lines : of the rows, int (rows)
+    problems : of lines and of keys
+    keys : of the context
+    """
+
+    table: object
+    lines: np.ndarray
+    problems: list[Problem]
+    keys: Keys
+
+
+def kind(path, head: bytes) -> str | None:
+    """Which of the forms a text has, by its first lines; None for another, such as CSV.
+
+    Raises
+    ------
+    DataError : it is of other JSON
+    """
+    line = head.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0].strip()
+    if LABEL.match(line) and "|" in line:
+        return TEXT
+    if re.match(r"shared\s[^|]*\|", line):
+        return SHARED
+    if line.startswith(("ccb ", "slates ")) and "|" in line:
+        raise DataError(path, "it is Vowpal Wabbit's text of several decisions a visit", 1, "Only one can be read")
+    if not line.startswith(("{", "[")):
+        return None
+    try:
+        thing = json.loads(line)
+    except (ValueError, RecursionError):
+        thing = None
+    if any(f'"{mark}"' in line for mark in MARKS) or (isinstance(thing, dict) and {"c", "a"} <= thing.keys()):
+        return DSJSON
+    if isinstance(thing, dict) and "_label_ca" in thing:
+        advice = "Only ads from a list can be judged: cut the actions into ranges, each with its probability"
+        raise DataError(path, "it is Vowpal Wabbit's JSON of continuous actions (_label_ca)", 1, advice)
+    if isinstance(thing, dict) and "_multi" in thing:
+        return JSON
+    if thing is None and not re.match(r'[{[]\s*[{"]', line):
+        return None
+    lines = ", lines=True" if isinstance(thing, dict) else ""
+    reason = "it is JSON, but not Vowpal Wabbit's dsjson, whose lines have _label_cost"
+    advice = f"Write it as parquet, by pandas: read_json({str(path)!r}{lines}).to_parquet('log.parquet')"
+    raise DataError(path, reason, 1, advice)
+
+
+def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Content:
+    """Read a log.
+
+    path : of the file, for errors
+    kind : of its form
+    stream : its bytes, unpacked
+    ignore : names of features to leave out
+
+    Raises
+    ------
+    DataError : a line that is too long, or more features than `nested.MOST`
+    """
+    of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}
+    keys = Keys(*of_form.get(kind, ("", "", ignore, 0.0)))
+    rows = _Rows(keys)
+    lines = lines_of(path, stream)
+    visits = _groups(lines) if kind == SHARED else (line for line in lines if line[1])
+    add = {DSJSON: rows.add_event, JSON: rows.add_json, TEXT: rows.add_text, SHARED: rows.add_group}[kind]
+    for number, content in visits:
+        try:
+            add(number, content)
+        except _Passed as passed:
+            rows.passed[str(passed)] = rows.passed.get(str(passed), 0) + 1
+        except (ValueError, RecursionError, AttributeError, TypeError, LookupError) as error:
+            reason = str(error) if type(error) is ValueError else "is not as the form has it"
+            rows.bad.append((number, reason))
+    return rows.content(path)
+
+
+class _Passed(Exception):
+    """A line that tells nothing of a policy."""
+
+
+@dataclass
+class _Rows:
+    """What lines hold, gathered one after the other."""
+
+    keys: Keys
+    lines: list[int] = field(default_factory=list)
+    identities: list[dict] = field(default_factory=list)  # what each ad may be known by
+    costs: list[float] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
+    objects: list[dict] = field(default_factory=list)
+    times: list[str | None] = field(default_factory=list)
+    events: list[str | None] = field(default_factory=list)
+    dropped: set[float] = field(default_factory=set)
+    ads: object = None  # of the first row
+    other: int = 0  # rows with other ads
+    offered: list[list[dict]] = field(default_factory=list)  # what the ads of each row may be known by
+    passed: dict[str, int] = field(default_factory=dict)  # how many lines, by reason
+    bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
+
+    def add(
+        self, line: int, identity: dict, cost, probability, features: dict, time=None, event=None, offered=()
+    ) -> None:  # fmt: skip
+        cost, probability = _number(cost, "cost"), _number(probability, "probability")
+        self.lines.append(line)
+        self.identities.append(identity)
+        self.costs.append(cost)
+        self.probabilities.append(probability)
+        self.objects.append(features)
+        self.times.append(time)
+        self.events.append(event)
+        self.offered.append(offered)
+
+    def add_event(self, line: int, content: str) -> None:
+        """Add a line of dsjson."""
+        event = _parsed(content)
+        if "RewardValue" in event and "c" not in event:
+            raise _Passed("rewards of visits that are not there")
+        if event.get("_skipLearn"):
+            raise _Passed("visits that are not to be learnt from (_skipLearn)")
+        context = event.get("c")
+        if "_outcomes" in event or (isinstance(context, dict) and "_slots" in context):
+            raise ValueError("has several decisions for one visit; only one can be read")
+        if not isinstance(context, dict):
+            raise ValueError("has no context c")
+        place = event.get("_labelIndex")
+        if place is None:
+            place = (event["_label_Action"] if "_label_Action" in event else event["a"][0]) - 1
+        probability = event.get("_label_probability")
+        probability = event["p"][0] if probability is None else probability
+        self.add_decision(line, context, place, event.get("_label_cost"), probability, event)
+
+    def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
+        """Add the choice of an ad of a context, by its place; `event` has its time, its id, and which were dropped."""
+        ads = context.get("_multi") or []
+        if type(place) is not int or place < 0 or (ads and place >= len(ads)):
+            raise ValueError(f"has the ad {short(place)}, where there are {len(ads)}")
+        identities = [_identity(ad) for ad in ads]
+        chosen = (identities[place] if ads else {}) | {"": str(place)}
+        ids = frozenset(next(iter(identity.values()), "") for identity in identities)
+        offered = ads if "" in ids else ids
+        features = {} if "c" in self.keys.ignore else self.keys.flat(_shared(context))
+        dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
+        if not 0 <= dropped < 1:
+            raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
+        self.add(line, chosen, cost, probability, features, event.get("Timestamp"), event.get(ID), identities)
+        self.dropped.add(dropped)
+        self.ads = offered if self.ads is None else self.ads
+        self.other += offered != self.ads
+
+    def add_json(self, line: int, content: str) -> None:
+        """Add a line of Vowpal Wabbit's JSON, in which the ad shown has its label."""
+        context = _parsed(content)
+        labels = [(place, ad["_label"]) for place, ad in enumerate(context.get("_multi") or []) if "_label" in ad]
+        if not labels:
+            raise _Passed("lines without action:cost:probability")
+        if len(labels) > 1:
+            raise ValueError("has several known costs; only that of the action shown can be read")
+        ((place, label),) = labels
+        if not isinstance(label, str) or not LABEL.fullmatch(label):
+            raise ValueError(f"has the label {short(label)}, which is not action:cost:probability")
+        _, cost, probability = label.split(":")
+        self.add_decision(line, context, place, cost, probability, {})
+
+    def add_text(self, line: int, content: str) -> None:
+        """Add a line of text."""
+        label, _ = _labelled(content)
+        if label is None:
+            raise _Passed("lines without action:cost:probability")
+        action, cost, probability = label.split(":")
+        self.add(line, {"": action}, cost, probability, self.keys.flat(_features(content)))
+
+    def add_group(self, line: int, content: list[str]) -> None:
+        """Add a visit of text with a line for each ad."""
+        first, *ads = content
+        if not first.startswith("shared"):
+            raise ValueError("does not begin a visit with shared |")
+        labels = [(place, *_labelled(ad)) for place, ad in enumerate(ads)]
+        chosen = [(place, label, tag) for place, label, tag in labels if label is not None]
+        if not chosen:
+            raise _Passed("visits without action:cost:probability")
+        if len(chosen) > 1:
+            raise ValueError("begins a visit with more than one action:cost:probability")
+        ((place, label, tag),) = chosen
+        _, cost, probability = label.split(":")
+        identity = ({"_tag": tag} if tag else {}) | {"": str(place)}
+        tags = [tag for *_, tag in labels]
+        offered = [{"_tag": tag} if tag else {} for tag in tags]
+        self.add(line, identity, cost, probability, self.keys.flat(_features(first)), offered=offered)
+        offered = frozenset(tags) if all(tags) else [_features(ad) for ad in ads]
+        self.ads = offered if self.ads is None else self.ads
+        self.other += offered != self.ads
+
+    def content(self, path) -> Content:
+        """All of it."""
+        import pyarrow as pa
+
+        key = next((by for by in IDENTITY if all(by in identity for identity in self.identities)), "")
+        columns = {
+            "action": pa.array([identity[key] for identity in self.identities], pa.string()),
+            "reward": pa.array(self.costs, pa.float64()),
+            "propensity": pa.array(self.probabilities, pa.float64()),
+        }
+        lists = [[ad.get(key) for ad in ads] for ads in self.offered] if self.other and key else []
+        if lists and all(ads and None not in ads for ads in lists):
+            columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
+            self.other = 0
+        if any(time is not None for time in self.times):
+            columns["timestamp"] = pa.array([None if time is None else str(time) for time in self.times])
+        if self.events and all(event is not None for event in self.events):
+            columns[ID] = pa.array([str(event) for event in self.events])
+        keys = self.keys.decide(self.objects[: layout.HEAD], path)
+        features, late, odd = keys.columns(self.objects, len(self.objects))
+        if clash := columns.keys() & features.keys():
+            raise DataError(path, f"two columns are called {min(clash)!r}", advice="Rename the feature")
+        problems = [*self.problems(key), *of_lists(keys.lists), *keys.problems(late, odd, np.arange(len(self.lines)))]
+        return Content(pa.table(columns | features), np.array(self.lines, int), problems, keys)
+
+    def problems(self, key: str) -> list[Problem]:
+        """What is wrong with lines; `key` is what ads are known by."""
+        problems = []
+        if self.bad:
+            line, reason = self.bad[0]
+            mend = "Mend such lines, or leave them out"
+            problems.append(Problem("lines", "error", f"line {line} {reason}", mend, len(self.bad)))
+        for reason, count in self.passed.items():
+            left_out = f"{count:,} lines are left out: {reason}"
+            problems.append(Problem("passed", "warning", left_out, count=count, column=reason))
+        if len(self.dropped) > 1:
+            reason = f"visits were dropped with different probabilities (pdrop): {logs.listing(sorted(self.dropped))}"
+            problems.append(
+                Problem("pdrop", "error", reason, "Evaluate those of one pdrop; the others' share is too small")
+            )
+        if self.other and key:
+            reason = f"{self.other:,} visits could show other ads than the first: a policy may show what there was not"
+            problems.append(Problem("offered", "warning", reason, "Evaluate visits with the same ads", self.other))
+        elif self.other:
+            reason = f"ads are known by their places alone, and {self.other:,} visits have others there than the first"
+            problems.append(Problem("offered", "warning", reason, "Give each ad an id: _tag, id or name", self.other))
+        return problems
+
+
+def lines_of(path, stream) -> Iterator[tuple[int, str]]:
+    """The lines of a text that are not blank, and their numbers."""
+    number, rest = 0, b""
+    while True:
+        block = stream.read(1 << 20)
+        *whole, rest = (rest + block).split(b"\n") if block else (rest, b"")
+        if len(rest) > files.LONGEST:
+            raise DataError(path, f"the line is longer than {files.LONGEST:,} bytes", number + 1, "It is no log")
+        for line in whole:
+            number += 1
+            yield number, (line.removeprefix(files.BOM) if number == 1 else line).decode().strip()
+        if not block:
+            return
+
+
+def _groups(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """Lines that follow one another without a blank one, and the number of the first."""
+    group, first = [], 0
+    for number, line in lines:
+        if line:
+            first = first if group else number
+            group.append(line)
+        elif group:
+            yield first, group
+            group = []
+    if group:
+        yield first, group
+
+
+def _parsed(content: str) -> dict:
+    """The object in a line."""
+    try:
+        return parsed(content)
+    except (json.JSONDecodeError, UnicodeError, RecursionError):
+        raise ValueError("is not JSON") from None
+
+
+def _number(value, what: str) -> float:
+    number = layout.as_number(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(f"has no {what}" if value is None else f"has the {what} {short(value)}, which is not a number")
+    return float(number)
+
+
+def _identity(ad: dict) -> dict[str, str]:
+    """What an ad of dsjson may be known by, the best first."""
+    inner = ad.get("i")
+    values = {name: ad.get(name) for name in IDENTITY} | {"i.id": inner.get("id") if isinstance(inner, dict) else None}
+    return {name: str(value) for name, value in values.items() if isinstance(value, str | int) and value != ""}
+
+
+def _shared(context: dict) -> dict:
+    """The context of dsjson without what is no feature; lists of objects merged."""
+    features = {}
+    for name, value in context.items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+            merged = {}
+            for part in value:
+                if twice := merged.keys() & part.keys():
+                    raise ValueError(f"has two {min(twice)!r} in {name!r}")
+                merged |= part
+            value = merged
+        features[name] = _shared(value) if isinstance(value, dict) else value
+    return features
+
+
+def _labelled(line: str) -> tuple[str | None, str | None]:
+    """The label action:cost:probability of a line of text, and its tag; None where there is none."""
+    head = line.partition("|")[0]
+    words, tag = head.split(), None
+    if words and not LABEL.fullmatch(words[-1]) and (words[-1].startswith("'") or not head[-1].isspace()):
+        tag = words.pop().removeprefix("'")
+    labels = [word for word in words if LABEL.fullmatch(word)]
+    if len(labels) == 1 and (others := [word for word in words if re.fullmatch(r"\d+:[^\s:]+", word)]):
+        raise ValueError(f"has several known costs, also {short(others[0])}; only that of the action shown can be read")
+    if len(labels) > 1 or any(not re.fullmatch(r"\d+(:\S*)?", word) for word in words):
+        raise ValueError("does not begin with one action:cost:probability")
+    return (labels[0] if labels else None), tag
+
+
+def _features(line: str) -> dict[str, float | str]:
+    """The features of a line of text."""
+    features: dict[str, float | str] = {}
+    for space in line.split("|")[1:]:
+        words, name, scale = space.split(), "", 1.0
+        if words and not space[0].isspace():
+            name, _, weight = words.pop(0).partition(":")
+            scale = _number(weight or 1.0, "weight")
+        for word in words:
+            feature, colon, value = word.partition(":")
+            feature = f"{name}.{feature}" if name or not is_feature(feature) else feature  # no role of another column
+            number = layout.as_number(value) if colon else 1.0
+            if number is None and feature not in features:
+                features[feature] = value
+            elif number is None or isinstance(features.get(feature), str):
+                raise ValueError(f"has two {feature!r}")
+            else:
+                features[feature] = features.get(feature, 0.0) + scale * number
+    return features
