@@ -77,8 +77,8 @@ class ExplorationByOptimisation(Player):
     V_t is computed for the very p, G and weights that are played, and G is unbiased by construction, so that an inexact
     solution makes the bound larger, not wrong. In locally observable games the least V_t is bounded over all weights:
     this is proved for games without duplicates, which classes do not have. So the regret is of the order T^(1/2). The
-    rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs no
-    T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
+    rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs
+    no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
 
     The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
     total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
