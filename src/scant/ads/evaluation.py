@@ -225,7 +225,7 @@ def evaluate(
 
 
 def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) -> Evaluation:
-    """As `evaluate`, from how often each pair of weight and reward occurs, which is all that the bounds depend on.
+    """As `evaluate`, from the counts of pairs of weight and reward, on which alone the bounds depend.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 def averages(frame: pd.DataFrame):
     """Average regret by round: a curve and a band for each learner.
 
-    Of more than MANY learners of a game, each of several panels shows some; the others are grey. Names then stand
-    beside the curves in place of a legend, but for a column of text, where they would leave panels too little room.
+    If a game has more than MANY learners, it has several panels. Each shows some learners, and the others in grey, with
+    names beside the curves instead of a legend; in a column of text, where names would take too much room, a legend.
     """
     style.apply()
     frame = panels.named(frame)

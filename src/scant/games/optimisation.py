@@ -76,9 +76,9 @@ class ExplorationByOptimisation(Player):
     by their analysis of exponential weights, with learning rates that do not grow. `bound` returns this certificate:
     V_t is computed for the very p, G and weights that are played, and G is unbiased by construction, so that an inexact
     solution makes the bound larger, not wrong. In locally observable games the least V_t is bounded over all weights:
-    they prove it for games without duplicates, and classes have none. So the regret is of the order T^(1/2). The rate
-    eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs no
-    T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
+    this is proved for games without duplicates, which classes do not have. So the regret is of the order T^(1/2). The
+    rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs
+    no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
 
     The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
     total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least

@@ -24,7 +24,7 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
     Only elements that draw and references within the file are kept. Lengths are rounded to a hundredth of a point. The
     n-th entry of the legend has `data-entry="n"`, and what belongs to it `data-curve="n"`.
 
-    prefix : with which every id begins, so that figures of one page do not share any
+    prefix : of every id, so that no two figures of a page share one
 
     Raises
     ------

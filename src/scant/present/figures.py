@@ -20,8 +20,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv.
 
     Images say in their metadata which data they show and what drew them: neither a date nor the whole study's settings,
-    so that the same data and code give the same bytes. What has the text of a legend's entry as its label belongs to
-    that entry: in the SVG file it has an id that says so, by which the page hides and shows it.
+    so that the same data and code give the same bytes. In the SVG file each artist that is labelled with the text of a
+    legend's entry has an id of that entry, by which the page hides and shows it.
 
     code : the digest of the code that made them
     """

@@ -111,8 +111,8 @@ def _kinds(claim: dict) -> set[str]:
 def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
     """The ids of the claims in each figure of claims, by the figure's name without `OF_CLAIMS`.
 
-    A family of claims has a figure if the study plays something that one of them is about. It has several, "top",
-    "top-2" and so on, of nearly as many claims each, if there are more than MOST such claims.
+    A family of claims has a figure if the study plays something that one of them is about. More than MOST such claims
+    are divided evenly among several figures, "top", "top-2" and so on.
     """
     played = {}
     for name, claim in claims.items():

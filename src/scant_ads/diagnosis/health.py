@@ -42,7 +42,7 @@ class Drift:
         return self.p < DRIFTS
 
     def words(self, unit: Unit) -> str:
-        """Between what the rate drifts, in its unit."""
+        """The range in which the rate drifts, in its unit."""
         ends = self.rates.min(), self.rates.max()
         low, high = (f"{100 * end:.3g}" for end in ends) if unit.percent else map(unit.number, map(unit.value, ends))
         name = "%" if unit.percent else unit.name

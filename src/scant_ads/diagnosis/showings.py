@@ -205,7 +205,7 @@ class Showings:
     def shares(self) -> dict[str, float] | None:
         """The propensity of each ad, if each has the same in all rows that show it, and they sum to 1; else None.
 
-        So are logs of A/B tests, whatever the shares of the arms.
+        Logs of A/B tests have such propensities, whatever the shares of the arms.
         """
         if any(low != high for low, high in self.range.values()):
             return None

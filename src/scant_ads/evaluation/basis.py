@@ -111,7 +111,7 @@ class Basis:
         return replace(tally, ads=ads | tally.ads)
 
     def today(self, tally: Tally) -> Tally:
-        """The tally of the log by which today's rate is known; `tally` is the test's."""
+        """The tally of the log from which today's rate is estimated; `tally` is the test's."""
         return tally if self.same_log else self.training.tally
 
     def _note(self, name: str, problems: Iterable) -> None:

@@ -43,10 +43,11 @@ WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are
 class Judged:
     """A policy with a verdict, besides its row.
 
-    key : what the tally calls it
+    key : its name in the tally
     largest : the largest weight possible
-    bounds, lift : of its CTR, and of 1 plus its lift over today's, or the baseline's; no lift of the baseline itself
-    sample : of a policy whose CTR is told by the rows of its ad alone: clicks and rows, or the quotient by user
+    bounds : on its CTR
+    lift : bounds on 1 plus its lift over today's policy, or over the baseline; None for the baseline itself
+    sample : clicks and rows, or the quotient by user, of a policy that shows one ad, whose CTR that ad's rows estimate
     """
 
     key: str

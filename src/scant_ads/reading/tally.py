@@ -219,7 +219,7 @@ class Tally:
             self.add_explored(name, ads, others)
 
     def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
-        """Add ads that are shown alike in each row, bool (rows x ads)."""
+        """Add ads that each row shows with equal chances, bool (rows x ads)."""
         share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
         _add_sums(self.explored.setdefault(name, {}),
                   dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)))  # fmt: skip
