@@ -362,7 +362,7 @@ print(*sys.modules)
 
 @pytest.mark.parametrize("kind", families.FAMILIES)
 def test_a_job_imports_its_own_family_only(kind):
-    code = f"import sys; from scant import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
+    code = f"import sys; from scant.learning import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"pandas", "pyarrow", "matplotlib", "numba", "scipy", "sklearn", "jsonschema"}.isdisjoint(modules)
     own = families.FAMILIES[kind].partition(":")[0]
