@@ -23,10 +23,8 @@ def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
     frame = made()
     found = {row["policy"]: row for row in sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)).rows}
     assert [found[name]["bound"] for name in ("mine", "mixed", "one")] == [
-        "clopper-pearson",
-        "betting",
-        "clopper-pearson",
-    ]
+        "clopper-pearson", "betting", "clopper-pearson",
+    ]  # fmt: skip
     clicks = int((frame["reward"] * frame["policy:mine"]).sum())
     ends = stats.binomtest(clicks, len(frame)).proportion_ci(0.95, "exact")
     assert (found["mine"]["low"], found["mine"]["high"]) == pytest.approx((5 * ends.low, 5 * ends.high))

@@ -213,18 +213,6 @@ def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
     assert found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
 
 
-def test_todays_policy_is_in_the_pairs_if_it_logged_the_test(tmp_path, policies):
-    made = frame(3000, 5)
-    tests = sa.Log.read(written(tmp_path / "log", made)), sa.Log.from_frame(made)
-    found, expected = (sa.evaluate(policies, test) for test in tests)
-    assert found.comparisons == expected.comparisons
-    rows = {row["policy"]: row["estimate"] for row in found.rows}
-    of_today = [pair for pair in found.comparisons if pair["policy"] == "logging"]
-    assert [pair["other"] for pair in of_today] == [*rows][1:]
-    for pair in of_today:
-        assert pair["difference"] == pytest.approx(rows["logging"] - rows[pair["other"]])
-
-
 def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):
     """What is rounded makes the interval wider than that of the exact terms, by next to nothing; or is left out."""
     random, made = np.random.default_rng(0), frame(4000, 6)

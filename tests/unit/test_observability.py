@@ -180,12 +180,6 @@ def test_dcg_in_the_proof_that_local_observability_fails():
     np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
 
 
-def test_signal_matrices_in_the_proof_of_lemma_23():
-    assert signal_matrix([0, 2, 1], 1).tolist() == [[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]]
-    assert signal_matrix([1, 2, 0], 1).tolist() == [[1, 1, 0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1]]
-    assert signal_matrix([2, 0, 1], 1).tolist() == [[1, 0, 1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1]]
-
-
 @pytest.mark.parametrize(("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)])
 def test_a_signal_says_which_feedback_was_given(m, k, top_grade):
     feedback = feedback_matrix(m, k, top_grade)
