@@ -84,9 +84,8 @@ def test_models_have_the_names_of_their_classes_and_what_tells_them_apart():
     assert models.names_of([RIDGE, BOOSTING]) == {RIDGE: "Ridge", BOOSTING: "HistGradientBoostingClassifier"}
     assert models.names_of([RIDGE, settings]) == {RIDGE: "Ridge", settings: 'Ridge={"alpha": 3}'}
     assert models.names_of([RIDGE, own]) == {RIDGE: RIDGE, own: own}
-    assert [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index] == [
-        RIDGE, 'Ridge={"alpha": 3}', own, "logistic",
-    ]  # fmt: skip
+    names = [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index]
+    assert names == [RIDGE, 'Ridge={"alpha": 3}', own, "logistic"]
 
 
 def test_a_column_keeps_its_name():

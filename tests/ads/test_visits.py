@@ -268,13 +268,10 @@ def test_columns_are_given_their_roles(tmp_path):
 
 
 def test_columns_with_other_names_are_guessed(tmp_path):
-    problems = read(tmp_path, NAMED).problems
-    assert [problem.mend for problem in problems] == [
-        "Is it 'ad_id'? Then --columns action=ad_id",
-        "Is it 'click'? Then --columns reward=click",
-        "Is it 'pscore'? Then --columns propensity=pscore. All together: --columns action=ad_id --columns "
-        "reward=click --columns propensity=pscore",
-    ]
+    options = {name: f"--columns {role}={name}" for role, name in ROLES.items()}
+    mends = [f"Is it '{name}'? Then {option}" for name, option in options.items()]
+    mends[-1] += f". All together: {' '.join(options.values())}"
+    assert [problem.mend for problem in read(tmp_path, NAMED).problems] == mends
     near = read(tmp_path, FRAME.rename(columns={"reward": "rewards"})).problems
     assert near[0].mend == "Is it 'rewards'? Then --columns reward=rewards"
 
