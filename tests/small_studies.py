@@ -29,11 +29,9 @@ def with_top(**changes):
     """A study that has learners and an experiment at the top besides."""
     config = small()
     config["learners"] |= {
-        "top": {"kind": "rtop", "surrogate": "squared"},
-        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
-        "full": {"kind": "ogd", "surrogate": "ranksvm"},
-        "listnet": {"kind": "listnet"},
-    }
+        "top": {"kind": "rtop", "surrogate": "squared"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+        "full": {"kind": "ogd", "surrogate": "ranksvm"}, "listnet": {"kind": "listnet"},
+    }  # fmt: skip
     config["experiments"]["top"] = {"kind": "top", "streams": ["sim"], "learners": ["top"]} | changes
     return config
 

@@ -47,17 +47,10 @@ def objects(made: pd.DataFrame) -> list[dict]:
 # --- reading
 
 FORMS = {
-    "lists": lambda ads: ads,
-    "arrays": np.array,
-    "json": json.dumps,
-    "python": str,
-    "tuples": lambda ads: str(tuple(ads)),
-    "numpy": lambda ads: str(np.array(ads)),
-    "postgres": lambda ads: "{" + ",".join(ads) + "}",
-    "bars": "|".join,
-    "semicolons": ";".join,
-    "commas": ", ".join,
-}
+    "lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str,
+    "tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads)),
+    "postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join, "semicolons": ";".join, "commas": ", ".join,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)

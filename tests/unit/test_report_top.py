@@ -103,11 +103,9 @@ def interval(values):
 
 
 FINALS = {
-    "squared": [0.50, 0.58, 0.66],
-    "listnet": [0.70, 0.80, 0.72],
-    "listnet-2": [0.95, 0.95, 0.95],
+    "squared": [0.50, 0.58, 0.66], "listnet": [0.70, 0.80, 0.72], "listnet-2": [0.95, 0.95, 0.95],
     "random": [0.30, 0.31, 0.35],
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -409,16 +407,14 @@ def study():
     for experiment, stream in (("top", "a"), ("again", "b")):
         where = {"experiment": experiment, "stream": stream}
         for number, learner in enumerate(LEARNERS):
-            parts += [
-                trace(learner, seed, 0.5 + 0.03 * number + 0.01 * seed**2, regret=(seed + 2) * ROUNDS**0.6, **where)
-                for seed in range(4)
-            ]
+            for seed in range(4):
+                final, regret = 0.5 + 0.03 * number + 0.01 * seed**2, (seed + 2) * ROUNDS**0.6
+                parts.append(trace(learner, seed, final, regret=regret, **where))
         for judge in ("squared", "ranksvm", "listnet"):
             there.append(comparators(judge, (0, 1, 2) if experiment == "top" else (1, 2), gap=0.5, **where))
     return gathered(*parts), gathered(*there)
 
 
-# figure-aistats16.1 is made as figure-3.4 is
 ELSEWHERE = ("figure-aistats16.1", "figure-steps-top")  # drawn like another, and tested in test_steps_without_rates.py
 FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name not in ELSEWHERE]
 
@@ -622,10 +618,8 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
 def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
     def legend(*learners):
         titles = {"streams": {"a": "A", "b": "B"}, "learners": {one: "Title" for _, one, _ in learners}}
-        parts = [
-            trace(kind, seed, 0.5, learner=learner, stream=stream)
-            for (stream, learner, kind), seed in product(learners, range(2))
-        ]
+        runs = product(learners, range(2))
+        parts = [trace(kind, seed, 0.5, learner=name, stream=stream) for (stream, name, kind), seed in runs]
         frame = top.curves(gathered(*parts), {"top": DETAILS["top"] | {"titles": titles}})
         drawn = drawing.curves(frame)
         looks = [(one.get_color(), one.get_marker()) for axis in drawn.axes for one in lines(axis)]

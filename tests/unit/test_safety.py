@@ -309,13 +309,10 @@ def lists(offsets, values, of):
 @pytest.mark.parametrize(
     ("offsets", "reason"),
     [
-        ([0, 1 << 40, 5, 9], "offsets"),
-        ([0, -7, 5, 9], "offsets"),
-        ([0, 5, 5, 9], "offsets"),
-        ([1, 2, 5, 9], "offsets"),
-        ([0, 2, 5, 8], "offsets"),
+        ([0, 1 << 40, 5, 9], "offsets"), ([0, -7, 5, 9], "offsets"), ([0, 5, 5, 9], "offsets"),
+        ([1, 2, 5, 9], "offsets"), ([0, 2, 5, 8], "offsets"),
     ],
-)
+)  # fmt: skip
 def test_forged_offsets(made, offsets, reason):
     path, columns, metadata = made
     forged = {name: lists(offsets, columns[name].values, columns[name].type) for name in ("grades", "features")}
