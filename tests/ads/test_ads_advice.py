@@ -118,17 +118,6 @@ def test_the_bound_is_settled_by_how_the_test_was_logged(tmp_path, propensities,
     assert found.rows[-1]["bound"] == bound
 
 
-def test_a_bound_is_seldom_above_the_truth():
-    """The truth: 0.3 where the policy is right. Of 200 bounds at 90 %, 33 or more above it have a chance of 0.3 %."""
-    above = 0
-    for seed in range(200):
-        test = log(1000, seed + 10)
-        target = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
-        found = evaluation.evaluate(test.reward, test.propensity, target, 4.0, 0.9, weights=(4.0,))
-        above += verdicts.row_of("oracle", found, 0.9)["lower"] > 0.3
-    assert above < 33
-
-
 # --- policies of one's own
 
 
@@ -138,17 +127,13 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     right = test.action == 2 * (test.features[:, 0] > 0) + (test.features[:, 1] > 0)
     path = write(tmp_path / f"test.{ending}", test, best=right * 1.0, logistic=0.25)
     found = by_name(advise(path, None, ["best", "column:logistic"]))
-    assert formats.read(path).visits.policies == ("best", "logistic")
+    visits = formats.read(path).visits
+    assert (visits.policies, visits.names) == (("best", "logistic"), ("x", "y", "z"))
     assert found["best"]["estimate"] == pytest.approx(np.mean(test.reward * right / 0.25))
     assert found["best"]["verdict"] == "yes"
     assert found["column:logistic"]["estimate"] == pytest.approx(test.reward.mean())
     assert (found["best"]["bound"], found["best"]["declared_weight"]) == ("clopper-pearson", 4.0)
     assert found["logging"]["estimate"] == pytest.approx(test.reward.mean())
-
-
-def test_columns_of_policies_are_not_features(tmp_path):
-    path = write(tmp_path / "test.csv", log(), best=0.5)
-    assert formats.read(path).required().names == ("x", "y", "z")
 
 
 @pytest.mark.parametrize(
@@ -184,10 +169,14 @@ def sides(estimate, half, rows=1000.0, **more):
         (sides(0.5, 0.2), sides(0.3, 0.05), "cannot tell"),
         (sides(0.5, 0.2), sides(0.3, 0.0), "cannot tell"),  # ends that touch
         (sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05), "yes"),
+        (sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05), None),
+        (sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05), None),
+        (sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"), None),
     ],
 )
-def test_verdicts_follow_from_the_intervals(row, today, verdict):
-    assert verdicts.verdict_of(row, today, False)["verdict"] == verdict
+def test_verdicts_follow_from_the_intervals_if_these_say_anything(row, today, verdict):
+    assert verdicts.usable(row, today) == (verdict is not None)
+    assert not verdict or verdicts.verdict_of(row, today, False)["verdict"] == verdict
 
 
 @pytest.mark.parametrize(
@@ -204,13 +193,6 @@ def test_verdicts_on_one_log_follow_from_the_lift(low, lift, high, verdict):
         assert half_width / (found["needed_test"] / 1000) ** 0.5 == pytest.approx(abs(lift))
 
 
-def test_numbers_that_say_nothing_give_no_verdict():
-    assert verdicts.usable(sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05))
-    assert not verdicts.usable(sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05))
-    assert not verdicts.usable(sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05))
-    assert not verdicts.usable(sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"))
-
-
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("own", "other"), [(0.2, 0.02), (0.2, 0.09), (0.04, 0.3)])
 def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
@@ -219,6 +201,7 @@ def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
     growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
     assert growth[0] > 1 or growth[1] > 1
     assert own / growth[0] ** 0.5 + other / growth[1] ** 0.5 == pytest.approx(gap)
+    assert verdicts.verdict_of(sides(0.5, own), sides(0.5, other), False)["needed_test"] == np.inf
 
 
 def test_how_many_rows_are_needed_is_said_in_words():
@@ -226,10 +209,6 @@ def test_how_many_rows_are_needed_is_said_in_words():
     assert text.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
     assert "and 2,000 training rows" in text.because(row | {"needed_train": 2000.0})
     assert "too close" in text.because(row | {"needed_test": np.inf})
-
-
-def test_equal_estimates_need_no_number_of_rows():
-    assert verdicts.verdict_of(sides(0.5, 0.1), sides(0.5, 0.1), False)["needed_test"] == np.inf
 
 
 # --- doubts
@@ -244,9 +223,7 @@ def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
     halves = log(2000, 1, (0.1, 0.2, 0.3, 0.4)), log(2000, 2, (0.4, 0.3, 0.2, 0.1))
     both = {name: np.concatenate([column, halves[1].columns()[name]]) for name, column in halves[0].columns().items()}
     test = write(tmp_path / "differ.parquet", replace(halves[0], **both))
-    with pytest.raises(
-        SettingError, match=r"differ\.parquet: propensities differ, so that `least_propensity` is needed"
-    ):
+    with pytest.raises(SettingError, match=r"differ\.parquet: propensities differ, so that `least_propensity` is need"):
         advise(test, train, ["logistic"])
     with pytest.raises(SettingError, match=r"`least_propensity` is 0.2, but .*differ.parquet has 0.1"):
         advise(test, train, ["logistic"], declared=0.2)
@@ -266,6 +243,7 @@ def test_wrong_propensities_withhold_the_verdict(pair, tmp_path):
 def test_a_log_that_says_nothing_says_so(tmp_path):
     few = write(tmp_path / "few.csv", log(40), never=0.0)
     found = advise(few, write(tmp_path / "train.csv", log(seed=1)), ["logistic", "never"], **QUICK)
+
     rows = by_name(found)
     assert (rows["logistic"]["refused"], rows["never"]["refused"]) == ("small-sample", "no-overlap")
     assert np.isnan(rows["logistic"]["lower"])
@@ -275,8 +253,7 @@ def test_a_log_that_says_nothing_says_so(tmp_path):
 
 
 def test_duplicates_are_counted_and_said(tmp_path):
-    twice = log(500).take(np.r_[0:500, 0:30])
-    path = write(tmp_path / "test.csv", twice)
+    path = write(tmp_path / "test.csv", log(500).take(np.r_[0:500, 0:30]))
     assert f"{path}: 30 of 530 rows equal an earlier one" in advise(path, None, []).notes[0]
 
 
@@ -297,11 +274,10 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
 
 def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
     """Users who differ by one of three values only, so that nearly all rows are in both logs."""
-    few = [
-        replace(log(2000, seed), features=log(2000, seed).features.round().clip(0, 2)[:, :1], names=("x",))
-        for seed in (1, 2)
-    ]
-    test, train = (write(tmp_path / f"{name}.csv", made) for name, made in zip(("test", "train"), few, strict=True))
+    test, train = (
+        write(tmp_path / f"{seed}.csv", replace(made, features=made.features.round().clip(0, 2)[:, :1], names=("x",)))
+        for seed, made in ((seed, log(2000, seed)) for seed in (1, 2))
+    )
     found = advise(test, train, ["logistic"], **QUICK)
     assert found.rows[-1]["rows"] == 2000
     assert any("about as many as chance makes" in note for note in found.notes)
@@ -358,9 +334,7 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
         found = advise(path, None, [])
         assert found.rows[0]["drift"] < 1e-10
         assert found.rows[0]["low"] < found.rows[0]["estimate"] < found.rows[0]["high"]
-        assert any(
-            "logging: its rate drifts, from" in note and "average over the log's period" in note for note in found.notes
-        )
+        assert any(re.search("logging: its rate drifts, from.*average over the log's period", at) for at in found.notes)
     row = {"verdict": "yes", "drift": 0.001}
     assert text.because(row) == ", on average over the log's period: rates drift (p = 0.001)"
     assert text.because(row | {"drift": 0.5}) == text.because(row | {"drift": np.nan}) == ""
@@ -402,13 +376,10 @@ def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
 
 def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_path):
     path = write(tmp_path / "test.csv", log(), double=0.5, fine=0.25)
-    with pytest.raises(
-        DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*sum to 2 on average"
-    ):
+    with pytest.raises(DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*2 on average"):
         advise(path, None, ["double"])
-    assert [
-        problem["kind"] for problem in UserLog.read(path).check()["problems"] if problem["severity"] == "error"
-    ] == ["policy-sum"]
+    problems = UserLog.read(path).check()["problems"]
+    assert [problem["kind"] for problem in problems if problem["severity"] == "error"] == ["policy-sum"]
     assert advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
 
 
@@ -490,12 +461,7 @@ def test_a_log_is_described(tmp_path):
     made = log(100)
     path = write(tmp_path / "log.csv", made, mine=0.5)
     facts = UserLog.read(path).check()
-    assert (facts["rows"], facts["features"], facts["policies"], facts["timestamps"]) == (
-        100,
-        ["x", "y", "z"],
-        ["mine"],
-        None,
-    )
+    assert {"rows": 100, "features": ["x", "y", "z"], "policies": ["mine"], "timestamps": None}.items() <= facts.items()
     text = str(facts)
     for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: 'z'", "of one's own: mine"):
         assert line in text

@@ -125,16 +125,10 @@ def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, name
 def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_no_least_propensity_is_known():
     train, test = (sa.Log.from_frame(blocked(4000, seed), reward_min=-20, reward_max=20) for seed in (1, 2))
     alone, beside, unknown = (
-        next(
-            row
-            for row in sa.evaluate(["mine", "worse"], test, baseline="worse", **more).rows
-            if row["policy"] == "mine"
-        )
+        {row["policy"]: row for row in sa.evaluate(["mine", "worse"], test, baseline="worse", **more).rows}["mine"]
         for more in ({}, {"train": train}, {"least_propensity": "unknown"})
     )
-    assert [beside[key] for key in ("lift", "lift_low", "lift_high")] == [
-        alone[key] for key in ("lift", "lift_low", "lift_high")
-    ]
+    assert all(beside[key] == alone[key] for key in ("lift", "lift_low", "lift_high"))
     assert unknown["lift"] == pytest.approx(alone["lift"])
     assert max(alone["lift_low"], unknown["lift_low"]) < 10 < min(alone["lift_high"], unknown["lift_high"])
     assert unknown["lift_high"] - unknown["lift_low"] > alone["lift_high"] - alone["lift_low"]

@@ -180,9 +180,8 @@ def test_pairs_and_the_choice_are_told():
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)
     same = sa.evaluate(policies, halves[1], train=halves[0])
-    assert ("logging", "a") in [
-        (pair["policy"], pair["other"]) for pair in same.comparisons
-    ]  # today's logged the test, too
+    pairs = [(pair["policy"], pair["other"]) for pair in same.comparisons]
+    assert ("logging", "a") in pairs  # today's policy logged the test, too
 
 
 def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
@@ -212,22 +211,15 @@ def test_open_pairs_say_how_many_rows_would_tell():
 
 def test_a_log_without_clicks_decides_nothing():
     found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
-    assert (
-        not len(found.pairs)
-        and [*found.pairs] == [*decisions.COLUMNS]
-        and found.choice is None
-        and found.decision() == ""
-    )
+    assert not len(found.pairs) and [*found.pairs] == [*decisions.COLUMNS]
+    assert found.choice is None and found.decision() == ""
 
 
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
     train, test = (frame(3000, seed) for seed in (0, 1))
-    known = sa.evaluate(
-        [sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test), train=sa.Log.from_frame(train)
-    )
-    found = sa.evaluate(
-        [sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test), train=sa.Log.from_frame(train),
-        least_propensity="unknown",
+    known, found = (
+        sa.evaluate([sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test),
+                    train=sa.Log.from_frame(train), least_propensity=least) for least in (None, "unknown")
     )  # fmt: skip
     row, other = found.rows[-1], known.rows[-1]
     assert row["bound"] == "betting, no range" and row["declared_weight"] == math.inf and found.comparisons == ()
@@ -267,8 +259,7 @@ def test_deficient_support_is_named():
     )  # fmt: skip
     train, test = sa.Log.from_frame(made).split(0.5)
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3)
-    assert found.rows[-1]["verdict"] == "none" and "logistic" not in [
-        name for pair in found.comparisons for name in pair.values()
-    ]
+    assert found.rows[-1]["verdict"] == "none"
+    assert "logistic" not in [name for pair in found.comparisons for name in pair.values()]
     assert "none: deficient support or wrong propensities, see below" in found.text()
     assert any("% of visits (deficient support): what these earn is not known" in note for note in found.notes)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
+from test_ads_parts import written
 
 import scant_ads as sa
 from scant.cli import main
@@ -38,20 +39,18 @@ def of(made: pd.DataFrame) -> np.ndarray:
     return np.array([[ad in ads for ad in ADS] for ads in made["eligible"]])
 
 
+def objects(made: pd.DataFrame) -> list[dict]:
+    """What columns x and eligible hold, in an object for each row."""
+    return [{"x": x, "candidates": ads} for x, ads in zip(made["x"], made["eligible"], strict=True)]
+
+
 # --- reading
 
 FORMS = {
-    "lists": lambda ads: ads,
-    "arrays": np.array,
-    "json": json.dumps,
-    "python": str,
-    "tuples": lambda ads: str(tuple(ads)),
-    "numpy": lambda ads: str(np.array(ads)),
-    "postgres": lambda ads: "{" + ",".join(ads) + "}",
-    "bars": "|".join,
-    "semicolons": ";".join,
-    "commas": ", ".join,
-}
+    "lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str,
+    "tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads)),
+    "postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join, "semicolons": ";".join, "commas": ", ".join,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -73,16 +72,12 @@ def test_a_list_may_be_written_in_many_ways(tmp_path, form):
 def test_lists_of_numbers_and_lists_in_objects(tmp_path):
     made = frame(200)
     number = {ad: at for at, ad in enumerate(ADS)}
-    numbers = made.assign(
-        action=made["action"].map(number), eligible=[[*map(number.get, ads)] for ads in made["eligible"]]
-    )
-    np.testing.assert_array_equal(sa.Log.from_frame(numbers).visits.eligible, of(made))
-    inside = made.drop(columns=["eligible", "x"]).assign(
-        context=[{"x": x, "candidates": ads} for x, ads in zip(made["x"], made["eligible"], strict=True)]
-    )
+    numbers = [[*map(number.get, ads)] for ads in made["eligible"]]
+    numbered = sa.Log.from_frame(made.assign(action=made["action"].map(number), eligible=numbers))
+    np.testing.assert_array_equal(numbered.visits.eligible, of(made))
+    inside = made[["action", "reward", "propensity"]].assign(context=objects(made))
     inside.to_parquet(tmp_path / "log.parquet")
-    (tmp_path / "folder").mkdir()
-    inside.to_parquet(tmp_path / "folder" / "0.parquet")
+    written(tmp_path / "folder", inside, 1)
     inside.assign(context=inside["context"].map(json.dumps)).to_csv(tmp_path / "log.csv", index=False)
     for name in ("log.parquet", "log.csv", "folder"):
         for columns in ({}, {"eligible": "context.candidates"}):
@@ -315,10 +310,8 @@ def test_every_learner_chooses_among_eligible_ads(kind):
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     np.testing.assert_allclose(np.sort(shares)[size > 1, -1], 0.75)
     np.testing.assert_allclose(shares[size == 1].max(axis=1), 1)
-    expected = (
-        new["reward"] * shares[np.arange(300), [ADS.index(ad) for ad in new["action"]]] / new["propensity"]
-    ).mean()
-    assert policy.score(sa.Log.from_frame(new)) == pytest.approx(expected)
+    shown = shares[np.arange(300), [ADS.index(ad) for ad in new["action"]]]
+    assert policy.score(sa.Log.from_frame(new)) == pytest.approx((new["reward"] * shown / new["propensity"]).mean())
 
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
@@ -375,9 +368,9 @@ def test_what_explores_is_shown_as_often_as_its_propensity_says():
 @pytest.mark.parametrize("form", ["json", "python", "struct"])
 def test_apply_finds_the_lists_that_an_object_holds(tmp_path, form):
     made = frame(300)
-    inside = [{"x": x, "candidates": ads} for x, ads in zip(made["x"], made["eligible"], strict=True)]
-    written = {"json": [*map(json.dumps, inside)], "python": [*map(str, inside)], "struct": inside}[form]
-    made[["action", "reward", "propensity"]].assign(context=written).to_parquet(tmp_path / "log.parquet")
+    inside = objects(made)
+    context = {"json": [*map(json.dumps, inside)], "python": [*map(str, inside)], "struct": inside}[form]
+    made[["action", "reward", "propensity"]].assign(context=context).to_parquet(tmp_path / "log.parquet")
     policy = sa.fit(sa.Log.read(tmp_path / "log.parquet"), "logistic", epsilon=0.3)
     applying.apply(policy, tmp_path / "log.parquet", tmp_path / "shown.csv", seed=1)
     shown, plain = pd.read_csv(tmp_path / "shown.csv"), sa.fit(sa.Log.from_frame(made), "logistic", epsilon=0.3)

@@ -34,14 +34,6 @@ def test_missing_numbers_become_the_median_of_training_and_are_marked(tmp_path):
     assert encoder.transform(test).features.tolist() == [[1, 2.5, 0], [1, 9, 0], [1, 9, 0], [3, 9, 1]]
 
 
-def test_texts_are_one_hot_and_new_ones_are_none(tmp_path):
-    train = log(tmp_path, city=["Ulm", "Bonn", None, "Ulm"], x=[1, 2, 3, 4])
-    encoder = encoding.fit(train)
-    assert encoder.encoded == ("x", "city=Ulm", "city=Bonn", "city=")
-    test = log(tmp_path, "test.csv", city=["Bonn", "Ulm", "Rome", "Bonn"], x=[5, 6, 7, 8])
-    assert encoder.transform(test).features.tolist() == [[5, 0, 1, 0], [6, 1, 0, 0], [7, 0, 0, 0], [8, 0, 1, 0]]
-
-
 def test_rare_texts_share_a_column(tmp_path):
     cities = [f"c{i % 40}" if i < 80 else "Ulm" for i in range(200)]
     made = log(tmp_path, action=list("ab") * 100, reward=0, city=cities)
@@ -56,9 +48,7 @@ def test_rare_texts_share_a_column(tmp_path):
 
 def test_a_feature_is_text_in_both_logs_or_in_none(tmp_path):
     encoder = encoding.fit(log(tmp_path, x=[1, 2, 3, 4]))
-    with pytest.raises(
-        DataError, match=r"test\.csv: feature 'x' is text here, and numbers in the training log.*categorical="
-    ):
+    with pytest.raises(DataError, match=r"test\.csv: feature 'x' is text here, and numbers in the training log.*categ"):
         encoder.transform(log(tmp_path, x=["u", "v", "v", "u"]), "test.csv")
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from scant_ads import Log
 from scant_ads.diagnosis import health
@@ -42,14 +41,6 @@ def problems(made: Visits, kind: str = "") -> list[Problem]:
 
 
 # --- drift
-
-
-def test_the_statistic_is_pearsons():
-    made = log(rates=(0.1, 0.15))
-    found = tally(made).drift("")
-    clicks = made.reward.reshape(20, -1).sum(axis=1)
-    assert found.p == pytest.approx(stats.chi2_contingency([clicks, 300 - clicks]).pvalue)
-    np.testing.assert_allclose(found.rates, clicks / 300)
 
 
 def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():

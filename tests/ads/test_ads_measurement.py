@@ -129,11 +129,8 @@ def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
         part = Rewards()
         part.add(log.take(rows), groups, block[rows])
         parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
-    assert (
-        parts.policy_rows == whole.policy_rows
-        and parts.top == whole.top
-        and parts.counts.keys() == whole.counts.keys() == {"a", "b"}
-    )
+    assert (parts.policy_rows, parts.top) == (whole.policy_rows, whole.top)
+    assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     for ad, counts in whole.counts.items():
         np.testing.assert_array_equal(parts.counts[ad], counts)
         assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])

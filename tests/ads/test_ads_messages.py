@@ -6,14 +6,12 @@ import re
 import shlex
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scant_ads as sa
-from scant.cli import main
-from scant.errors import ARGUMENTS, DataError, ScantError, SettingError, as_arguments
+from scant.errors import ARGUMENTS, DataError, ScantError, as_arguments
 
 SOURCE = Path(sa.__file__).parent
 
@@ -64,25 +62,6 @@ def test_an_error_has_both_texts():
     again = pickle.loads(pickle.dumps(error))
     assert (again.text, str(again)) == (error.text, str(error))
     assert str(ScantError("no option")) == ScantError("no option").text == "no option"
-
-
-def test_the_command_line_names_options_and_python_arguments(tmp_path, capsys):
-    path = tmp_path / "log.csv"
-    made = pd.DataFrame({"action": ["a", "b"] * 60, "reward": [0, 1, 0] * 40, "propensity": [0.5, 0.25] * 60, "x": 1.5})
-    made["policy:mine"] = 0.5
-    made.to_csv(path, index=False)
-    assert main(["ads", "evaluate", str(path), "--policy", "mine"]) == 1
-    assert "so that --least-propensity is needed" in capsys.readouterr().err
-    with pytest.raises(SettingError, match="so that `least_propensity` is needed"):
-        sa.evaluate(["mine"], sa.Log.read(path))
-    made.rename(columns={"reward": "click"}).to_csv(path, index=False)
-    assert main(["ads", "check", str(path)]) == 1
-    assert "Then --columns reward=click" in capsys.readouterr().out
-    assert "Then columns={'reward': 'click'}" in str(sa.Log.read(path).check())
-    made.assign(**{"my words": [*["many"] * 3, *range(117)]}).to_csv(path, index=False)
-    assert main(["ads", "check", str(path)]) == 1
-    assert "--categorical 'my words'" in capsys.readouterr().out  # as a shell takes it
-    assert "categorical=['my words']" in str(sa.Log.read(path).check())
 
 
 def test_every_option_that_a_message_names_has_its_argument():

@@ -8,7 +8,7 @@ import pytest
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant_ads.evaluation import advise, mixes
+from scant_ads.evaluation import mixes
 from scant_ads.reading import summing, tally
 
 
@@ -42,22 +42,6 @@ def test_a_columns_mix_is_weighted_and_todays_is_that_of_rows(found):
     trained = sa.evaluate(["mine"], test, train=sa.Log.from_frame(frame(900, 7)))
     today = frame(900, 7)["action"].value_counts(normalize=True)
     assert trained.mix["logging"] == pytest.approx(today.to_dict())
-
-
-def test_the_mix_does_not_depend_on_how_rows_are_read(found, tmp_path):
-    evaluation, policies, _ = found
-    log = made().sample(frac=1.0, random_state=0)
-    (tmp_path / "log").mkdir()
-    for part in range(3):
-        log.iloc[part::3].to_parquet(tmp_path / "log" / f"{part}.parquet", index=False)
-    folder, asked = sa.Log.read(tmp_path / "log"), [*policies.values(), "mine"]
-    for part in range(3):
-        sa.write_part(folder, f"{part}.parquet", tmp_path / "sums" / f"{part}.parquet", asked)
-    batched = advise.compare(asked, sa.Log.read(tmp_path / "log"), rows=97)
-    parts = sa.evaluate(asked, folder, results=tmp_path / "sums")
-    assert batched.mix == parts.mix == evaluation.mix
-    evaluation.write(tmp_path / "found.json")
-    assert json.loads((tmp_path / "found.json").read_text())["mix"] == evaluation.mix
 
 
 def test_sums_that_do_not_fit_are_refused(found):

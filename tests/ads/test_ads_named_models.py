@@ -84,9 +84,8 @@ def test_models_have_the_names_of_their_classes_and_what_tells_them_apart():
     assert models.names_of([RIDGE, BOOSTING]) == {RIDGE: "Ridge", BOOSTING: "HistGradientBoostingClassifier"}
     assert models.names_of([RIDGE, settings]) == {RIDGE: "Ridge", settings: 'Ridge={"alpha": 3}'}
     assert models.names_of([RIDGE, own]) == {RIDGE: RIDGE, own: own}
-    assert [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index] == [
-        RIDGE, 'Ridge={"alpha": 3}', own, "logistic",
-    ]  # fmt: skip
+    names = [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index]
+    assert names == [RIDGE, 'Ridge={"alpha": 3}', own, "logistic"]
 
 
 def test_a_column_keeps_its_name():
@@ -111,12 +110,10 @@ def test_a_class_of_the_working_folder_is_a_model():
         ("sklearn.linear_model:Rige", "did you mean sklearn.linear_model:Ridge?"),
         ("math:pi", "math:pi is no class. Name a classifier or a regressor as module:Class, such as"),
         ("sklearn.preprocessing:StandardScaler", "neither a classifier with predict_proba nor a regressor"),
-        ("sklearn.svm:LinearSVC", "neither a classifier with predict_proba nor a regressor"),
         ("fractions:Fraction", "no classifier or regressor as scikit-learn has them: it is without fit"),
         (RIDGE + '={"alpa": 1}', f"unknown setting of {RIDGE} 'alpa': did you mean 'alpha'?"),
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
         (RIDGE + "=3", "its settings '3' are no object of JSON. Write them"),
-        (RIDGE + "=", "its settings '' are no object of JSON"),
         (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
         ("sklearn.pipeline:Pipeline", "cannot be made with no settings: "),
         ("own_models_here:Broken={}", "own_models_here:Broken cannot be made with {}: no such device"),

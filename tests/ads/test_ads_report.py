@@ -44,9 +44,10 @@ def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tm
 def test_texts_of_a_log_are_no_markup(tmp_path):
     made = frame(600).replace({"a": "<script>alert(1)</script>"})
     log = sa.Log.from_frame(made)
-    sa.evaluate({"<b>": sa.Policy("logistic", steps=500)}, *log.split()[1:], train=log.split()[0]).report(
-        tmp_path / "out.html", log, settings={"<i>": "<u>"}
-    )
+    train, test = log.split()
+    found = sa.evaluate({"<b>": sa.Policy("logistic", steps=500)}, test, train=train)
+    assert "<b>" not in found._repr_html_()
+    found.report(tmp_path / "out.html", log, settings={"<i>": "<u>"})
     page = (tmp_path / "out.html").read_text()
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
 

@@ -283,8 +283,8 @@ def test_where_todays_policy_shows_all_ads_alike_there_is_one_row():
     found = sa.evaluate(["mine"], sa.Log.from_frame(alike))
     assert [row["policy"] for row in found.rows] == ["logging", "mine"]
     assert "uniform: all 3 ads alike" in found.about[0]
-    assert [row["policy"] for row in sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2).rows] == [
-        "logging", "uniform", "mine"]  # fmt: skip
+    other = sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2)
+    assert [row["policy"] for row in other.rows] == ["logging", "uniform", "mine"]
 
 
 def test_the_policy_that_nobody_asked_for_is_never_chosen():

@@ -51,9 +51,8 @@ def test_all_that_is_told_is_in_the_unit(tmp_path, capsys):
     assert f"{made['reward'].sum():,.6g} EUR in all" in printed and " EUR" in page
     for text in (printed, page.partition("<h2>Words</h2>")[0].partition("</style>")[2]):
         assert "click" not in text.lower() and "CTR" not in text
-    assert json.loads((tmp_path / "out.json").read_text())["unit"] == {
-        "reward_max": 500.0, "reward_unit": "EUR", "reward_min": 0.0
-    }  # fmt: skip
+    unit = {"reward_max": 500.0, "reward_unit": "EUR", "reward_min": 0.0}
+    assert json.loads((tmp_path / "out.json").read_text())["unit"] == unit
 
 
 def test_a_reward_above_the_largest_is_refused_with_the_options_that_say_it(tmp_path, capsys):

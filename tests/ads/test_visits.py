@@ -30,6 +30,11 @@ def own(tmp_path, text, name="log.csv"):
 
 
 def test_a_csv_is_read_as_documented(tmp_path):
+    """Its features are neither probabilities of one's own policies nor those of ads, of which some were not shown."""
+    log = own(
+        tmp_path, "action,reward,propensity,x,policy:new,propensity:b,propensity:a\na,0,1,2,0.5,0,1\na,1,1,3,,0,1\n"
+    )
+    assert (log.actions, log.names, log.features.tolist()) == (("a", "b"), ("x",), [[2], [3]])
     log = own(tmp_path, OWN + "\n\n")
     assert (log.actions, log.names) == (("NA", "offer 2"), ("age", "member"))
     assert log.action.tolist() == [1, 0, 1] and log.reward.tolist() == [1, 0, 0.5]
@@ -51,34 +56,14 @@ def test_many_columns_take_no_longer_each(tmp_path):
         formats.read_log(path)
 
 
-def test_parquet_gives_the_same_log_as_csv(tmp_path):
+def test_parquet_gives_the_same_log_as_csv_and_is_known_by_its_first_bytes(tmp_path):
     frame = pd.DataFrame({"action": [10, 9, 10], "reward": [0, 1, 0], "propensity": 0.5, "x": [1.5, 2, 3], "b": True})
     frame["timestamp"] = pd.to_datetime(["2020-01-01T10:00:00+01:00"] * 3, utc=True)
-    frame.to_csv(tmp_path / "log.csv", index=False)
-    frame.to_parquet(tmp_path / "log.parquet")
-    log = formats.read_log(tmp_path / "log.csv")
-    assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
-    same(log, formats.read_log(tmp_path / "log.parquet"))
-
-
-def test_whole_actions_that_parquet_holds_as_floats_have_no_point(tmp_path):
-    frame = pd.DataFrame({"action": [2.0, 1.0], "reward": 0, "propensity": 0.5, "x": 1.0})
-    frame.to_parquet(tmp_path / "log.parquet")
-    assert formats.read_log(tmp_path / "log.parquet").actions == ("1", "2")
-
-
-def test_parquet_is_known_by_its_first_bytes(tmp_path):
-    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": 1.0})
-    frame.to_parquet(tmp_path / "log.parquet")
-    log = formats.read_log(tmp_path / "log.parquet")
-    same(formats.read_log((tmp_path / "log.parquet").rename(tmp_path / "log.txt")), log)
     frame.to_csv(tmp_path / "text.parquet", index=False)
-    same(formats.read_log(tmp_path / "text.parquet"), log)
-
-
-def test_probabilities_of_ones_own_policies_are_no_features(tmp_path):
-    log = own(tmp_path, "action,reward,propensity,x,policy:new\na,0,1,2,0.5\na,1,1,3,\n")
-    assert log.names == ("x",) and log.features.tolist() == [[2], [3]]
+    frame.astype({"action": float}).to_parquet(tmp_path / "log.txt")  # whole numbers have no point
+    log = formats.read_log(tmp_path / "text.parquet")
+    assert log.actions == ("9", "10") and log.timestamp[0] == np.datetime64("2020-01-01T09:00:00")
+    same(log, formats.read_log(tmp_path / "log.txt"))
 
 
 FULL = """action,reward,propensity,x,propensity:b,propensity:a,propensity:c
@@ -93,16 +78,6 @@ def test_a_probability_may_be_above_one_by_what_single_precision_rounds(tmp_path
     assert visits.propensity.tolist() == [1, 1, 1, 0.5] and visits.probabilities[:, 0].tolist() == [1, 0.5, 1, 0]
     above["propensity"][0] = 1 + 2e-6
     assert read(tmp_path, FRAME.assign(**above)).visits is None
-
-
-def test_full_propensities_bring_actions_that_were_not_shown(tmp_path):
-    log = own(tmp_path, FULL)
-    assert log.actions == ("a", "b", "c") and log.names == ("x",)
-
-
-def test_duplicate_rows_are_kept_and_counted(tmp_path):
-    log = own(tmp_path, "action,reward,propensity,x\n1,0,1,2\n1,0,1,3\n1,0,1,2\n")
-    assert len(log) == 3 and logs.facts(log)["duplicates"] == 1
 
 
 HEAD = "action,reward,propensity,x\n"
@@ -142,6 +117,8 @@ HEAD = "action,reward,propensity,x\n"
         (FULL + "a,0,0.3,1,0.3,0.2,0.5\n", "line 4: propensity differs from that of the action's own column, 0.2"),
         (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
         (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
+        (HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n", "line 6: reward 3.0"),
+        ("<html><p>action,reward,propensity</html>\n", "it is a web page, as a server sends it in place of the file"),
     ],
 )
 def test_a_csv_that_is_no_log_is_refused_with_the_line(text, reason, tmp_path):
@@ -173,19 +150,13 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
         ([1.0, 2.0], ["reward", "propensity", "x", "x"], "two columns are called 'x'"),
         ([[1.0], [2.0]], ["reward", "propensity", "y", "x"], "column 'x' has type list<element: double>; a log has"),
         ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
+        ([1.0, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
     ],
 )
 def test_parquet_that_is_no_log_is_refused(column, names, reason, tmp_path):
     columns = [["a", "b"], [0, 1], [0.5, 0.5], [1, 2], column]
     pq.write_table(pa.Table.from_arrays(list(map(pa.array, columns)), ["action", *names]), tmp_path / "log.parquet")
     with pytest.raises(DataError, match=reason):
-        formats.read_log(tmp_path / "log.parquet")
-
-
-def test_parquet_with_a_missing_value_names_the_row(tmp_path):
-    frame = pd.DataFrame({"action": ["a", "b"], "reward": 0, "propensity": 0.5, "x": [1.0, None]})
-    frame.to_parquet(tmp_path / "log.parquet")
-    with pytest.raises(DataError, match="row 2: x is missing"):
         formats.read_log(tmp_path / "log.parquet")
 
 
@@ -269,7 +240,7 @@ def read(tmp_path, frame, **options):
     return formats.read(tmp_path / "log.csv", **options)
 
 
-def test_texts_are_codes_and_missing_numbers_nan(tmp_path):
+def test_texts_are_codes_times_days_and_missing_numbers_nan(tmp_path):
     frame = FRAME.assign(city=["Ulm", None, "Bonn", "Ulm"], age=[31, None, "NA", 40.5], blank=None)
     reading = read(tmp_path, frame)
     log = reading.visits
@@ -280,16 +251,10 @@ def test_texts_are_codes_and_missing_numbers_nan(tmp_path):
     assert [problem.kind for problem in reading.problems] == ["empty"]
     with pytest.raises(DataError, match="line 3: age is missing"):
         formats.read_log(tmp_path / "log.csv")
-
-
-def test_times_as_features_are_days(tmp_path):
-    log = read(tmp_path, FRAME.assign(since=["1970-01-01", "1970-01-02 12:00", None, "2000-01-01"])).visits
+    more = {"since": ["1970-01-01", "1970-01-02 12:00", None, "2000-01-01"], "zip": [89073, 53111, 89073, 89075]}
+    log = read(tmp_path, FRAME.assign(**more), categorical=["zip"]).visits
     np.testing.assert_array_equal(log.features[:, 1], np.array([0, 1.5, np.nan, 10957], np.float32))
-
-
-def test_numbers_may_be_taken_as_texts(tmp_path):
-    log = read(tmp_path, FRAME.assign(zip=[89073, 53111, 89073, 89075]), categorical=["zip"]).visits
-    assert log.categories == {"zip": ("89073", "53111", "89075")} and log.features[:, 1].tolist() == [0, 1, 0, 2]
+    assert log.categories == {"zip": ("89073", "53111", "89075")} and log.features[:, 2].tolist() == [0, 1, 0, 2]
 
 
 NAMED = FRAME.rename(columns={"action": "ad_id", "reward": "click", "propensity": "pscore"})
@@ -302,18 +267,11 @@ def test_columns_are_given_their_roles(tmp_path):
     same(formats.read(tmp_path / "log.parquet", ROLES).visits, read(tmp_path, FRAME).visits)
 
 
-def test_columns_are_left_out(tmp_path):
-    assert read(tmp_path, FRAME.assign(visit=range(4)), ignore=["visit", "nothing"]).visits.names == ("x",)
-
-
 def test_columns_with_other_names_are_guessed(tmp_path):
-    problems = read(tmp_path, NAMED).problems
-    assert [problem.mend for problem in problems] == [
-        "Is it 'ad_id'? Then --columns action=ad_id",
-        "Is it 'click'? Then --columns reward=click",
-        "Is it 'pscore'? Then --columns propensity=pscore. All together: --columns action=ad_id --columns "
-        "reward=click --columns propensity=pscore",
-    ]
+    options = {name: f"--columns {role}={name}" for role, name in ROLES.items()}
+    mends = [f"Is it '{name}'? Then {option}" for name, option in options.items()]
+    mends[-1] += f". All together: {' '.join(options.values())}"
+    assert [problem.mend for problem in read(tmp_path, NAMED).problems] == mends
     near = read(tmp_path, FRAME.rename(columns={"reward": "rewards"})).problems
     assert near[0].mend == "Is it 'rewards'? Then --columns reward=rewards"
 
@@ -425,9 +383,8 @@ def test_a_time_that_is_missing_is_named(tmp_path, kind):
     table = pa.Table.from_pandas(FRAME, preserve_index=False).append_column("timestamp", times)
     pq.write_table(table, tmp_path / "log.parquet")
     reading = formats.read(tmp_path / "log.parquet")
-    assert [(problem.reason, reading.place(problem)) for problem in reading.problems] == [
-        ("timestamp is missing", "row 4")
-    ]
+    (problem,) = reading.problems
+    assert (problem.reason, reading.place(problem)) == ("timestamp is missing", "row 4")
     assert formats.read_frame(table.slice(0, 3)).visits is not None
 
 
@@ -443,12 +400,6 @@ def test_all_problems_are_found_at_once(tmp_path):
     expected = r"log.csv, line 7: reward 2.0 is not in \[0, 1\]; .* from 0 to 2 \(1 more rows\).*lists 3 more problems"
     with pytest.raises(DataError, match=expected):
         reading.required()
-
-
-def test_lines_are_counted_across_blank_ones(tmp_path):
-    (tmp_path / "log.csv").write_text(HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n")
-    reading = formats.read(tmp_path / "log.csv")
-    assert [reading.place(problem) for problem in reading.problems if problem.kind == "reward-range"] == ["line 6"]
 
 
 @pytest.mark.parametrize(
@@ -497,8 +448,3 @@ def test_small_files_that_hold_too_much_are_refused(kind, tmp_path, monkeypatch)
         file.write((HEAD + "a,0,1,2\n" * 50_000).encode())
     with pytest.raises(DataError, match="a small file that holds too much"):
         formats.read(tmp_path / "log")
-
-
-def test_a_web_page_is_named_as_one(tmp_path):
-    with pytest.raises(DataError, match="it is a web page, as a server sends it in place of the file"):
-        own(tmp_path, "<html><p>action,reward,propensity</html>\n")

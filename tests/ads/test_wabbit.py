@@ -86,6 +86,12 @@ def problems(log):
     return {problem["kind"]: problem for problem in log.check()["problems"]}
 
 
+def error(log):
+    """The one error of a log, after its place."""
+    (problem,) = [problem for problem in log.check()["problems"] if problem["severity"] == "error"]
+    return f"{problem['place']}: {problem['reason']}"
+
+
 # --- dsjson
 
 
@@ -158,9 +164,8 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
     made = events(visits)
     whole = rows(sa.Log.read(written(tmp_path / "0.json", made)))
     made.insert(5, made[5] | {"_skipLearn": True})
-    made.insert(
-        9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99", "Observations": []}
-    )
+    made.insert(9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99"})
+    made[3]["pdrop"] = None  # nothing was dropped
     log = sa.Log.read(written(tmp_path / "1.json", made))
     assert rows(log) == whole
     assert sorted(problem["reason"] for problem in log.check()["problems"]) == [
@@ -191,9 +196,7 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
 def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
     made = events(frame())
     made[3] = event(next(frame().itertuples()), 3, **more)
-    log = sa.Log.read(written(tmp_path / "log.json", made))
-    (problem,) = [problem for problem in log.check()["problems"] if problem["severity"] == "error"]
-    assert reason in f"{problem['place']}: {problem['reason']}"
+    assert reason in error(sa.Log.read(written(tmp_path / "log.json", made)))
 
 
 @pytest.mark.parametrize(
@@ -213,14 +216,7 @@ def test_json_that_python_reads_and_nobody_means_is_refused_with_the_line(tmp_pa
     assert there in lines[3]
     lines[3] = lines[3].replace(there, instead, 1)
     path.write_text("\n".join(lines) + "\n")
-    (problem,) = [problem for problem in sa.Log.read(path).check()["problems"] if problem["severity"] == "error"]
-    assert f"line 4 {reason}" in problem["reason"]
-
-
-def test_nothing_was_dropped_where_pdrop_is_null(tmp_path):
-    made = events(frame())
-    made[3]["pdrop"] = None
-    assert not sa.Log.read(written(tmp_path / "log.json", made)).check()["problems"]
+    assert f"line 4 {reason}" in error(sa.Log.read(path))
 
 
 def test_lines_that_are_cut(tmp_path):
@@ -250,19 +246,6 @@ def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypa
 # --- text
 
 
-def test_text_is_read_as_documented(tmp_path):
-    visits = frame()
-    path = tmp_path / "log.vw"
-    path.write_text(text(visits))
-    log = sa.Log.read(path)
-    assert log.form == "Vowpal Wabbit's text, reward = -cost"
-    expected = visits.assign(action=[str(ADS.index(ad) + 1) for ad in visits["action"]])
-    assert rows(log) == [*expected[["action", "reward", "propensity"]].itertuples(index=False, name=None)]
-    assert features(log) == {
-        "User.age": visits["age"].tolist(), "User.vip": visits["vip"].tolist(), "W.weather": visits["weather"].tolist(),
-    }  # fmt: skip
-
-
 def test_the_parts_of_a_line(tmp_path):
     path = tmp_path / "log.vw"
     path.write_text(
@@ -273,6 +256,7 @@ def test_the_parts_of_a_line(tmp_path):
         "| a\n"
     )  # fmt: skip
     log = sa.Log.read(path)
+    assert log.form == "Vowpal Wabbit's text, reward = -cost"
     assert rows(log) == [("1", 1, 0.5), ("2", 0, 0.25), ("3", 0.5, 0.5)]
     assert features(log) == {
         "a": [1, 0, 2], "c": [0.5, 0, 0], "n.x": [8, 0, 0], "n.y": [-20, 1, 0], ".action": [0, 0, 1],
@@ -296,15 +280,7 @@ def test_the_parts_of_a_line(tmp_path):
 def test_text_that_is_wrong_is_refused_with_the_line(tmp_path, line, reason):
     path = tmp_path / "log.vw"
     path.write_text(f"1:0:0.5 | a\n{line}\n1:-1:0.5 | b\n")
-    (problem,) = [problem for problem in sa.Log.read(path).check()["problems"] if problem["severity"] == "error"]
-    assert reason in f"{problem['place']}: {problem['reason']}"
-
-
-def test_too_many_features_are_refused(tmp_path):
-    path = tmp_path / "log.vw"
-    path.write_text("".join(f"1:0:0.5 | word{number}\n" for number in range(1001)))
-    with pytest.raises(DataError, match="it has more than 1,000 features"):
-        sa.Log.read(path)
+    assert reason in error(sa.Log.read(path))
 
 
 def groups(visits, tags=True):
@@ -335,21 +311,22 @@ def test_text_with_a_line_for_each_ad(tmp_path, tags):
     assert "line 1 begins a visit with more than one" in found["lines"]["reason"]
 
 
-def test_text_of_several_decisions_is_refused(tmp_path):
-    (tmp_path / "log.vw").write_text("ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n")
-    with pytest.raises(DataError, match="several decisions a visit"):
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("".join(f"1:0:0.5 | word{number}\n" for number in range(1001)), "it has more than 1,000 features"),
+        ("ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n", "several decisions a visit"),
+    ],
+)
+def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path, content, reason):
+    (tmp_path / "log.vw").write_text(content)
+    with pytest.raises(DataError, match=reason):
         sa.Log.read(tmp_path / "log.vw")
 
 
 def test_csv_is_no_text_of_vowpal_wabbit():
-    for head in (
-        b"shared|action|reward\n",
-        b"action,reward\n1:0:0.5,3\n",
-        b"a|b\n1|2\n",
-        b'"{x}",action\n',
-        b"{x},y\n",
-    ):
-        assert wabbit.kind("log.csv", head) is None
+    heads = b"shared|action|reward\n", b"action,reward\n1:0:0.5,3\n", b"a|b\n1|2\n", b'"{x}",action\n', b"{x},y\n"
+    assert [wabbit.kind("log.csv", head) for head in heads] == [None] * 5
 
 
 # --- costs
@@ -363,10 +340,8 @@ def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_pat
     printed = capsys.readouterr().out
     assert "is not in [-1, 0]" in printed and "--rewards losses takes 1 - cost as the reward" in printed
     log = sa.Log.read(path, rewards="losses")
-    assert (
-        log.form == "Vowpal Wabbit's text, reward = 1 - cost"
-        and log.visits.reward.tolist() == visits["reward"].tolist()
-    )
+    assert log.form == "Vowpal Wabbit's text, reward = 1 - cost"
+    assert log.visits.reward.tolist() == visits["reward"].tolist()
     assert cli.main(["ads", "check", str(path), "--rewards", "losses"]) == 0
 
 
@@ -438,25 +413,24 @@ def test_an_index_without_a_name_is_left_out_and_told(tmp_path, capsys):
         assert log.visits.names == ("weather", "age", "vip")
         assert "it is an index, and left out" in problems(log)["index"]["reason"]
     assert cli.main(["ads", "check", str(tmp_path / "log.csv")]) == 1
-    assert (
-        "--columns action=item_id --columns reward=click --columns propensity=propensity_score"
-        in capsys.readouterr().out
-    )
-    visits.set_axis([1] * 60).to_csv(tmp_path / "log.csv")
-    with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
-        sa.Log.read(tmp_path / "log.csv", roles)
-    visits.set_axis([f"r{at}" for at in range(60)]).to_csv(tmp_path / "log.csv")
-    with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
-        sa.Log.read(tmp_path / "log.csv", roles)
+    options = " ".join(f"--columns {role}={name}" for role, name in roles.items())
+    assert options in capsys.readouterr().out
+    for index in ([1] * 60, [f"r{at}" for at in range(60)]):
+        visits.set_axis(index).to_csv(tmp_path / "log.csv")
+        with pytest.raises(DataError, match="column 1 has no name, and does not number the rows"):
+            sa.Log.read(tmp_path / "log.csv", roles)
 
 
-def test_new_visits_may_have_an_index_and_are_not_read_as_logs(tmp_path):
+def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_forms(tmp_path):
     visits = frame()
     visits.to_csv(tmp_path / "new.csv")
     (table,) = batches.read(tmp_path / "new.csv", ("age",), ())
     assert table.column_names == ["age"] and table.column("age").to_pylist() == visits["age"].tolist()
+    path = written(tmp_path / "new.json", events(visits))
     with pytest.raises(DataError, match=r"it is Vowpal Wabbit's dsjson, of which logs can be read.*column c of JSON"):
-        list(batches.read(written(tmp_path / "new.json", events(visits)), ("c.User.age",), ()))
+        list(batches.read(path, ("c.User.age",), ()))
+    with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
+        formats.read_log(path)
 
 
 def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
@@ -467,11 +441,6 @@ def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
     new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
     expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
     np.testing.assert_array_equal(policy.predict_proba(new), expected)
-
-
-def test_a_study_takes_none_of_these(tmp_path):
-    with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
-        formats.read_log(written(tmp_path / "log.json", events(frame())))
 
 
 # --- as Vowpal Wabbit itself reads them

@@ -42,7 +42,8 @@ def main() -> None:
 
     for module in pkgutil.iter_modules(scant.kernels.__path__, "scant.kernels."):
         importlib.import_module(module.name)  # Numba cannot compile what is instrumented
-    with atheris.instrument_imports(include=["scant", "scant_ads", "fuzz_targets", "tarfile", "zipfile"]):
+    with atheris.instrument_imports(include=["scant", "scant_ads", "fuzz_targets", "fuzz_seeds", "tarfile", "zipfile"]):
+        import fuzz_seeds
         import fuzz_targets
     folder = arguments.corpus or Path(tempfile.mkdtemp(prefix="scant-corpus-"))
     for name in arguments.targets:
@@ -52,7 +53,7 @@ def main() -> None:
         kept = HERE / "corpus" / f"{name}.zip"
         if kept.exists():
             zipfile.ZipFile(kept).extractall(corpus)
-        for number, seed in enumerate(fuzz_targets.seeds(name)):
+        for number, seed in enumerate(fuzz_seeds.seeds(name)):
             (corpus / f"seed-{number}").write_bytes(seed)
             fuzz_targets.TARGETS[name](seed)  # compiles
         print(f"TARGET {name}", flush=True)

@@ -8,18 +8,12 @@ Hypothesis and on the corpus.
 import atexit
 import contextlib
 import errno
-import gzip
-import hashlib
-import io
 import itertools
 import json
-import math
 import os
 import re
 import shutil
 import socket
-import struct
-import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -50,7 +44,7 @@ from scant.verdict import readings
 from scant_ads import Log, Policy
 from scant_ads.evaluation import advise, basis, evaluated
 from scant_ads.policies import applying, encoding
-from scant_ads.reading import batches, formats, summaries, summing
+from scant_ads.reading import batches, formats, summaries
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
@@ -72,6 +66,12 @@ def written(data: bytes):
             yield path
     finally:
         path.unlink()
+
+
+def as_parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", write_statistics=False)
+    return sink.getvalue().to_pybytes()
 
 
 # --- text
@@ -239,7 +239,7 @@ def fuzz_parts(data: bytes) -> None:
     if not data:
         return
     with folder_of(
-        {f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": _part()} if data[0] % 4 > 1 else {})
+        {f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": good_part()} if data[0] % 4 > 1 else {})
     ) as folder:
         found = []
         for rows in (2, 1 << 18):
@@ -265,7 +265,7 @@ def fuzz_folder(data: bytes) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             others = sorted(shown | hidden)
             if kind < 2 or not others:
-                path.write_bytes(_part())
+                path.write_bytes(good_part())
             else:
                 first = others[byte % len(others)]
                 (os.symlink if kind == 2 else os.link)(first, path)
@@ -292,7 +292,7 @@ def fuzz_part(data: bytes) -> None:
 
 def fuzz_sums(data: bytes) -> None:
     """Sums of a part that are forged, as JSON, in a result that is otherwise right."""
-    log = Log.read(_log_of_one_part())
+    log = Log.read(log_of_one_part())
     with folder_of({}) as folder, suppress(ScantError):
         try:
             sums = json.loads(data)
@@ -306,7 +306,7 @@ def fuzz_sums(data: bytes) -> None:
 
 def _used(results: Path) -> None:
     """Use results for the log that they are of, and for another one, which refuses them."""
-    log = Log.read(_log_of_one_part())
+    log = Log.read(log_of_one_part())
     with suppress(ScantError):
         summary = summaries.read(log, results, {})
         wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
@@ -314,17 +314,17 @@ def _used(results: Path) -> None:
         str(log.check())
         advise.compare(("uniform",), log, summarised=partial(summaries.read, log, results))
     with suppress(ScantError):
-        summaries.read(Log.read(_log_of_one_part(changed=True)), results, {})
+        summaries.read(Log.read(log_of_one_part(changed=True)), results, {})
         raise AssertionError("a result of rewards that have changed since")
 
 
 @cache
-def _log_of_one_part(changed: bool = False) -> Path:
+def log_of_one_part(changed: bool = False) -> Path:
     """A folder with one part; `changed` rewards leave its size and time as they are."""
     (folder := FOLDER / f"log of one part{changed}").mkdir()
     reward = [1, 0, 0, 1] * 20 if changed else [0, 1, 1, 0] * 20
     table = pa.table({"action": ["a", "b"] * 40, "reward": reward, "propensity": [0.5] * 80, "x": range(80)})
-    (path := folder / "0.parquet").write_bytes(_parquet(table))
+    (path := folder / "0.parquet").write_bytes(as_parquet(table))
     os.utime(path, ns=(0, 0))
     return folder
 
@@ -355,9 +355,9 @@ def _policy() -> Policy:
 
 
 @cache
-def _part() -> bytes:
+def good_part() -> bytes:
     """A good part of a folder, like that of `_visits`."""
-    return _parquet(pa.table({
+    return as_parquet(pa.table({
         "action": ["a", "b"], "click": [0, 1], "propensity": [0.5, 0.5], "y": [1, 2], "city": ["u", "v"],
         "when": pa.array([0, 1], pa.timestamp("s")), "drop": [1, 2],
     }))  # fmt: skip
@@ -649,299 +649,3 @@ def fuzz_answer(data: bytes) -> None:
 
 
 TARGETS = {name.removeprefix("fuzz_"): target for name, target in list(globals().items()) if name.startswith("fuzz_")}
-
-
-# --- files to start from
-
-
-def seeds(name: str) -> list[bytes]:
-    """Small files that the target accepts, and some that it refuses."""
-    return _SEEDS[name]()
-
-
-def _letor() -> list[bytes]:
-    return [
-        b"2 qid:10 1:0.5 2:-1e-3 3:7 # doc\n0 qid:10 2:.25\r\n\n# note\n+1.0 qid:11 1:1 3:1e2\n",
-        b"0 1:2 # 7\n1 3:0.1#7 x\n4 # 8",
-        b"1 qid:1 1:nan\n",
-        b"1 qid:1 1:1e39\n2 qid:1 1:1e-0001\n0 qid:2 1:123456789012345678901234567890e-30 2:0.000000000000000001\n",
-    ]
-
-
-def _uci() -> list[bytes]:
-    blanks = [b"a 1\t2.5  -3e2\n b 4 5 6\r\n", b"1 2 3 a\n4 5 6 1.0", b"1 2;3 4 a\n"]
-    return [*blanks, b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n", b"1,2,3,a\n4,5,6,1.0\n", b"1,nan,3,4\n", b"1,2\n"]
-
-
-def _logs() -> list[bytes]:
-    text = (
-        b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
-        b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
-    )
-    log = formats.read_log(_put(text))
-    logs.write(log, own := FOLDER / "own.parquet")
-    frame = pa.table(
-        {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
-    )
-    return [text, b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n", own.read_bytes(), _parquet(frame)]
-
-
-def _visits() -> list[bytes]:
-    text = (
-        b"action;click;propensity;timestamp;y;city;x\na;0;0,25;1574553793;1;Ulm;1,5\nb;1;0,75;1574553794;2;;NA\n"
-        b"a;1;0,25;1574553795;1;Bonn;-2\n"
-    )
-    frame = pa.table({
-        "action": pa.array(["a", "b", "a"]).dictionary_encode(), "click": [0, 1, None], "propensity": [0.5, 0.5, 0.5],
-        "y": [1, 2, None], "city": ["u", None, "v"], "when": pa.array([0, 1, 2], pa.timestamp("s")), "drop": [1, 2, 3],
-    })  # fmt: skip
-    made = [text, text.replace(b";", b"\t"), b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:], _parquet(frame)]
-    for table in (frame, frame.slice(0, 2)):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        made.append(sink.getvalue().to_pybytes())
-    packed = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(packed, "zstd") as stream_:
-        stream_.write(text)
-    return [*made, packed.getvalue().to_pybytes(), *_objects()]
-
-
-def _objects() -> list[bytes]:
-    """Logs with contexts as objects, and logs of Vowpal Wabbit."""
-    context = {"age": 1, "geo": {"city": "u"}, "tags": [1]}
-    table = {"action": ["a", "b", "a"], "click": [0, 1, 0], "propensity": [0.5] * 3, "y": [1, 2, 3]}
-    texts = [json.dumps(context), '{"age": "2", "vip": true}', None]
-    event = {
-        "_label_cost": -1, "_label_probability": 0.5, "_labelIndex": 1, "a": [2, 1], "p": [0.5, 0.5], "EventId": "e",
-        "Timestamp": "2021-02-04T16:31:29Z", "pdrop": 0,
-        "c": {"User": [context], "_multi": [{"_tag": "a"}, {"i": {"id": "b"}}]},
-    }  # fmt: skip
-    return [
-        _parquet(pa.table(table | {"context": texts})), _parquet(pa.table(table | {"context": [context, {}, None]})),
-        (json.dumps(event) + "\n" + json.dumps({"RewardValue": 1}) + "\n").encode(),
-        b"1:-1:0.5 2:0 'tag| a b:0.5 |n:2 x:1 city:paris\n2:0:0.5 |n x\n",
-        b"shared |u a:1 b\n0:-1:0.5 t|A x\n|A y\n\nshared | a\n|A x\n0:0:0.5 |A y\n",
-        b",action,click,propensity,x\n0,a,0,25 %,1\n1,b,1,50 %,2\n",
-    ]  # fmt: skip
-
-
-def _openbandit() -> list[bytes]:
-    return [
-        b",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n"
-        b"0,2019-11-24 00:00:17.0041+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
-        b"timestamp,item_id,position,click,action_prob,user_feature_0,user-item_affinity_0\n2019-11-24,0,3,0,1,a,0.0\n",
-    ]
-
-
-def _features() -> dict:
-    return {f"f{i + 1}": pa.array([0.5, i, -1], pa.float32()) for i in range(D)}
-
-
-def _tables() -> list[bytes]:
-    own = {"query": [1, 1, 2], "grade": [0, 4, 1]} | _features()
-    made = []
-    for dataset, table in ((ranking, pa.table(own)), (examples, pa.table({"label": ["a", "1", "01"]} | _features()))):
-        made.append(_parquet(table))
-        tables.convert(dataset, "all", _put(made[-1]), target := FOLDER / "made.parquet")
-        made.append(target.read_bytes())
-    return made
-
-
-def _streams() -> list[bytes]:
-    path = FOLDER / "seed.arrow"
-    queries = [(q, np.arange(q + 2) % 3, np.arange(2.0 * (q + 2)).reshape(-1, 2)) for q in range(3)]
-    stream.write(path, queries, {"stream": "toy"}, np.array([1.0, 0.0]))
-    return [path.read_bytes()]
-
-
-def _runs() -> list[bytes]:
-    identity = {"kind": "perceptron", "experiment": "e", "stream": "s", "learner": "l", "source": "paper"}
-    about = identity | {
-        "own_measure": "ndcg",
-        "learner_settings": {"kind": "slam"},
-        "resolved": {},
-        "stream_settings": {},
-    }
-    rows = pa.table({"seed": [0, 1], "rate": [1.0, np.nan], "theory": [0, 1], "round": [1, 1], "ndcg": [0.5, 1.0]})
-    game = {"kind": "fixed-items", "experiment": "e", "stream": "s", "items": 3, "loss": "sum", "gain": False}
-    best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
-    made = []
-    for table, metadata in (
-        (rows, about),
-        (rows, game | {"game": {"stream": "g"}}),
-        (rows, about | {"kind": "ads"}),
-        (best, {"experiment": "e", "stream": "s", "judge": "kl"}),
-    ):
-        files.write_parquet(table, path := FOLDER / "run.parquet", metadata)
-        made.append(path.read_bytes())
-    return made
-
-
-def _answers() -> list[bytes]:
-    text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
-    packed = gzip.compress(text, mtime=0)
-    whole = [head % (len(text), b"", text), head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
-    found = [
-        b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
-    ]
-    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
-    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 -1 no\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n\r\n", chunks]
-    return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]
-
-
-def _settings() -> list[bytes]:
-    names = ("config/studies/tiny.yaml", "config/studies/ads.yaml", "config/studies/games.yaml")
-    small = [
-        b"a: &a [1, 2]\nb: *a\nc: {<<: {d: 1}}\n",
-        b"true: 1\nTrue: 2\n",
-        b"a: {1: 1, 1.0: 2, 0x1: 3}\n? &b c\n: 0xff\n*b : 1e400\n",
-        b"~: 1\nnull: !!set {a, b}\n",
-        b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  features: 3\n"
-        b"  grades: 2\n  normalised: false\n  parts: {all: {file: a.txt, sha256: null}}\n",
-    ]
-    return [*small, *(re.sub(rb"(?m)^ *#.*\n", b"", (ROOT / name).read_bytes()) for name in names)]
-
-
-def _campaigns() -> list[bytes]:
-    pieces = campaigns.Pieces("linear", np.array([0, 1]), np.array([0, 1]), np.zeros((2, 2)))
-    made = campaigns.Campaign(
-        "hotel", campaigns.Settings(dimensions=3, informative=2), 100, np.full(5, 0.2), np.full(5, 0.1),
-        np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 5)), np.zeros(5), np.ones((3, 5)), np.zeros(5),
-    )  # fmt: skip
-    campaigns.save(made, path := FOLDER / "campaign.json")
-    held = json.loads(path.read_text())
-    del held[files.SEAL]
-    return [json.dumps(held).encode()]
-
-
-def _archives() -> list[bytes]:
-    content = b"0 qid:1 1:0.5\n" * 3
-    made = [
-        b"\0" + content,
-        b"\1" + gzip.compress(content, mtime=0),
-        b"\2\x1f\x9d\x90" + struct.pack("<5H", 97, 2, 3, 4, 5),
-    ]
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo("a.txt"), content, zipfile.ZIP_DEFLATED)
-    made.append(b"\3" + packed.getvalue())
-    for kind in (tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT):
-        packed = io.BytesIO()
-        with tarfile.open(fileobj=packed, mode="w", format=kind) as archive:
-            for name in ("b" * 101, "a.txt") if kind == tarfile.PAX_FORMAT else ("./a.txt",):
-                info = tarfile.TarInfo(name)
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-        made.append(b"\3" + gzip.compress(packed.getvalue(), mtime=0))
-        made.append(b"\3" + packed.getvalue()[:2048] + bytes(1024))
-    return made
-
-
-def _put(data: bytes) -> Path:
-    path = FOLDER / "seed"
-    path.write_bytes(data)
-    return path
-
-
-def _parquet(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="none", write_statistics=False)
-    return sink.getvalue().to_pybytes()
-
-
-def _contexts() -> list[bytes]:
-    text = b"x,city,more\n1,Ulm,a\n,Bonn,b\nNA,,c\n2.5,Ulm,d\n"
-    frame = pa.table({"x": [1.0, None, 2.0], "city": ["u", None, "v"], "more": [1, 2, 3]})
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, frame.schema) as writer:
-        writer.write_table(frame)
-    packed = b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:]
-    wrong = b"x;city\nold;Ulm\n", b"city,y=1\nUlm,2\n", b"x,city\n"
-    return [text, text.replace(b",", b";"), packed, _parquet(frame), sink.getvalue().to_pybytes(), *wrong]
-
-
-def _policies() -> list[bytes]:
-    random = np.random.default_rng(0)
-    log = pa.table({
-        "action": random.choice(["a", "b", "c"], 60), "reward": random.integers(0, 2, 60), "propensity": [1 / 3] * 60,
-        "x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60),
-    })  # fmt: skip
-    made = []
-    for kind in ("logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"):
-        Policy(kind, steps=50, lambdas=(0.1,), trees=2).fit(log).save(path := FOLDER / "policy.arrow")
-        made.append(path.read_bytes())
-    return made
-
-
-def _groups() -> list[bytes]:
-    text = b"2 1:0.5 3:7\n0 2:.25 # doc\n\n+1.0 1:1\r\n"
-    return [b"2\n1\n\0" + text, b"3\n\0" + text, b" 1\r\n2 \0# note\n" + text, b"1\n\0" + text, b"x\n\0" + text]
-
-
-def _parts() -> list[bytes]:
-    made = [_part(), *(seed for seed in _visits() if seed.startswith(b"PAR1"))]
-    many = pa.table({
-        "action": ["a", "b"] * 40, "click": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "y": [*range(80)],
-        "city": ["u", "v"] * 40, "when": pa.array([*range(80)], pa.timestamp("s")),
-    })  # fmt: skip
-    made += [_parquet(many), _parquet(many.drop_columns("city")), _parquet(many.set_column(0, "action", [[1, 2] * 40]))]
-    return [bytes([at % 4]) + content for at, content in enumerate(made * 2)]
-
-
-def _part_results() -> list[bytes]:
-    log = Log.read(_log_of_one_part())
-    summaries.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
-    return [target.read_bytes()]
-
-
-def _sums() -> list[bytes]:
-    log = Log.read(_log_of_one_part())
-    return [json.dumps(summing.summary(log).packed()).encode()]
-
-
-def _results() -> list[bytes]:
-    claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
-    files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
-    rows = b"claim,reading,first,place,against,estimate,low,high,n\na,paper,True,x,y (e),0.5,0.1,0.9,20\n"
-    made = [b"\0" + b'{"study": {"a": 1}}', b"\1" + path.read_bytes(), b"\2" + rows, b"\3measure,value\nndcg,0.5\n"]
-    return made + [b"\4" + run for run in _runs()]
-
-
-def _manifests() -> list[bytes]:
-    names = ("claims.csv", "tables/finals.csv", "report.html", "tables/old.csv")
-    sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
-    made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
-    whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}, "settings": {"rates": [1, math.inf]},
-             "claims": {"a": "1"}, "code": {"top": "2"}, "modules": {"m": "3"}, "versions": {"numpy": "2"},
-             "data": {"d/test": None}, "made": made, "results": {name: sums[name] for name in names[:3]},
-             "earlier": {names[3]: sums[names[3]]}, "workflow": {}}  # fmt: skip
-    other = whole | {"study": "../other", "earlier": sums | {"../../precious.zip": "0" * 64}}
-    return [json.dumps(content).encode() for content in (whole, {**whole, "results": {}}, other, [whole])]
-
-
-_SEEDS = {
-    "manifest": _manifests,
-    "letor": _letor,
-    "groups": _groups,
-    "parts": _parts,
-    "part": _part_results,
-    "folder": lambda: [bytes(range(12)), bytes(range(6, 24)), bytes((0, 1, 12)), bytes((0, 1, 18)), bytes((2, 12, 1))],
-    "sums": _sums,
-    "apply": _contexts,
-    "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
-    "results": _results,
-    "uci": _uci,
-    "log": _logs,
-    "visits": _visits,
-    "contexts": _contexts,
-    "policy": _policies,
-    "openbandit": _openbandit,
-    "parquet": _tables,
-    "stream": _streams,
-    "run": _runs,
-    "yaml": _settings,
-    "campaign": _campaigns,
-    "archive": _archives,
-    "answer": _answers,
-}

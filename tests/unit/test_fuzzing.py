@@ -8,6 +8,7 @@ import zipfile
 from datetime import date, datetime
 from decimal import Decimal
 
+import fuzz_seeds
 import fuzz_targets
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-SEEDS = {name: fuzz_targets.seeds(name) for name in fuzz_targets.TARGETS}
+SEEDS = {name: fuzz_seeds.seeds(name) for name in fuzz_targets.TARGETS}
 every_target = pytest.mark.parametrize("name", fuzz_targets.TARGETS)
 
 

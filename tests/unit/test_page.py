@@ -122,11 +122,9 @@ def test_what_is_given_is_escaped(make):
         "captions": {"figure-1": NASTY}, "datasets": [{"title": NASTY}], "environment": {NASTY: NASTY},
         "citation": NASTY, "commands": {NASTY: NASTY}, "timings": [{"rule": NASTY}],
     }  # fmt: skip
-    told = dict.fromkeys(
-        ("id", "source", "statement", "family", "data", "figure", "words", "chosen", "quantity"), NASTY
-    )
+    told = dict.fromkeys(("source", "statement", "family", "data", "figure", "words", "chosen", "quantity"), NASTY)
     shown = dict.fromkeys(("claim", "stream", "learner", "against"), NASTY)
-    text = make([claim(**told)], about, NASTY, [cell(**shown)])
+    text = make([claim(**told, id=NASTY)], about, NASTY, [cell(**shown)])
     seen = Page(text)
     assert [tag for tag, _ in seen.elements].count("script") == 1
     assert "b" not in {tag for tag, attributes in seen.elements if "onclick" in attributes}
@@ -292,11 +290,8 @@ def test_a_study_without_claims_has_no_section_of_them(make):
 def test_large_data_stays_beside_the_page_and_a_larger_page_is_refused(make, folder, monkeypatch):
     (folder / "tables" / "large.csv").write_text("name\n" + "x\n" * (page.ROWS + 1))
     seen = Page(text := make())
-    assert (
-        any(part.startswith(f"{page.ROWS + 1} ") for part in seen.text)
-        and "x" not in seen.text
-        and "tables/large.csv" in seen.of("href")
-    )
+    assert any(part.startswith(f"{page.ROWS + 1} ") for part in seen.text) and "x" not in seen.text
+    assert "tables/large.csv" in seen.of("href")
     monkeypatch.setattr(page, "LIMIT", len(text.encode()) - 1000)
     smaller = make()
     assert smaller.count("-drawn") == text.count("-drawn") - 1 and "This figure is beside the page" in smaller
@@ -355,22 +350,17 @@ def test_broken_tables_are_refused(make, folder, text):
 
 def test_large_tables_tell_what_is_the_same_in_every_row_and_fold_intervals(folder):
     names = ["learner", "source", "mean", "low", "high", "gain", "gain_low", "gain_high", "empty", "n"]
-    rows = [
-        ["a", "text", "1", "0.5", "1.5", "2", "", "", "", "3"],
-        ["b", "text", "2", "1", "3", "3", "2", "4", "", "3"],
-    ]
     path = folder / "tables/large.csv"
-    path.write_text("\n".join(map(",".join, [names, *rows])) + "\n")
+    path.write_text(",".join(names) + "\na,text,1,0.5,1.5,2,,,,3\nb,text,2,1,3,3,2,4,,3\n")
     table = page._table(path, {}, {})
     assert table["same"] == {"source": "text", "empty": "", "n": "3"}
     assert [name for name, _ in table["columns"]] == ["learner", "mean", "gain"]
-    assert [[text for text, _ in row] for row in table["rows"]] == [
-        ["a", "1 [0.5, 1.5]", "2"],
-        ["b", "2 [1, 3]", "3 [2, 4]"],
-    ]
+    texts = [[text for text, _ in row] for row in table["rows"]]
+    assert texts == [["a", "1 [0.5, 1.5]", "2"], ["b", "2 [1, 3]", "3 [2, 4]"]]
     assert [[full for _, full in row] for row in table["rows"]] == [["a", "1", "2"], ["b", "2", "3"]]
     path.write_text("learner,n\na,3\nb,3\n")
-    assert (table := page._table(path, {}, {}))["same"] == {} and len(table["columns"]) == 2
+    table = page._table(path, {}, {})
+    assert table["same"] == {} and len(table["columns"]) == 2
 
 
 def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
@@ -380,12 +370,8 @@ def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
         "learners": learners, "experiments": {"e": {"streams": ["a", "b"], "learners": [*learners], "seeds": [2, 3]}},
     }  # fmt: skip
     (row,) = about.studied(settings.load(study)[0])
-    assert (row["kind"], row["learners"], row["places"], row["seeds"]) == (
-        "perceptron",
-        "SLAM, NDCG; random",
-        "One, two; b",
-        "5",
-    )
+    expected = {"kind": "perceptron", "learners": "SLAM, NDCG; random", "places": "One, two; b", "seeds": "5"}
+    assert expected.items() <= row.items()
     facts = {"studied": [row], "sources": about.sources({"one": {"source": {"document": "thesis"}}})}
     text = make([claim()], facts)
     assert "learners that see every grade of a query" in text and "One, two; b" in text
@@ -409,11 +395,9 @@ def test_images_are_offered_beside_their_figure(make, folder):
 
 def test_captions_say_what_is_shown(tmp_path):
     rows = [
-        "panel,label,rate,tuning,round,n",
-        'A,SLAM,"0.1, exploring 0.3",held-out,10,8',
-        '"B, b",SLAM,0.2,held-out,2000,10',
-        "A,Random,none,held-out,1,8",
-    ]
+        "panel,label,rate,tuning,round,n", 'A,SLAM,"0.1, exploring 0.3",held-out,10,8',
+        '"B, b",SLAM,0.2,held-out,2000,10', "A,Random,none,held-out,1,8",
+    ]  # fmt: skip
     (tmp_path / "figure.csv").write_text("\n".join([*rows, ""]))
     said = "Data: A; B, b. Rounds: up to 2,000. Learning rates: SLAM 0.1, exploring 0.3, 0.2. n = 8 to 10."
     assert about.shown_in(tmp_path / "figure.csv") == said

@@ -62,17 +62,8 @@ def ends() -> pd.DataFrame:
 
 
 def stepped() -> pd.DataFrame:
-    ways = (
-        "best rate in hindsight",
-        "tuned rate",
-        "theory's rate",
-        "AdaGrad",
-        "DoG",
-        "coin betting",
-        "COCOB",
-        "rate 0.01",
-    )
-    points = ({"steps": way} for way in ways)
+    rates = ("best rate in hindsight", "tuned rate", "theory's rate", "rate 0.01")
+    points = ({"steps": way} for way in (*rates, "AdaGrad", "DoG", "coin betting", "COCOB"))
     return frame(*points, rounds=10_000).assign(base=lambda rows: rows["label"] + ", top 1")
 
 
@@ -109,24 +100,17 @@ def covered() -> pd.DataFrame:
 def claimed() -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "claim": claim,
+            "claim": claim, "family": "f", "row": "extension", "test": "t", "quantity": "difference in NDCG@10",
             "statement": f"On data that no ranker separates, {claim} is better than any other learner, or as good.",
-            "family": "f",
-            "row": "extension",
-            "test": "t",
-            "quantity": "difference in NDCG@10",
-            "experiment": "e",
-            "tuning": tuning,
-            "first": True,
-            "stream": stream,
+            "experiment": "e", "tuning": tuning, "first": True, "stream": stream, "learner": "auc-ranker, epsilon 0.2",
+            "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1, "high": 0.4, "n": 5 + place,
+            "verdict": verdict, "from": 0.0, "to": np.inf,
         }
-        | {"learner": "auc-ranker, epsilon 0.2", "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1}
-        | {"high": 0.4, "n": 5 + place, "verdict": verdict, "from": 0.0, "to": np.inf}
         for claim in ("a-ranker-over-logistic-undersampled", "b", "c")
         for place, (tuning, stream, verdict) in enumerate(
             [("paper", "a", "fails"), ("held-out", "a", "holds"), ("paper", "b", "undecided")]
         )
-    )
+    )  # fmt: skip
 
 
 def observed() -> pd.DataFrame:
@@ -272,36 +256,27 @@ def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, ca
 
 def test_figures_of_claims_that_do_not_fit_a_column_fit_a_page(monkeypatch):
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
-    many = pd.concat(
-        [claimed().assign(claim=lambda rows, number=number: rows["claim"] + str(number)) for number in range(4)]
-    )
-    figure = drawing_claims.specification(many)
+    rows = claimed()
+    figure = drawing_claims.specification(pd.concat([rows.assign(claim=rows["claim"] + end) for end in "0123"]))
     assert figure.get_figwidth() == drawing_claims.WIDTH and figure.get_figheight() <= drawing_claims.PAGE
 
 
-def test_a_crowded_panel_is_divided_by_what_learners_see():
-    rows = pd.DataFrame(
-        {"experiment": "e", "stream": "s", "panel": "S", "learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]}
-    )
+def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
+    panel = {"experiment": "e", "stream": "s", "panel": "S"}
+    rows = pd.DataFrame(panel | {"learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]})
     divided = drawing_games._apart(rows)
     assert divided.groupby("panel")["learner"].agg("".join).to_dict() == {
         "S, all items seen": "ab", "S, the top seen": "cdefg",
     }  # fmt: skip
     assert set(divided["of"]) == {"s"}
     assert set(drawing_games._apart(rows.iloc[:5])["panel"]) == {"S"}
-
-
-def test_a_crowded_panel_of_learners_that_see_the_same_is_divided_as_equally_as_can_be():
-    rows = pd.DataFrame({"experiment": "e", "stream": "s", "panel": "S", "learner": list("abcdefgh"), "k": 0})
-    divided = drawing_games._apart(rows).groupby("panel")["learner"].agg("".join)
-    assert divided.to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
+    alike = drawing_games._apart(pd.DataFrame(panel | {"learner": list("abcdefgh"), "k": 0}))
+    assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
 
 
 def test_no_panel_of_rounds_names_more_learners_than_can_be_told_apart():
     """The other learners of the game are there, in one grey."""
-    many = pd.concat(
-        [rounds().assign(learner=lambda rows, n=n: f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)]
-    )
+    many = pd.concat([rounds().assign(learner=f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)])
     many = many[many["stream"] == "a"].drop_duplicates(["learner", "round"]).assign(horizon=10_000, k=0)
     figure = drawing_games.averages(many)
     assert len(figure.axes) == 2 and faults(figure) == []
@@ -387,7 +362,7 @@ print(*sys.modules)
 
 @pytest.mark.parametrize("kind", families.FAMILIES)
 def test_a_job_imports_its_own_family_only(kind):
-    code = f"import sys; from scant import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
+    code = f"import sys; from scant.learning import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"pandas", "pyarrow", "matplotlib", "numba", "scipy", "sklearn", "jsonschema"}.isdisjoint(modules)
     own = families.FAMILIES[kind].partition(":")[0]

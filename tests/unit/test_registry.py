@@ -13,12 +13,9 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/datasets.schema.yaml"
 
 OWN = {
-    "task": "ranking",
-    "parser": "letor",
-    "features": 136,
-    "grades": 4,
-    "parts": {"test": {"file": "path/to/file.txt"}},
-}
+    "task": "ranking", "parser": "letor", "features": 136, "grades": 4, "parts": {"test": {"file": "path/to/file.txt"}}
+}  # fmt: skip
+LOG = {"task": "ads", "parser": "log", "parts": {"october": {"file": "path/to/october.csv"}}}
 
 
 def load(extra=None, path=ROOT / "config/datasets.yaml"):
@@ -49,20 +46,13 @@ def test_folds_share_their_parts(name):
     assert len(sha["train"]) == 5 and not sha["train"] & sha["test"]
 
 
-def test_mq2008_covers_its_published_counts():
-    mq2008 = load()["mq2008"]
-    assert sum(mq2008.part(name).queries for name in mq2008.cover) == 784
-    assert sum(mq2008.part(name).rows for name in mq2008.cover) == 15211
-
-
-def test_digits_are_the_test_part_of_optdigits():
+def test_sets_are_those_that_are_published():
     datasets = load()
+    parts = [datasets["mq2008"].part(name) for name in datasets["mq2008"].cover]
+    assert (sum(part.queries for part in parts), sum(part.rows for part in parts)) == (784, 15211)
     assert datasets["digits"].part("test").sha256 == datasets["optdigits"].part("test").sha256
-
-
-def test_classes_are_text():
-    assert load()["isolet"].classes == tuple(map(str, range(1, 27)))
-    assert load()["letter"].classes == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    assert datasets["isolet"].classes == tuple(map(str, range(1, 27)))  # as texts
+    assert datasets["letter"].classes == tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def test_a_study_brings_its_own_sets():
@@ -72,25 +62,35 @@ def test_a_study_brings_its_own_sets():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("entry", "message"),
     [
-        ({"feature": 3}, "mine: unknown key 'feature': did you mean 'features'?"),
-        ({"parser": "leto"}, "mine.parser: unknown value 'leto': did you mean 'letor'?"),
-        ({"features": "many"}, "mine.features: 'many' is not of type 'integer'"),
-        ({"features": 0}, "mine.features: 0 is less than the minimum of 1"),
-        ({"classes": [1, 2]}, "mine.classes: "),
-        ({"parts": {}}, "mine.parts: "),
-        ({"parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
-        ({"parts": {"test": {"file": "a", "sha": "b"}}}, "mine.parts.test: unknown key 'sha'"),
-        ({"parts": {"test": {"file": "a", "sha256": "b"}}}, "mine.parts.test.sha256: 'b' does not match"),
-        ({"parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
-        ({"cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
+        ({**OWN, "feature": 3}, "mine: unknown key 'feature': did you mean 'features'?"),
+        ({**OWN, "parser": "leto"}, "mine.parser: unknown value 'leto': did you mean 'letor'?"),
+        ({**OWN, "features": "many"}, "mine.features: 'many' is not of type 'integer'"),
+        ({**OWN, "features": 0}, "mine.features: 0 is less than the minimum of 1"),
+        ({**OWN, "classes": [1, 2]}, "mine.classes: "),
+        ({**OWN, "parts": {}}, "mine.parts: "),
+        ({**OWN, "parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
+        ({**OWN, "parts": {"test": {"file": "a", "sha": "b"}}}, "mine.parts.test: unknown key 'sha'"),
+        ({**OWN, "parts": {"test": {"file": "a", "sha256": "b"}}}, "mine.parts.test.sha256: 'b' does not match"),
+        ({**OWN, "parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
+        ({**OWN, "cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
+        ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
+        ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set of this task"),
+        ({**LOG, "grades": 4}, "mine.grades: this key does not apply"),
+        ({**LOG, "classes": [0, 1]}, "mine.classes: this key does not apply"),
+        ({**LOG, "parser": "parquet"}, "mine.parser: unknown value 'parquet': Known: log, open-bandit"),
     ],
 )
-def test_a_bad_entry_is_refused_by_its_key(change, message):
+def test_a_bad_entry_is_refused_by_its_key(entry, message):
     with pytest.raises(SettingError) as caught:
-        load({"mine": {**OWN, **change}})
+        load({"mine": entry})
     assert message in str(caught.value)
+
+
+def test_own_sets_do_not_hide_registered_ones():
+    with pytest.raises(SettingError, match=r"letter is in .* already"):
+        load({"letter": OWN})
 
 
 @pytest.mark.parametrize("key", ["task", "parser", "features", "parts"])
@@ -99,28 +99,9 @@ def test_a_missing_key_is_named(key):
         load({"mine": {name: value for name, value in OWN.items() if name != key}})
 
 
-LOG = {"task": "ads", "parser": "log", "parts": {"october": {"file": "path/to/october.csv"}}}
-
-
 def test_logs_of_ones_own_need_no_number_of_features():
     mine = load({"mine": LOG})["mine"]
     assert (mine.task, mine.features, mine.cover) == ("ads", None, ("october",))
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ({**LOG, "features": 3}, "mine.features: this key does not apply to a data set of this task"),
-        ({**LOG, "grades": 4}, "mine.grades: this key does not apply"),
-        ({**LOG, "classes": [0, 1]}, "mine.classes: this key does not apply"),
-        ({**LOG, "parser": "parquet"}, "mine.parser: unknown value 'parquet': Known: log, open-bandit"),
-        ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
-    ],
-)
-def test_keys_and_parsers_belong_to_their_task(entry, message):
-    with pytest.raises(SettingError) as caught:
-        load({"mine": entry})
-    assert message in str(caught.value)
 
 
 def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():
@@ -131,34 +112,26 @@ def test_the_logs_of_open_bandit_share_a_folder_and_are_downloaded_one_by_one():
             assert part.url.endswith(f"/obd/{part.file}") and part.file == f"{part.id}/{who}/{who}.csv"
 
 
-def test_own_sets_do_not_hide_registered_ones():
-    with pytest.raises(SettingError, match=r"letter is in .* already"):
-        load({"letter": OWN})
+SECRET = {**OWN, "title": "t", "home": "http://h", "terms": "t.", "normalised": True,
+          "parts": {"a": {"file": "../../secret", "sha256": None}}}  # fmt: skip
+UNTOLD = {**OWN, "normalised": True, "parts": {"test": {"file": "file.txt", "sha256": None}}}
 
 
-def test_registered_sets_have_to_state_their_terms(tmp_path):
-    path = tmp_path / "datasets.yaml"
-    parts = {"test": {"file": "file.txt", "sha256": None}}
-    path.write_text(yaml.safe_dump({"mine": {**OWN, "normalised": True, "parts": parts}}))
-    with pytest.raises(SettingError, match=r"mine: '(title|home|terms)' is a required property"):
-        load(path=path)
-
-
-def test_registered_files_stay_in_their_folder(tmp_path):
-    path = tmp_path / "datasets.yaml"
-    part = {"file": "../../secret", "sha256": None}
-    entry = {**OWN, "title": "t", "home": "http://h", "terms": "t.", "normalised": True, "parts": {"a": part}}
-    path.write_text(yaml.safe_dump({"mine": entry}))
-    with pytest.raises(SettingError, match="leads out of the data folder"):
-        load(path=path)
-
-
-@pytest.mark.parametrize("text", ["[1, 2", "just text"])
-def test_what_is_not_a_mapping_is_refused(tmp_path, text):
-    path = tmp_path / "datasets.yaml"
-    path.write_text(text)
-    with pytest.raises(SettingError, match=str(path)):
-        load(path=path)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (yaml.safe_dump({"mine": UNTOLD}), r"mine: '(title|home|terms)' is a required property"),
+        (yaml.safe_dump({"mine": SECRET}), "leads out of the data folder"),
+        ("[1, 2", r"datasets\.yaml"),
+        ("just text", r"datasets\.yaml"),
+        (None, "no such file"),
+    ],
+)
+def test_a_registry_that_cannot_be_is_refused(tmp_path, text, message):
+    if text:
+        (tmp_path / "datasets.yaml").write_text(text)
+    with pytest.raises(SettingError, match=message):
+        load(path=tmp_path / "datasets.yaml")
 
 
 def test_names_are_suggested():
@@ -167,11 +140,6 @@ def test_names_are_suggested():
         registry.find(datasets, "mq208")
     with pytest.raises(SettingError, match="did you mean 'fold1-test'"):
         datasets["mq2008"].part("fold1-tst")
-
-
-def test_a_missing_registry_says_so(tmp_path):
-    with pytest.raises(SettingError, match="no such file"):
-        load(path=tmp_path / "absent.yaml")
 
 
 def test_the_schema_is_strict_and_described():

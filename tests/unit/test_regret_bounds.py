@@ -28,23 +28,6 @@ def worst_case(random, m=4, radius=2.0, ball=1.5, largest=2):
     return x, x @ w, random.integers(0, largest + 1, m)
 
 
-@pytest.mark.parametrize(("surrogate", "k"), [("squared", 1), ("kl", 1), ("ranksvm", 2)])
-def test_the_second_moment_of_the_estimate_is_within_its_constant(surrogate, k):
-    random = np.random.default_rng(0)
-    for gamma in (0.05, 0.5):
-        for _ in range(30):
-            x, scores, grades = worst_case(random)
-            m = len(scores)
-            rankings = list(itertools.permutations(range(m)))
-            own = tuple(np.argsort(-scores, kind="stable"))
-            moment = 0.0
-            for ranking in rankings:
-                chance = gamma / len(rankings) + (1 - gamma) * (ranking == own)
-                g = estimators.estimate(surrogate, scores, grades, ranking, k, gamma)
-                moment += chance * np.sum((x.T @ g) ** 2)
-            assert moment <= bounds.estimate_constant(surrogate, m, 2.0, 2, 1.5) / gamma
-
-
 @pytest.mark.parametrize("surrogate", ["squared", "kl", "ranksvm", "listnet"])
 def test_no_gradient_is_longer_than_the_bound(surrogate):
     random = np.random.default_rng(1)
@@ -74,12 +57,12 @@ def test_exploring_loses_at_most_the_bound(surrogate, largest):
 
 
 def test_exploring_can_lose_the_bound():
-    assert estimators.value_and_gradient("squared", np.zeros(5), [4] * 5)[0] == bounds.exploration_loss("squared", 5, 4)
-    assert estimators.value_and_gradient("kl", np.zeros(5), [4] * 5)[0] == pytest.approx(
-        bounds.exploration_loss("kl", 5, 4)
-    )
-    worst = estimators.value_and_gradient("ranksvm", np.array([0.0, 0.0, 1.0, 1.0, 1.0]), [1, 1, 0, 0, 0])[0]
-    assert worst == bounds.exploration_loss("ranksvm", 5, 1) == 12
+    wrong = np.array([0.0, 0.0, 1.0, 1.0, 1.0]), [1, 1, 0, 0, 0]
+    for surrogate, (scores, grades) in {"squared": (wrong[0] * 0, [4] * 5), "kl": (wrong[0] * 0, [4] * 5),
+                                        "ranksvm": wrong}.items():  # fmt: skip
+        most = bounds.exploration_loss(surrogate, 5, max(grades))
+        assert estimators.value_and_gradient(surrogate, scores, grades)[0] == pytest.approx(most)
+    assert bounds.exploration_loss("ranksvm", 5, 1) == 12
 
 
 @pytest.mark.parametrize("fixed", [True, False])
@@ -120,15 +103,9 @@ def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [
-        ("rtop", {"mismatch": 10}),
-        ("rtop", {"k": 2}),
-        ("rtop", {"judge": "kl"}),
-        ("rtop", {"surrogate": "smoothdcg"}),
-        ("rtop", {"surrogate": "ranksvm", "source": "released-code"}),
-        ("ogd", {"surrogate": "ndcg-squared"}),
-    ],
-)
+    [("rtop", {"mismatch": 10}), ("rtop", {"k": 2}), ("rtop", {"judge": "kl"}), ("rtop", {"surrogate": "smoothdcg"}),
+     ("rtop", {"surrogate": "ranksvm", "source": "released-code"}), ("ogd", {"surrogate": "ndcg-squared"})],
+)  # fmt: skip
 def test_what_no_bound_is_proved_for_has_none(kind, changes):
     with pytest.raises(SettingError, match="no regret bound is proved"):
         made(kind, rate="theory", **changes)

@@ -8,10 +8,9 @@ from scipy import stats
 from scant.ads import coverage
 from scant.ads import drawings as drawing_ads
 from scant.ads import frames as ads
-from scant.ads.family import Ads
 from scant.data import logs
 from scant.errors import SettingError
-from scant.present import style, tables
+from scant.present import tables
 from scant.present.panels import split
 
 KINDS = {  # learner: kind, CTR on digits, true CTR on the bank
@@ -359,11 +358,3 @@ def test_coverage_is_drawn_to_the_edge(covered):
             least = low.groupby("bound")["coverage"].min()
             assert sorted(text.get_text() for text in axis.texts) == sorted(f"{100 * x:.0f}" for x in least)
     assert any(len(axis.texts) for axis in axes[1])
-
-
-def test_kinds_of_ads_look_different():
-    kinds = ["logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree", "uniform", "logging", "oracle"]
-    looks = style.looks(pd.DataFrame({"learner": kinds, "kind": kinds}))
-    assert len({colour for colour, _, _ in looks.values()}) == len({marker for _, marker, _ in looks.values()}) == 8
-    assert [name for name, (_, _, line) in looks.items() if line == "--"] == kinds[-3:]
-    assert set(kinds) <= {*Ads.learners} and looks == {kind: style.own_look(kind) for kind in kinds}

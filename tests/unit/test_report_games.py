@@ -10,9 +10,8 @@ from scant.errors import SettingError
 from scant.games import drawings as drawing_games
 from scant.games import frames as games
 from scant.games import run as runs
-from scant.games.learners import LEARNERS
 from scant.learning.families import called
-from scant.present import making, panels, style, traces
+from scant.present import making, panels, traces
 
 DETAILS = {
     "e": {
@@ -163,15 +162,6 @@ def test_times_are_drawn(tmp_path):
     held = pd.read_csv(tmp_path / "figure.csv")
     assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}
-
-
-def test_kinds_of_learners_look_different():
-    kinds = list(LEARNERS)
-    looks = style.looks(pd.DataFrame({"learner": kinds, "kind": kinds}))
-    assert len(set(looks.values())) == len(kinds)
-    assert looks == {kind: style.own_look(kind) for kind in kinds}  # no spare one is needed
-    again = style.looks(pd.DataFrame({"learner": ["a", "b", "c"], "kind": ["rtopkf"] * 3}))
-    assert len({colour for colour, _, _ in again.values()}) == 3
 
 
 def test_tables_are_written_by_name(frame, tmp_path):

@@ -5,7 +5,7 @@ import json
 import time
 from pathlib import Path
 
-import fuzz_targets
+import fuzz_seeds
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -309,13 +309,10 @@ def lists(offsets, values, of):
 @pytest.mark.parametrize(
     ("offsets", "reason"),
     [
-        ([0, 1 << 40, 5, 9], "offsets"),
-        ([0, -7, 5, 9], "offsets"),
-        ([0, 5, 5, 9], "offsets"),
-        ([1, 2, 5, 9], "offsets"),
-        ([0, 2, 5, 8], "offsets"),
+        ([0, 1 << 40, 5, 9], "offsets"), ([0, -7, 5, 9], "offsets"), ([0, 5, 5, 9], "offsets"),
+        ([1, 2, 5, 9], "offsets"), ([0, 2, 5, 8], "offsets"),
     ],
-)
+)  # fmt: skip
 def test_forged_offsets(made, offsets, reason):
     path, columns, metadata = made
     forged = {name: lists(offsets, columns[name].values, columns[name].type) for name in ("grades", "features")}
@@ -369,7 +366,7 @@ def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
 
 def test_forged_campaigns(tmp_path, monkeypatch):
     path = tmp_path / "campaign.json"
-    [made] = fuzz_targets.seeds("campaign")
+    [made] = fuzz_seeds.seeds("campaign")
     path.write_bytes(made)
     with pytest.raises(DataError, match="it has no seal"):
         campaigns.load(path)

@@ -65,17 +65,6 @@ def test_what_the_settings_amount_to():
         ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
         ({"surrogate": "logistic", "k": 1}, "logistic compares documents: from 1 grade nothing is learnt"),
         ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
-    ],
-)
-def test_what_cannot_be_played_is_refused(settings, words):
-    source = settings.pop("source", "text")
-    with pytest.raises(SettingError, match=words):
-        top.Seen.complete_settings({"kind": "seen", **settings}, READINGS | {"source": source}, {"rounds": 1000})
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
         ({}, "needs a surrogate"),
         ({"surrogate": "listnet", "weights": "full", "exploration": 0.1}, "ListNet cannot be estimated"),
         ({"surrogate": "squared", "control": "none"}, "takes grades that are not seen for 0"),
@@ -83,9 +72,12 @@ def test_what_cannot_be_played_is_refused(settings, words):
         ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
     ],
 )
-def test_settings_that_contradict_each_other_are_refused(settings, words):
+def test_what_cannot_be_played_or_contradicts_itself_is_refused(settings, words):
+    readings = READINGS | {"source": settings.get("source", "text")}
+    settings = {"kind": "seen"} | {name: value for name, value in settings.items() if name != "source"}
     with pytest.raises(SettingError, match=words):
-        top.Seen.check({"kind": "seen", **settings})
+        top.Seen.check(settings)
+        top.Seen.complete_settings(settings, readings, {"rounds": 1000})
 
 
 def test_no_bound_is_claimed():
@@ -141,11 +133,8 @@ def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_thos
 
 
 def test_a_changing_stream_has_a_ranker_for_each_of_its_parts():
-    def grades(**settings):
-        queries, _ = simulated.linear(np.random.default_rng(3), queries=400, noise=0.0, **settings)
-        return [(x, grade) for _, grade, x in queries]
-
-    changing = grades(changes=3)
+    queries, _ = simulated.linear(np.random.default_rng(3), queries=400, noise=0.0, changes=3)
+    changing = [(x, grade) for _, grade, x in queries]
     blocks = [changing[start : start + 100] for start in (0, 100, 200, 300)]
     rankers = []
     for block in blocks:
@@ -234,11 +223,16 @@ def test_averages_are_compared_with_the_last_weights():
     assert frame.loc["papers-1", "steps"] == "last weights"
 
 
+def toy(folder, **sizes):
+    """The file of a linear stream."""
+    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False, "settings": sizes}
+    simulated.simulate("toy", settings, folder / "toy.arrow", 1, 0)
+    return folder / "toy.arrow"
+
+
 def test_the_step_of_the_unbiased_ways_has_no_bias(tmp_path):
-    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False}
-    settings |= {"settings": {"queries": 30, "documents": 6, "features": 4}}
-    simulated.simulate("toy", settings, tmp_path / "toy.arrow", 1, 0)
-    table = frames_seen.steps_table([tmp_path / "toy.arrow", tmp_path / "toy.arrow"])
+    path = toy(tmp_path, queries=30, documents=6, features=4)
+    table = frames_seen.steps_table([path, path])
     assert (table["stream"] == "toy").all() and not table.duplicated(["loss", "way", "round"]).any()
     unbiased = table["way"].isin(["unbiased", "control variate"])
     np.testing.assert_allclose(table.loc[unbiased, "bias"], 0, atol=1e-12)
@@ -249,10 +243,7 @@ def test_the_step_of_the_unbiased_ways_has_no_bias(tmp_path):
 
 
 def test_the_variance_of_a_step_is_that_over_all_rankings(tmp_path):
-    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False}
-    settings |= {"settings": {"queries": 1, "documents": 5, "features": 3}}
-    simulated.simulate("toy", settings, tmp_path / "toy.arrow", 1, 0)
-    one = stream.read(tmp_path / "toy.arrow")
+    one = stream.read(toy(tmp_path, queries=1, documents=5, features=3))
     features, grades = one[0][0].astype(float), np.asarray(one[0][1])
     weights, every = np.array([0.3, -0.2, 0.5]), np.array(list(permutations(range(5))))
     for loss, k, made in (("squared", 1, {"control": "none"}), ("squared", 1, {}), ("logistic", 2, {})):

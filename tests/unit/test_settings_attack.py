@@ -45,10 +45,6 @@ def refused(config: dict) -> str:
     return str(caught.value)
 
 
-def test_the_small_study_is_accepted():
-    assert studies.load(SMALL)[0]["experiments"]["e"]["rounds"] == 10
-
-
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [

@@ -118,28 +118,22 @@ def test_a_table_is_shown(folder):
 
 
 def test_what_is_not_there_is_said(folder, tmp_path, capsys):
-    with pytest.raises(SettingError, match="unknown table 'tops': did you mean 'top'"):
-        show(folder, "tops")
-    with pytest.raises(SettingError, match="unknown verdict 'hold': did you mean 'holds'"):
-        show(folder, verdict="hold")
-    with pytest.raises(SettingError, match="unknown family"):
-        show(folder, family="tops")
-    with pytest.raises(SettingError, match="unknown row 'theory'"):
-        show(folder, row="theory")
-    with pytest.raises(SettingError, match="unknown claim 'top-c'"):
-        show(folder, claim="top-c")
-    with pytest.raises(SettingError, match="no claim has all"):
-        show(folder, verdict="fails", family="top")
-    with pytest.raises(DataError, match="holds no finished claims"):
-        show(tmp_path / "none")
-    with pytest.raises(DataError, match="holds no tables"):
-        show(tmp_path / "none", "top")
+    for asked, message in (
+        ({"name": "tops"}, "unknown table 'tops': did you mean 'top'"),
+        ({"verdict": "hold"}, "unknown verdict 'hold': did you mean 'holds'"), ({"family": "tops"}, "unknown family"),
+        ({"row": "theory"}, "unknown row 'theory'"), ({"claim": "top-c"}, "unknown claim 'top-c'"),
+        ({"verdict": "fails", "family": "top"}, "no claim has all"),
+    ):  # fmt: skip
+        with pytest.raises(SettingError, match=message):
+            show(folder, **asked)
     (folder / "claims.parquet").write_bytes(b"PAR1")
-    with pytest.raises(DataError, match="not a whole file of claims"):
-        show(folder)
     (folder / "tables/top.csv").write_text("")
-    with pytest.raises(DataError, match="is no table with a head"):
-        show(folder, "top")
+    for place, table, message in (
+        (tmp_path / "none", (), "holds no finished claims"), (tmp_path / "none", ("top",), "holds no tables"),
+        (folder, (), "not a whole file of claims"), (folder, ("top",), "is no table with a head"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            show(place, *table)
     assert main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
 
 
@@ -246,10 +240,9 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert sets.keys() == {"digits", "example-logs"} and len(sets["digits"]["SHA-256"]) == 64
     assert facts["environment"]["numpy"] == np.__version__ and "not installed" not in facts["environment"].values()
     assert facts["timings"] == []
-    assert facts["citation"].startswith("@software{scant,") and facts["citation"].count("{") == facts["citation"].count(
-        "}"
-    )
-    keys = re.findall(r"^@\w+\{(.*),$", facts["citation"], re.MULTILINE)
+    citation = facts["citation"]
+    assert citation.startswith("@software{scant,") and citation.count("{") == citation.count("}")
+    keys = re.findall(r"^@\w+\{(.*),$", citation, re.MULTILINE)
     assert len(keys) == len(set(keys)) == 8, "the project and the seven documents"
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]

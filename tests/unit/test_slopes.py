@@ -11,13 +11,6 @@ from scant.learning.runs import kept_rounds
 from scant.present.slopes import FROM, late_rounds, pseudo_values, slope, slope_columns, slopes_of_seeds
 
 
-@pytest.mark.parametrize("power", [0.0, 0.5, 2 / 3, 1.0])
-def test_slope_of_a_power_is_its_exponent(power):
-    rounds = kept_rounds(10_000)
-    for factor in (2, 3, 5):
-        assert slope(rounds, factor * rounds**power, 3) == pytest.approx(power, abs=1e-12)
-
-
 @given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=12), st.permutations(range(12)))
 def test_it_is_the_least_squares_line_whatever_the_order_of_the_points(y, order):
     x, y = np.arange(1, len(y) + 1), np.array(y)
@@ -25,14 +18,6 @@ def test_it_is_the_least_squares_line_whatever_the_order_of_the_points(y, order)
     assert slope(x, y, 3) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     order = [i for i in order if i < len(y)]
     assert slope(x[order], y[order], 3) == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_all_points_count_alike():
-    x = np.array([1.0, 10, 100, 1000])
-    bent = np.array([1.0, 1, 1, 10])
-    line = np.polyfit(np.log(x), np.log(bent), 1)[0]
-    assert slope(x, bent, 4) == pytest.approx(line)
-    assert slope([*x, 1000], [*bent, 10], 4) > line  # a point that is there twice counts twice
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, -np.inf])
@@ -132,15 +117,16 @@ def test_every_seed_has_a_pseudo_value_or_the_reason_why_not():
     long = found.loc["long", "value"]
     assert long[[0, 1]].mean() == pytest.approx(slope([10, 100, 1000], [3, 0.5, 22], 3)) and np.isnan(long[2])
     assert found.loc["behind", "value"].isna().all()
-    assert set(found.loc["behind", "why"]) == {
-        "no slope: the mean regret of behind on a is not above 0 at round 100"
-    } and set(found.loc["long", "why"]) == {""}
+    assert set(found.loc["long", "why"]) == {""}
+    assert set(found.loc["behind", "why"]) == {"no slope: the mean regret of behind on a is not above 0 at round 100"}
 
 
-def test_slopes_over_rounds_begin_at_a_hundredth_of_the_horizon():
+def test_slopes_over_rounds_begin_at_a_hundredth_of_each_horizon():
     frame = pd.DataFrame({"round": [1, 9, 10, 99, 100, 1000], "end": [1000, 1000, 1000, 10_000, 10_000, 1000]})
     assert FROM == 0.01
     assert late_rounds(frame, "end")["round"].tolist() == [10, 100, 1000]
+    frame = pd.DataFrame({"round": [100, 999, 1000, 1000, 9_999, 10_000], "end": [1000] * 3 + [10_000] * 3})
+    assert late_rounds(frame, "end")["round"].tolist() == [100, 1000, 1000, 10_000]
 
 
 def test_slopes_over_rounds_have_points_that_are_evenly_spaced_on_the_log_scale():
@@ -148,8 +134,3 @@ def test_slopes_over_rounds_have_points_that_are_evenly_spaced_on_the_log_scale(
     rounds = late_rounds(frame, "end")["round"].to_numpy()
     assert len(frame[frame["round"] >= 100]) - len(rounds) == 9  # of the last ten rounds, which traces keep
     assert rounds[-1] == 10_000 and np.diff(np.log10(rounds)) == pytest.approx(1 / 20, abs=2e-3)
-
-
-def test_each_horizon_has_points_of_its_own():
-    frame = pd.DataFrame({"round": [100, 999, 1000, 1000, 9_999, 10_000], "end": [1000] * 3 + [10_000] * 3})
-    assert late_rounds(frame, "end")["round"].tolist() == [100, 1000, 1000, 10_000]

@@ -61,11 +61,8 @@ def test_runs_of_an_experiment_can_be_told_apart(folder):
 
 def test_the_long_table_has_a_row_for_each_number(folder, tmp_path_factory):
     rows = scant.results(folder).long("e")
-    assert (
-        [*rows] == export.COLUMNS
-        and set(rows["measure"]) == {"ndcg@10"}
-        and set(rows["timestamp"]) == {946_684_800_000}
-    )
+    assert [*rows] == export.COLUMNS
+    assert set(rows["measure"]) == {"ndcg@10"} and set(rows["timestamp"]) == {946_684_800_000}
     assert rows.set_index("run_id")["value"].to_dict() == {
         f"e/a/{learner}[rate=0.1]/{seed}": 0.25 + seed for learner in ("slam", "listnet") for seed in (0, 1)
     }

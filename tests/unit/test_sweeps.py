@@ -160,10 +160,8 @@ def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it
 
 
 def test_no_combination_is_made_twice():
-    study = load(
-        swept("top", {"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]}, {"radius": [2.0]})
-    )
-    assert made(study, "top") == {
+    sweep = {"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]}, {"radius": [2.0]}
+    assert made(load(swept("top", *sweep)), "top") == {
         "top+mismatch-1": {"mismatch": 1},
         "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
         "top+radius-2": {"radius": 2},
@@ -171,14 +169,10 @@ def test_no_combination_is_made_twice():
 
 
 LEVELS = {
-    "source": ["text", "released-code"],
-    "rounds": [None, 5, 7],
-    "empty": ["zero", "one", "skip"],
-    "order": ["shuffled", "as-is"],
-    "keep": [0.25, 0.5, 1.0],
-    "features": ["query-minmax", "as-is"],
+    "source": ["text", "released-code"], "rounds": [None, 5, 7], "empty": ["zero", "one", "skip"],
+    "order": ["shuffled", "as-is"], "keep": [0.25, 0.5, 1.0], "features": ["query-minmax", "as-is"],
     "documents": ["shuffled", "as-is", "reversed"],
-}
+}  # fmt: skip
 
 
 @settings(max_examples=20, deadline=None)
@@ -193,17 +187,14 @@ def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
     assert len(found) == prod(map(len, sweep.values())) - all(own[key] in levels for key, levels in sweep.items())
     wanted = [dict(zip(sweep, levels, strict=True)) for levels in product(*sweep.values())]
     wanted = [{key: level for key, level in one.items() if level != own[key]} for one in wanted]
-    assert all(levels in wanted for levels in found.values()) and all(
-        not one or one in found.values() for one in wanted
-    )
+    assert all(levels in wanted for levels in found.values())
+    assert all(not one or one in found.values() for one in wanted)
     assert all(ID.fullmatch(name) for part in ("experiments", "streams", "learners") for name in study[part])
     for name, one in before["experiments"].items():
         assert study["experiments"][name] == one | ({"streams": ["sim"]} if name == "text" else {})
     for place in ("streams", "learners"):
         assert before[place].items() <= study[place].items()
-        assert all(
-            one["stands_for"] in before[place] for name, one in study[place].items() if name not in before[place]
-        )
+        assert all(study[place][name]["stands_for"] in before[place] for name in {*study[place]} - {*before[place]})
 
 
 FITTING = {  # for each reading that the schema lets sweep, an experiment that has it and a level that is not its own
@@ -293,9 +284,7 @@ def test_a_reading_that_no_learner_heeds_is_refused(key):
     name, level, learners = UNHEEDED[key]
     config = swept(name, {key: [level]}, learners=learners)
     config["experiments"][name].pop("baseline", None)
-    with pytest.raises(
-        SettingError, match=rf"experiments\.{name}\.sweep: {key} does nothing without a learner of kind"
-    ):
+    with pytest.raises(SettingError, match=rf"experiments\.{name}\.sweep: {key} does nothing without a learner of kin"):
         load(config)
 
 
@@ -307,9 +296,7 @@ def test_names_that_are_taken_are_refused():
     ):
         config = swept(owner, {key: [level]})
         config[place][name] = one
-        with pytest.raises(
-            SettingError, match=re.escape(f"experiments.{owner}.sweep: ") + f".*{re.escape(name)}.*already"
-        ):
+        with pytest.raises(SettingError, match=rf"experiments\.{owner}\.sweep: .*{re.escape(name)}.*already"):
             load(config)
     with pytest.raises(SettingError, match=r"experiments\.games\.sweep: .*already"):
         load(swept("games", {"rounds": [40, [40]]}))
@@ -343,10 +330,8 @@ def test_jobs_of_stand_ins_have_their_own_settings_and_the_draws_of_what_they_st
     assert job["learner_settings"] == {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 0.5}
     assert job["stream_settings"]["stands_for"] == "sim" and "title" not in job["stream_settings"]
     games = planned(swept("games", {"epsilon": [0.5]}))
-    assert job_of(games, "games+epsilon-0.5", "flip").settings["learners"][0] == [
-        "ftpl+epsilon-0.5",
-        {"kind": "ftpl", "epsilon": 0.5},
-    ]
+    [player, _] = job_of(games, "games+epsilon-0.5", "flip").settings["learners"]
+    assert player == ["ftpl+epsilon-0.5", {"kind": "ftpl", "epsilon": 0.5}]
 
 
 def drawn(study, name, folder, seed=3):
@@ -356,10 +341,8 @@ def drawn(study, name, folder, seed=3):
 
 def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
     study = load(swept("text", {"documents": ["as-is", "reversed"]}, {"features": ["query-minmax"]}, streams=["sim"]))
-    own, as_is, back, scaled = (
-        drawn(study, f"sim{end}", tmp_path)
-        for end in ("", "+documents-as-is", "+documents-reversed", "+features-query-minmax")
-    )
+    names = ("sim", "sim+documents-as-is", "sim+documents-reversed", "sim+features-query-minmax")
+    own, as_is, back, scaled = (drawn(study, name, tmp_path) for name in names)
     for q in range(len(own)):
         np.testing.assert_array_equal(as_is[q][1], back[q][1][::-1])
         np.testing.assert_array_equal(as_is[q][0], back[q][0][::-1])
@@ -433,12 +416,9 @@ def ctrs(plan, better):
             {"experiment": name, "stream": log, "learner": learner, "kind": study["learners"][learner]["kind"]}
             | {"source": "classification", "seed": seed, "lambda": 1.0, "fitted_on": "all", "chosen": True}
             | {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
-            | {
-                "estimate": 0.5
-                + 0.001 * seed * (1 + (learner == "logistic"))
-                + better(experiment) * ("ranker" in learner)
-            }
+            | {"estimate": 0.5 + 0.001 * seed * (1 + (learner == "logistic")) + gain * ("ranker" in learner)}
             for log, learner, seed in product(experiment["logs"], experiment["learners"], range(12))
+            for gain in [better(experiment)]
         ]
         found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
@@ -504,10 +484,8 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     traces = ctrs(plan, lambda one: level[one["undersample"], one["standardise"]])
     examined = claims.examine({"claim": stated}, plan, traces)
     cells = cells_table(examined).set_index("experiment")
-    assert cells["estimate"].round(6).to_dict() == {
-        "ads+undersample-2": 0.1,
-        "ads+undersample-2+standardise-false": -0.1,
-    }
+    estimates = {"ads+undersample-2": 0.1, "ads+undersample-2+standardise-false": -0.1}
+    assert cells["estimate"].round(6).to_dict() == estimates
     assert cells["against"].tolist() == ["ranker (ads)", "ranker (ads+standardise-false)"]
 
 

@@ -14,15 +14,9 @@ NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the orde
 
 @pytest.mark.parametrize(
     ("surrogate", "k", "mismatch", "ordered"),
-    [
-        ("squared", 1, 1.0, False),
-        ("kl", 3, 10.0, False),
-        ("smoothdcg", 2, 1.0, False),
-        ("ranksvm", 2, 10.0, False),
-        ("ranksvm", 3, 1.0, False),
-        ("ranksvm", 2, 0.5, True),
-    ],
-)
+    [("squared", 1, 1.0, False), ("kl", 3, 10.0, False), ("smoothdcg", 2, 1.0, False), ("ranksvm", 2, 10.0, False),
+     ("ranksvm", 3, 1.0, False), ("ranksvm", 2, 0.5, True)],
+)  # fmt: skip
 def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     random = np.random.default_rng(3)
     scores, grades, gamma = random.standard_normal(4), random.integers(0, 4, 4), 0.3
@@ -37,14 +31,6 @@ def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     got = moments(surrogate, scores, grades, k, gamma, 0.5, mismatch, ordered)
     np.testing.assert_allclose(got[0], mean, atol=1e-12)
     assert got[1] == pytest.approx(variance)
-
-
-def test_one_list_by_hand():
-    # Two documents, the second on top: with gamma 0.5 it is seen with probability 3/4, the other with 1/4.
-    mean, variance = moments("squared", [0.0, 1.0], [1, 2], 1, 0.5)
-    np.testing.assert_allclose(mean, [-2, -2])  # 2 (s - R)
-    # Seen first: (0 - 8, 2); seen second: (0, 2 - 16/3).
-    assert variance == pytest.approx(1 / 4 * (36 + 16) + 3 / 4 * (4 + (4 / 3) ** 2))
 
 
 def test_the_table_is_unbiased_without_mismatch_and_exact_with_every_grade():

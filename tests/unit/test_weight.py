@@ -35,7 +35,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "verdict": 1960,  # what verdicts mean
 }
 # tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
-LINES = {"rules": 560, "claims": 2581, "tests": 43935}
+LINES = {"rules": 560, "claims": 2581, "tests": 43090}
 WORDS = {"documents": 41990}
 
 
@@ -75,7 +75,7 @@ def weights() -> dict[str, dict[str, int]]:
         "lines": {
             "rules": lines("Snakefile", "rules/*.smk"),
             "claims": lines("config/claims*.yaml", "config/claims/*.yaml"),
-            "tests": lines("tests/**/*.py"),
+            "tests": 43090lines("tests/**/*.py"),
         },
         "words": {"documents": sum(len(path.read_text(encoding="utf-8").split()) for path in documents)},
     }
