@@ -87,11 +87,6 @@ class Comparison:
         """The rows about some parts."""
         return [row for row in self.rows if row.part in parts]
 
-    @property
-    def turned(self) -> list[Difference]:
-        """The claims that both judge, with another verdict."""
-        return [row for row in self.of(VERDICT) if row.a and row.b]
-
     def fails(self, on: str) -> bool:
         """Whether the studies differ in verdicts, or in what they judge; if `on` is "estimates", or in estimates that
         moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
@@ -334,7 +329,7 @@ def sentences(comparison: Comparison) -> list[str]:
     differ = f"{of_parts} {'differs' if counts.total() == 1 else 'differ'}"
     if of_both:
         lines.append(f"Both have {_listed(of_both)}: {differ if counts else 'all are the same to rounding'}.")
-    lines += [f"In only one of them: {of_one:,}."] if of_one else []
+    lines += [f"Estimates and rows of only one of them: {of_one:,}."] if of_one else []
     alone = Counter(_alone(row) for row in comparison.of(VERDICT) if _alone(row))
     lines += [f"{side} alone judges {_many(count, 'claim')}." for side, count in sorted(alone.items())]
     return [*lines, _made_by(comparison)]
