@@ -301,7 +301,7 @@ IN_ONE = {
         ({"settings": (*Ranker.settings, WIDTH)}, "declares the setting width, which Settings has not"),
         ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
         ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
-        ({"settings": Ranker.settings[:2]}, "has rates if, and only if, it learns"),
+        ({"settings": Ranker.settings[:1]}, "has rates if, and only if, it learns"),
         ({"branch": None}, "declares no branch of the compiled loop"),
         ({"rank": None}, "there is no rank(...)"),
     ],
