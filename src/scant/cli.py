@@ -75,16 +75,16 @@ def _table(arguments) -> None:
 
 
 def _compare(arguments) -> int:
-    from scant.compare import differences, finished, page, terminal
+    from scant.compare import differences, finished
     from scant.files import check_outputs
 
     folders = finished.pair(arguments.a, arguments.b)
     if arguments.output:
-        check_outputs(page.files(arguments.output), folders)
+        check_outputs([arguments.output], folders)
     comparison = differences.compare(*map(finished.read, folders))
     if arguments.output:
-        page.write(comparison, arguments.output)
-    print(terminal.describe(comparison), end="")
+        differences.write(comparison, arguments.output)
+    print(differences.describe(comparison), end="")
     return int(comparison.fails(arguments.fail_on))
 
 
@@ -266,7 +266,7 @@ def parser() -> argparse.ArgumentParser:
             help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
             "intervals, too; or any number (default: verdicts). Bad input ends with 2",
         ),
-        option("--output", type=Path, metavar="STEM", help="write all that differs: STEM.csv, and a page, STEM.html"),
+        option("--output", type=Path, metavar="FILE.csv", help="write all that differs as CSV"),
     )  # fmt: skip
     commands.choices["compare"].set_defaults(bad_input=2)
     command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)

@@ -13,7 +13,6 @@ from matplotlib.markers import MarkerStyle
 
 from scant.ads.learners import KINDS, AdLearner, Scorer
 from scant.games.learners import FTPL, Player
-from scant.games.player import ETA
 from scant.learning import families
 from scant.learning.declarations import Look, Setting, defaults_of, own_class, settings_of
 from scant.learning.families import Quantity, Shown
@@ -302,7 +301,7 @@ IN_ONE = {
         ({"settings": (*Ranker.settings, WIDTH)}, "declares the setting width, which Settings has not"),
         ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
         ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
-        ({"settings": Ranker.settings[:2]}, "has rates if, and only if, it learns"),
+        ({"settings": Ranker.settings[:1]}, "has rates if, and only if, it learns"),
         ({"branch": None}, "declares no branch of the compiled loop"),
         ({"rank": None}, "there is no rank(...)"),
     ],
@@ -315,7 +314,7 @@ IN_ONE = {
     "fixed-items": [
         ({"looks": {"#other-id": Look("pink", "P")}}, "has no look under the key ''"),
         ({"settings": ()}, "takes epsilon, but declares no such setting"),
-        ({"settings": (EPSILON, ETA)}, "declares the setting eta, but does not take it"),
+        ({"settings": (EPSILON, Setting("eta", {"type": "number"}))}, "declares the setting eta, but does not take it"),
         ({"settings": (replace(EPSILON, absent=1),)}, "takes epsilon=None by default, but declares 1"),
         ({"learn": None}, "there is no learn(...)"),
     ],

@@ -31,7 +31,7 @@ import urllib3
 from scant import files, schema
 from scant.ads import campaigns
 from scant.compare import archive as crates
-from scant.compare import differences, finished, provenance, pruning, terminal, verifying
+from scant.compare import differences, finished, provenance, pruning, verifying
 from scant.compare.results import Results
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
@@ -505,7 +505,7 @@ def fuzz_manifest(data: bytes) -> None:
         study = Results(folder)
         for look in (
             lambda: study.manifest, lambda: verifying.verify(folder), lambda: finished.keep(folder),
-            lambda: terminal.describe(differences.compare(finished.read(folder), finished.read(folder))),
+            lambda: differences.describe(differences.compare(finished.read(folder), finished.read(folder))),
             lambda: pruning.delete(folder, pruning.prunable(folder, drawn=True)),
             lambda: crates.write(folder), lambda: crates.write(folder, "precious.zip"),
         ):  # fmt: skip

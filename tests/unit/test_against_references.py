@@ -56,8 +56,8 @@ def balanced(matrix: list[list[float]]) -> list[list[float]]:
 def test_permelearn(case):
     """Weights are those of Helmbold & Warmuth, and the rankings drawn put each item where its weights say."""
     loss, items, seed, eta = case
-    learner = make("permelearn", game(loss, items, 8), np.random.default_rng(0), eta=eta)
-    learner.TOLERANCE = 1e-12
+    learner = make("permelearn", game(loss, items, 8), np.random.default_rng(0))
+    learner.eta, learner.TOLERANCE = eta, 1e-12
     prices = [PLACES[loss](place, items) for place in range(1, items + 1)]
     span = (max(prices) - min(prices)) or 1.0
     weights = [[1 / items] * items for _ in range(items)]
@@ -106,8 +106,8 @@ def test_comb_band(loss, items, seed, eta):
     every = [cost(loss, ranking, values) for ranking in rankings for values in values_of]
     gain = loss == "dcg"
     seen_losses = (-max(every), -min(every)) if gain else (min(every), max(every))
-    learner = make("comb-band", game(loss, items, 10, losses=seen_losses), np.random.default_rng(seed), eta=eta)
-    share = min(1.0, eta * items * (items - 1))
+    learner = make("comb-band", game(loss, items, 10, losses=seen_losses), np.random.default_rng(seed))
+    learner.eta, learner.gamma = eta, share = eta, min(1.0, eta * items * (items - 1))
     cells = list(product(range(items), range(items)))
     vector = {ranking: [1.0 if ranking[at] == item else 0.0 for item, at in cells] for ranking in rankings}
     weights = dict.fromkeys(rankings, 1.0)

@@ -11,23 +11,20 @@ from scant.games.play import Game, build, play
 from scant.randomness import generator
 from scant.theory import game_bounds
 
-STEP = {"exponential": lambda b: (b, int(math.exp(b))), "polynomial": lambda b: (1, int(math.sqrt(b)))}
-
 
 def steps(rounds, chances, seed=0):
     """Independent items with these chances of being relevant."""
     return (generator(seed, "items").random((rounds, len(chances))) < np.array(chances)).astype(np.int8)
 
 
-@pytest.mark.parametrize("exploitation", STEP)
 @pytest.mark.parametrize(("m", "k"), [(3, 1), (5, 2), (4, 4), (7, 3)])
-def test_phases_are_those_of_the_paper(exploitation, m, k):
+def test_phases_are_those_of_the_paper(m, k):
     """Every cell on top as often as the phase says, then the ranking by the means of what was seen so."""
     stream = steps(300, np.linspace(0.9, 0.1, m))
-    learner = build(Game(stream, "dcg"), {"kind": "pege", "k": k, "exploitation": exploitation}, None)
+    learner = build(Game(stream, "dcg"), {"kind": "pege", "k": k}, None)
     t, seen, number = 0, np.zeros(m), 0
     for b in range(1, 20):
-        repeats, length = STEP[exploitation](b)
+        repeats, length = b, int(math.exp(b))
         shown = np.zeros(m)
         for _ in range(repeats * -(-m // k)):
             if t == 300:
@@ -143,30 +140,27 @@ def test_where_the_best_ranking_is_not_unique_pege2_never_exploits_and_pege_does
 
 
 @pytest.mark.parametrize(("loss", "chances"), [("dcg", [0.9, 0.5, 0.1]), ("precision@2", [0.8, 0.8, 0.3, 0.1])])
-@pytest.mark.parametrize("learner", ["pege", "pege, polynomial", "pege2"])
-def test_mean_regret_is_within_the_bound(loss, chances, learner):
-    rounds, kind, gap = 10_000, learner.partition(",")[0], 0.4 if loss == "dcg" else 0.5
-    settings = {"kind": kind, "k": 2} | ({"exploitation": "polynomial"} if "poly" in learner else {})
+@pytest.mark.parametrize("kind", ["pege", "pege2"])
+def test_mean_regret_is_within_the_bound(loss, chances, kind):
+    rounds, gap = 10_000, 0.4 if loss == "dcg" else 0.5
     kept, regrets = np.array([100, 1000, rounds]), []
     for seed in range(8):
         game = Game(steps(rounds, chances, seed), loss)
-        regrets.append(regret(play(game, settings, None, kept)))
+        regrets.append(regret(play(game, {"kind": kind, "k": 2}, None, kept)))
     R, m = game.facts("top").constants[1], len(chances)
     if loss == "precision@2" and kind == "pege":
         gap = 0.2  # any two items that differ: its bound does not know which matter
     if kind == "pege2":
         bounds = [game_bounds.pege2(int(t), rounds, gap, m, 2, R, 1.0) for t in kept]
     else:
-        bounds = [game_bounds.pege(int(t), gap, m, 2, R, 1.0, "poly" not in learner) for t in kept]
+        bounds = [game_bounds.pege(int(t), gap, m, 2, R, 1.0) for t in kept]
     assert np.all(np.mean(regrets, axis=0) <= bounds)
 
 
 def test_bounds_by_hand():
-    repeats, lengths = game_bounds.pege_phases(100, 2, True)
+    repeats, lengths = game_bounds.pege_phases(100, 2)
     np.testing.assert_array_equal(repeats, [1, 2, 3, 4])  # 2 + 2, 4 + 7, 6 + 20, 8 + 54: 103
     np.testing.assert_array_equal(lengths, [2, 7, 20, 54])
-    repeats, lengths = game_bounds.pege_phases(10, 3, False)
-    np.testing.assert_array_equal(lengths, [1, 1, 1])
     assert game_bounds.pege(100, 100.0, 4, 2, 3.0, 1.0) == pytest.approx(3 * 2 * 10)  # never wrong
     assert game_bounds.pege(100, 1e-9, 4, 2, 3.0, 1.0) == pytest.approx(3 * 100)  # always
     assert game_bounds.hoeffding(2, 3, 10, 5.0) == pytest.approx(5 * math.sqrt(math.log(360) / 4))
@@ -177,8 +171,3 @@ def test_bounds_by_hand():
 def test_losses_that_are_not_linear_are_refused(loss, kind):
     with pytest.raises(SettingError, match=f"'{kind}'.*linear losses.*not for {loss}"):
         build(Game(steps(50, [0.5] * 3), loss), kind, None)
-
-
-def test_other_exploitations_are_named():
-    with pytest.raises(SettingError, match=r"unknown exploitation of the learner 'pege' 'polynomal'.*polynomial"):
-        build(Game(steps(50, [0.5] * 3), "dcg"), {"kind": "pege", "exploitation": "polynomal"}, None)

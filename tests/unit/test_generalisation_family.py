@@ -130,10 +130,6 @@ REFUSED = [
      "step: the optimistic step is for smooth surrogates"),
     (("learners", "listnet", "starts"), 3, [], r"learners\.listnet: starts does nothing for the surrogate 'listnet'"),
     (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
-    (NOISY, {"entries": "gaussian"}, [],
-     "noisy: averaged-ogd has its rate from R_X, and Gaussian features have no bound"),
-    (NOISY, {"entries": "gaussian"}, [((*TOY, "learners"), ["listnet", "sparse"])],
-     "noisy: erm-l1 needs features that are bounded"),
     (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
     (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
     (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
@@ -151,11 +147,6 @@ REFUSED = [
 def test_bad_input_is_refused_at_planning(path, value, others, words):
     with pytest.raises(SettingError, match=words):
         loaded(path, value, others)
-
-
-def test_gaussian_features_are_for_what_needs_no_bound():
-    others = [((*TOY, "learners"), ["listnet", "dcg"])]
-    assert loaded(NOISY, {"entries": "gaussian"}, others)
 
 
 @pytest.mark.parametrize("others", [{"generator": "cubic"}, {"stream": "mine"}, {"seed": 1}])

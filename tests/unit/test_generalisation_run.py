@@ -52,7 +52,7 @@ def setup(**changes):
 # --- populations
 
 
-@pytest.mark.parametrize("entries", ["uniform", "signs", "gaussian"])
+@pytest.mark.parametrize("entries", ["uniform", "signs"])
 @pytest.mark.parametrize("kind", [Linear, Separable])
 def test_features_keep_to_the_bounds_that_are_declared(kind, entries):
     population = kind(generator(), 7, entries=entries, decay=0.5)
@@ -60,7 +60,6 @@ def test_features_keep_to_the_bounds_that_are_declared(kind, entries):
     assert (features.dtype, grades.dtype, features.shape, grades.shape) == ("f4", "i2", (300, 5, 7), (300, 5))
     assert np.linalg.norm(features, axis=2).max() <= population.norm * (1 + 1e-6)
     assert np.abs(features).max() <= population.largest * (1 + 1e-6)
-    assert np.isinf(population.norm) == (entries == "gaussian")
     assert grades.min() >= 0 and grades.max() <= population.largest_grade
 
 

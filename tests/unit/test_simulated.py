@@ -32,15 +32,13 @@ def test_separable_streams_achieve_their_margin_in_float32(margin, seed):
 
 
 def test_separable_streams_have_a_gaussian_for_each_uniform_grade():
-    grades, x, ranker = drawn("separable", 1, queries=2000, grades=3, features=5, documents=10, spread=4.0)
+    grades, x, ranker = drawn("separable", 1, queries=2000, grades=3, features=5, documents=10)
     assert np.bincount(grades.ravel()) / grades.size == pytest.approx(0.25, abs=0.02)
     beside = x - (x @ ranker)[..., None] * ranker
     means = np.array([beside[grades == grade].mean(axis=0) for grade in range(4)])
     covariance = np.cov((beside - means[grades]).reshape(-1, 5).T)
     np.testing.assert_allclose(covariance, np.eye(5) - np.outer(ranker, ranker), atol=0.06)
-    assert np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(4, 1)].min() > 1  # apart, with this spread
-    *_, x, ranker = drawn("separable", 1, queries=2000, grades=3, features=5, documents=10, spread=0.0)
-    assert np.abs((x - (x @ ranker)[..., None] * ranker).mean(axis=(0, 1))).max() < 0.05
+    assert np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(4, 1)].min() > 0.5  # apart
 
 
 def test_the_released_codes_stream():
@@ -158,11 +156,11 @@ def test_a_scaled_draw_has_no_ranker(tmp_path):
     assert (there.features.min(), there.features.max()) == (0, 1)
 
 
-@pytest.mark.parametrize(("distribution", "queries"), [("first", 20), ("second", 20), ("mixture", 40)])
-def test_indistinguishable_distributions_have_equal_means(distribution, queries):
+@pytest.mark.parametrize("distribution", ["first", "second"])
+def test_indistinguishable_distributions_have_equal_means(distribution):
     drawn, ranker = simulated.indistinguishable(np.random.default_rng(0), distribution)
     drawn = list(drawn)
-    assert len(drawn) == queries and ranker is None
+    assert len(drawn) == 20 and ranker is None
     assert all(np.array_equal(x, np.eye(3)) for _, _, x in drawn)
     grades = np.array([grade for _, grade, _ in drawn])
     np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)  # thesis, Table B.1

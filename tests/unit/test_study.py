@@ -408,8 +408,8 @@ IDLE = {
     **{f"{key} of {learner}": put("learners", learner, key, value=value) for learner, several in {
         "slam": {"surrogate": "kl", "k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "negated"},
         "listnet": {"surrogate": "listnet", "k": 2, "gamma": 0.1, "epsilon": 0.1, "margin": 1.0},
-        "top": {"measure": "ap", "decay": 0.5, "trigger": "ap", "by_loss": True, "margin": 1.0, "averaged": True,
-                "learn_on_empty": True, "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "as-printed"},
+        "top": {"measure": "ap", "decay": 0.5, "margin": 1.0, "averaged": True,
+                "epsilon": 0.1, "epsilon_decay": 0.5, "sign": "as-printed"},
         "full": {"k": 2, "gamma": 0.1, "epsilon": 0.1, "epsilon_decay": 0.1, "sign": "negated", "decay": 0.5},
         "random": {"rates": [0.1], "surrogate": "kl", "k": 2},
     }.items() for key, value in several.items()},
@@ -424,7 +424,7 @@ def test_a_setting_that_would_do_nothing_is_refused(change):
         load(config)
 
 
-@pytest.mark.parametrize(("key", "value"), [("decay", 0.5), ("measure", "ap"), ("learn_on_empty", True)])
+@pytest.mark.parametrize(("key", "value"), [("decay", 0.5), ("measure", "ap")])
 def test_a_listnet_setting_of_perceptrons_is_refused_at_the_top(key, value):
     config = with_top(learners=["listnet"])
     config["experiments"]["all"]["learners"] = ["slam"]

@@ -197,7 +197,7 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
     for arguments in (
         ["show", RESULTS], ["show", RESULTS, "--cells"], *(["show", RESULTS, "--claim", name] for name in claims),
         ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"], ["reference", RESULTS],
-        ["compare", RESULTS, "reference", "--output", tmp_path / "diff"], ["more", RESULTS], ["status", RESULTS],
+        ["compare", RESULTS, "reference", "--output", tmp_path / "diff.csv"], ["more", RESULTS], ["status", RESULTS],
         ["archive", RESULTS, "--output", tmp_path / "texts.zip"], ["verify", RESULTS],
         ["datasets", "--registry", tmp_path / "registry.json", "--croissant", tmp_path],
     ):  # fmt: skip

@@ -390,7 +390,7 @@ def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
     """A study without its streams is whole; a new learner draws those that it plays on again, of the same bytes."""
     drawn = [file for file in finished.reference if file.startswith(("streams/", "bandit/", "campaigns/"))]
     found = pruning.prunable(finished.folder / "results/tiny", drawn=True)
-    assert {*found.deleted} >= {*drawn} and not found.foreign + found.changed
+    assert {*found.deleted} >= {*drawn} and not found.kept
     pruning.delete(finished.folder / "results/tiny", found)
     assert finished.jobs() == {}
     (stream,) = [file for file in drawn if file == "streams/linear/0/seed-0.arrow"]
@@ -410,7 +410,7 @@ def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(p
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")
     folder = project.folder / "results/small"
-    assert pruning.prunable(folder) == pruning.Prunable([], 0, [], [])
+    assert pruning.prunable(folder) == pruning.Prunable([], 0, [])
     learners.remove("random")
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")
@@ -419,4 +419,4 @@ def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(p
     (folder / other).write_bytes(b"mine")
     os.utime(folder / other, ns=(times.st_atime_ns, times.st_mtime_ns))
     found = pruning.prunable(folder)
-    assert (found.deleted, found.foreign, found.changed) == ([same], [], [other])
+    assert (found.deleted, found.kept) == ([same], [other])

@@ -1,32 +1,36 @@
-"""What differs between two finished studies: verdicts, estimates, tables, settings, code, packages and data."""
+"""What differs between two finished studies: one table of verdicts, estimates, tables, settings, code and data."""
 
 import json
 import math
+import shutil
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from scant.compare.finished import CELL, NUMBERS, Finished, number
-from scant.errors import SettingError
-from scant.verdict import readings
+from scant.compare.finished import CELL, NUMBERS, Finished, csv_text, number, studied
+from scant.errors import SettingError, printable, printable_lines
+from scant.files import write_text
+from scant.page.page import ABSENT
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # numbers within the first of the larger, or within the second, are equal to rounding
-# How an estimate of B lies to that of A, the most telling first.
+# How an estimate of B lies to that of A, the most telling first; docs/compare.md says what each word means.
 ONLY_A, ONLY_B = "only in A", "only in B"
 APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = "apart", "unequal", "outside", "within", "interval", "same"
-MEANINGS = {
-    ONLY_A: "A has an estimate, B has none",
-    ONLY_B: "B has an estimate, A has none",
-    APART: "the intervals of A and B do not overlap",
-    UNEQUAL: "the estimates differ, and at least one of them has no interval",
-    OUTSIDE: "the intervals overlap, but an estimate lies outside the other's interval",
-    WITHIN: "the estimates differ, and each lies within the other's interval",
-    INTERVAL: "the estimates are the same to rounding, their intervals are not",
-    SAME: f"all numbers are the same to rounding: within {RELATIVE:g} of the larger, or {ABSOLUTE:g}",
-}
-HOWS = tuple(MEANINGS)
-BEYOND = (APART, UNEQUAL)  # moved beyond their intervals
+HOWS = (ONLY_A, ONLY_B, APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME)
+MOVED = (ONLY_A, ONLY_B, APART, UNEQUAL)  # beyond the intervals, or gone
+VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE = "verdict", "cell verdict", "estimate", "cell", "table"
+MADE_BY = {  # what made the studies: keys of a manifest, and their names in sentences
+    "settings": "settings", "code": "code", "modules": "", "versions": "packages", "data": "data sets",
+    "claims": "claims",
+}  # fmt: skip
+NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}  # of what is counted
+OF_BOTH = ("modules", "claims")  # the keys of which only that counts which both have
+PARTS = (VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE, *MADE_BY)
+COLUMNS = ("part", "name", "where", "column", "difference")
+COLUMNS += tuple(f"{side}{number}" for side in "ab" for number in ("", "_low", "_high", "_n"))
 # Columns of tables that say what a row is about; the first where they hold words, as `bound` does in some tables.
 NAMES = (
     *("experiment", "stream", "log", "campaign", "policy", "learner", "against", "measure", "tuning", "along"),
@@ -34,6 +38,8 @@ NAMES = (
 )
 LEVELS = ("rounds", "epsilon", "seed")
 ENDS = ("_low", "_high")
+MOST = 40  # differences in the terminal
+LEAST, LONGEST = 40, 60  # columns of the terminal, however narrow; characters of a name, or of one side of a difference
 
 
 class Estimate(NamedTuple):
@@ -45,109 +51,52 @@ class Estimate(NamedTuple):
     n: float | None = None
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A claim, or a cell of one, in both studies.
+class Difference(NamedTuple):
+    """A row of the table of what differs.
 
-    name : the claim's id
-    where : which cell of the claim it is, in words; "" for the claim as a whole
-    verdicts : in A and in B; "" in a study that does not judge it
-    a, b : the estimates; None in a study that does not judge it
-    how : a key of MEANINGS
-    row : the row of the claim or cell in B, with what only that in A has: references have no statements
+    part : what it is about, one of PARTS
+    name, where, column : a claim's id and its cell; a table, its row and its column; a setting's path of keys; a part
+        of the code, a module, a package, a data set, or a claim that is tested otherwise
+    how : of an estimate or a table's cell, one of HOWS; else ""
+    a, b : in A and in B: an estimate or a text; "" or None where there is none
     """
 
+    part: str
     name: str
-    where: str
-    verdicts: tuple[str, str]
-    a: Estimate | None
-    b: Estimate | None
-    how: str
-    row: readings.Claim | readings.Cell
-
-    @property
-    def shared(self) -> bool:
-        """Whether both studies judge it."""
-        return "" not in self.verdicts
-
-    @property
-    def turned(self) -> bool:
-        """Whether both studies judge it, and their verdicts differ."""
-        return self.shared and self.verdicts[0] != self.verdicts[1]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a table that differs: its table, row (in words) and column; its text or estimate in both."""
-
-    table: str
-    row: str
-    column: str
-    a: Estimate | str | None
-    b: Estimate | str | None
-    how: str
-
-
-class Change(NamedTuple):
-    """A setting, version or checksum that differs, as text; "" in the study that has none."""
-
-    name: str
-    a: str
-    b: str
+    where: str = ""
+    column: str = ""
+    how: str = ""
+    a: Estimate | str | None = ""
+    b: Estimate | str | None = ""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What differs between the studies A and B.
 
-    claims, cells : judged in both studies, whether they differ or not; what changed most comes first
-    alone : the claims that only one study judges
-    tables : by table, the cells that differ; what changed most comes first
-    rows : by table, how many rows both studies have
-    settings, code, modules, versions, data : what differs, by key path, part of the code, module, package, data set
-    restated : the claims that are tested otherwise
+    rows : what differs: verdicts, then what moved, the most telling first, then what made the studies
+    shared : how many verdicts, cells of claims, and rows of tables both studies have, by "verdict", "cell", "table row"
     """
 
     a: Finished
     b: Finished
-    claims: list[Judged]
-    cells: list[Judged]
-    alone: list[Judged]
-    tables: dict[str, list[Cell]]
-    rows: dict[str, int]
-    settings: list[Change]
-    code: list[Change]
-    modules: list[Change]
-    versions: list[Change]
-    data: list[Change]
-    restated: list[str]
+    rows: list[Difference]
+    shared: Counter[str]
 
-    @property
-    def documented(self) -> bool:
-        """Whether both studies have a manifest; if not, nothing is known of what made them."""
-        return bool(self.a.manifest and self.b.manifest)
-
-    @property
-    def alike(self) -> bool:
-        """Whether both have the same settings, and so the same seeds, and the same data."""
-        return self.documented and not self.settings and not self.data
-
-    @property
-    def turned(self) -> list[Judged]:
-        """The claims whose verdicts differ."""
-        return [claim for claim in self.claims if claim.turned]
+    def of(self, *parts: str) -> list[Difference]:
+        """The rows about some parts."""
+        return [row for row in self.rows if row.part in parts]
 
     def fails(self, on: str) -> bool:
         """Whether the studies differ in verdicts, or in what they judge; if `on` is "estimates", or in estimates that
         moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
         """
-        judged = [*self.claims, *self.cells]
-        differs = bool(self.turned or self.alone)
+        differing = self.of(VERDICT)
         if on == "estimates":
-            differs |= any(item.how in (*BEYOND, ONLY_A, ONLY_B) for item in judged)
+            differing += [row for row in self.of(ESTIMATE, OF_CELL) if row.how in MOVED]
         elif on == "numbers":
-            differs |= any(item.how != SAME for item in judged) or any(self.tables.values())
-        return differs
+            differing += self.of(ESTIMATE, OF_CELL, TABLE)
+        return bool(differing)
 
 
 def compare(a: Finished, b: Finished) -> Comparison:
@@ -163,31 +112,31 @@ def compare(a: Finished, b: Finished) -> Comparison:
         raise SettingError(
             f"{a.folder} and {b.folder} have no claims and no table in common: there is nothing to compare"
         )
-    cells_by_table, rows = {}, {}
+    rows, shared = [], Counter()
+    if judged:
+        claims = [{(id,): row for id, row in study.claims.items()} for study in (a, b)]
+        both = claims[0].keys() & claims[1].keys()
+        cells = [_by_key((row for row in study.cells if (row["claim"],) in both), CELL) for study in (a, b)]
+        shared["verdict"], shared["cell"] = len(both), len(cells[0].keys() & cells[1].keys())
+        rows += [*_judged(*claims, VERDICT, ESTIMATE), *_judged(*cells, CELL_VERDICT, OF_CELL)]
     for name in tables:
-        cells_by_table[name], rows[name] = compare_tables(name, a.tables[name], b.tables[name])
-    made = [study.manifest if a.manifest and b.manifest else {} for study in (a, b)]
-    changes = {
-        part: differing(*(manifest.get(part, {}) for manifest in made))
-        for part in ("settings", "code", "versions", "data", "modules", "claims")
-    }
-    claims = _ordered(_claims(a.claims, b.claims) if judged else [])
-    alone = [claim for claim in claims if not claim.shared]
-    only = {claim.name for claim in alone}
-    cells = [cell for cell in _cells(a.cells, b.cells) if cell.name not in only] if judged else []
-    both = {part: [change for change in changes.pop(part) if change.a and change.b] for part in ("modules", "claims")}
-    return Comparison(
-        a=a,
-        b=b,
-        claims=[claim for claim in claims if claim.shared],
-        cells=_ordered(cells),
-        alone=alone,
-        tables=cells_by_table,
-        rows=rows,
-        modules=both["modules"],
-        restated=[change.name for change in both["claims"]],
-        **changes,
-    )
+        cells_of_table, count = compare_tables(name, a.tables[name], b.tables[name])
+        rows += cells_of_table
+        shared["table row"] += count
+    for part in MADE_BY if a.manifest and b.manifest else ():
+        changes = differing(a.manifest.get(part, {}), b.manifest.get(part, {}))
+        rows += [
+            Difference(part, name, a=before, b=after)
+            for name, before, after in changes
+            if part not in OF_BOTH or (before and after)
+        ]
+    return Comparison(a, b, sorted(rows, key=_order), shared)
+
+
+def _order(row: Difference) -> tuple[bool, bool, int, int, bool]:
+    """The place of a row: verdicts, then what moved most, then what made the studies."""
+    of_verdicts = row.part in (VERDICT, CELL_VERDICT)
+    return not of_verdicts, row.part in MADE_BY, HOWS.index(row.how or SAME), PARTS.index(row.part), bool(_alone(row))
 
 
 def equal(a: float | None, b: float | None) -> bool:
@@ -198,7 +147,7 @@ def equal(a: float | None, b: float | None) -> bool:
 
 
 def moved(a: Estimate | None, b: Estimate | None) -> str:
-    """How the estimate of B lies to that of A: a key of MEANINGS."""
+    """How the estimate of B lies to that of A: one of HOWS."""
     has_a, has_b = (estimate is not None and estimate.value is not None for estimate in (a, b))
     if not has_a or not has_b:
         return SAME if has_a == has_b else ONLY_A if has_a else ONLY_B
@@ -211,10 +160,10 @@ def moved(a: Estimate | None, b: Estimate | None) -> str:
     return WITHIN if a.low <= b.value <= a.high and b.low <= a.value <= b.high else OUTSIDE
 
 
-def differing(a: Mapping, b: Mapping, path: str = "") -> list[Change]:
-    """The values that differ between two nested mappings, by the path of their keys, in the order of B, then of A.
+def differing(a: Mapping, b: Mapping, path: str = "") -> list[tuple[str, str, str]]:
+    """The values that differ between two nested mappings, in the order of B, then of A: path of keys, and both as text.
 
-    Lists are compared as a whole. A mapping that only one of them has is one change.
+    Lists are compared as a whole. A mapping that only one of them has is one change; the other's text is "".
     """
     changes = []
     for key in dict.fromkeys([*b, *a]):
@@ -222,7 +171,7 @@ def differing(a: Mapping, b: Mapping, path: str = "") -> list[Change]:
         if key in a and key in b and all(isinstance(value, Mapping) for value in values):
             changes += differing(*values, f"{name}.")
         elif key not in a or key not in b or values[0] != values[1]:
-            changes.append(Change(name, *(_text(part[key]) if key in part else "" for part in (a, b))))
+            changes.append((name, *(_text(part[key]) if key in part else "" for part in (a, b))))
     return changes
 
 
@@ -231,7 +180,7 @@ def _text(value) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Cell], int]:
+def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Difference], int]:
     """The cells of a table that differ, and how many rows both have.
 
     Rows belong together if they have the same words in the columns NAMES and the same numbers in LEVELS. Where several
@@ -246,7 +195,7 @@ def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Cell],
     for key in dict.fromkeys([*rows_b, *rows_a]):
         row_a, row_b, words = rows_a.get(key), rows_b.get(key), _key_words(key)
         if row_a is None or row_b is None:
-            cells.append(Cell(name, words, "", None, None, ONLY_B if row_a is None else ONLY_A))
+            cells.append(Difference(TABLE, name, words, "", ONLY_B if row_a is None else ONLY_A))
             continue
         for column, interval in intervals.items():
             if column in ends:
@@ -258,8 +207,8 @@ def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Cell],
                 values = [row_a[column], row_b[column]]
                 how = SAME if values[0] == values[1] else UNEQUAL
             if how != SAME:
-                cells.append(Cell(name, words, column, *values, how))
-    return sorted(cells, key=lambda cell: HOWS.index(cell.how)), len(rows_a.keys() & rows_b.keys())
+                cells.append(Difference(TABLE, name, words, column, how, *values))
+    return cells, len(rows_a.keys() & rows_b.keys())
 
 
 def _words(column: str, *tables: list[dict]) -> bool:
@@ -303,26 +252,160 @@ def _value(row: dict, column: str, interval: tuple[str, ...]) -> Estimate | str:
     return Estimate(number(row[column]), *(number(row[end]) for end in interval))
 
 
-def _estimate(row: dict | None) -> Estimate | None:
-    return None if row is None else Estimate(*(row[name] for name in NUMBERS))
+def _judged(
+    a: Mapping[tuple, Mapping], b: Mapping[tuple, Mapping], verdict: str, estimate: str
+) -> Iterator[Difference]:
+    """Where the verdicts and the estimates of claims, or of their cells, differ: rows of the parts that are named.
+
+    a, b : by the claim's id, and what tells its cells apart
+    """
+    for key in dict.fromkeys([*b, *a]):
+        sides, where = (a.get(key), b.get(key)), _key_words(key[1:]) if key[1:] else ""
+        verdicts = ["" if row is None else row["verdict"] for row in sides]
+        if verdicts[0] != verdicts[1]:
+            yield Difference(verdict, key[0], where, "", "", *verdicts)
+        estimates = [None if row is None else Estimate(*(row[name] for name in NUMBERS)) for row in sides]
+        if (how := moved(*estimates)) != SAME:
+            yield Difference(estimate, key[0], where, "", how, *estimates)
 
 
-def _judged(name: str, where: str, a: dict | None, b: dict | None) -> Judged:
-    verdicts = tuple("" if row is None else row["verdict"] for row in (a, b))
-    estimates = _estimate(a), _estimate(b)
-    return Judged(name, where, verdicts, *estimates, moved(*estimates), (a or {}) | (b or {}))
+# --- in words, and as CSV
 
 
-def _claims(a: dict, b: dict) -> list[Judged]:
-    return [_judged(name, "", a.get(name), b.get(name)) for name in dict.fromkeys([*b, *a])]
+def describe(comparison: Comparison) -> str:
+    """What differs between two studies, for the terminal: a few sentences, and the first rows of the table."""
+    text = "".join(f"{side}  {printable(_called(study))}\n" for side, study in _sides(comparison))
+    text += "\n" + textwrap.fill(printable(" ".join(sentences(comparison))), _width()) + "\n"
+    if rows := comparison.rows[:MOST]:
+        lines = [(row.part, _shortened(_place(row)), _both(row)) for row in rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(2)]
+        text += "\n" + "".join(f"{part:<{widths[0]}}  {place:<{widths[1]}}  {both}\n" for part, place, both in lines)
+    if (more := len(comparison.rows) - MOST) > 0:
+        text += f"and {more:,} more: --output FILE.csv writes all of them\n"
+    folders = [study.folder for _, study in _sides(comparison) if study.is_reference]
+    if folders and comparison.of(VERDICT):
+        renew = f"scant reference {studied(folders[0])}"
+        text += f"\nIf these verdicts are meant, renew the reference and commit it: {renew}\n"
+    return text
 
 
-def _cells(a: list[dict], b: list[dict]) -> list[Judged]:
-    rows_a, rows_b = _by_key(a, CELL), _by_key(b, CELL)
-    keys = dict.fromkeys([*rows_b, *rows_a])
-    return [_judged(key[0], _key_words(key[1:]), rows_a.get(key), rows_b.get(key)) for key in keys]
+def _width() -> int:
+    return max(LEAST, shutil.get_terminal_size().columns - 1)
 
 
-def _ordered(judged: list[Judged]) -> list[Judged]:
-    """In order: first what turned its verdict, then what moved most."""
-    return sorted(judged, key=lambda item: (not item.turned, HOWS.index(item.how)))
+def _sides(comparison: Comparison) -> tuple[tuple[str, Finished], ...]:
+    return ("A", comparison.a), ("B", comparison.b)
+
+
+def _called(study: Finished) -> str:
+    """The folder of a study, and whether it is a reference."""
+    return f"{study.folder}" + (" (reference)" if study.is_reference else "")
+
+
+def _place(row: Difference) -> str:
+    """What a row is about: "finals: top, slam, 100: mean"."""
+    return ": ".join(filter(None, (row.name, row.where, row.column)))
+
+
+def _both(row: Difference) -> str:
+    """What a row says of A and of B: "0.1 [-0.1, 0.3], n = 8 → 0.5 [0.4, 0.6], n = 9: apart"."""
+    sides = [] if row.a in ("", None) and row.b in ("", None) else map(_shortened, both(row.a, row.b))
+    return ": ".join(filter(None, (" → ".join(sides), row.how)))
+
+
+def _shortened(text: str) -> str:
+    return printable(textwrap.shorten(text, LONGEST, placeholder=" ..."))
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """How much differs, and what made the studies, in a few sentences."""
+    lacking = [side for side, study in _sides(comparison) if study.claims is None]
+    lines = [f"{_listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims."] if lacking else []
+    of_both = [_many(count, noun) for noun, count in comparison.shared.items() if count]
+    of_one = sum(row.how in (ONLY_A, ONLY_B) for row in comparison.rows)
+    differing = (row for row in comparison.rows if row.part in NOUNS and not _alone(row))
+    counts = Counter(row.part for row in differing if row.how not in (ONLY_A, ONLY_B))
+    of_parts = _listed([_many(counts[part], noun) for part, noun in NOUNS.items() if counts[part]])
+    differ = f"{of_parts} {'differs' if counts.total() == 1 else 'differ'}"
+    if of_both:
+        lines.append(f"Both have {_listed(of_both)}: {differ if counts else 'all are the same to rounding'}.")
+    lines += [f"Estimates and rows of only one of them: {of_one:,}."] if of_one else []
+    alone = Counter(_alone(row) for row in comparison.of(VERDICT) if _alone(row))
+    lines += [f"{side} alone judges {_many(count, 'claim')}." for side, count in sorted(alone.items())]
+    return [*lines, _made_by(comparison)]
+
+
+def _alone(row: Difference) -> str:
+    """The study that alone judges the claim or cell of a verdict, "A" or "B"; "" for all other rows."""
+    return "" if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b) else "A" if row.a else "B"
+
+
+def _made_by(comparison: Comparison) -> str:
+    """What is known of how the studies were made."""
+    if lacking := [side for side, study in _sides(comparison) if not study.manifest]:
+        verb = "have" if len(lacking) == 2 else "has"
+        return f"{_listed(lacking)} {verb} no manifest.json, so what made them cannot be compared."
+    text = ""
+    if comparison.a.study != comparison.b.study:
+        text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "
+    if changed := [title for part, title in MADE_BY.items() if title and comparison.of(part)]:
+        alike = not comparison.of("settings", "data")
+        cause = " Seeds and data are the same, so this or the processor is what makes numbers differ." if alike else ""
+        return f"{text}They were made with different {_listed(changed)}.{cause}"
+    processor = " What differs is due to the processor." if comparison.fails("numbers") else ""
+    return f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
+
+
+def _many(number: int, noun: str) -> str:
+    """A number of things: "1 claim", "3 claims"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: list[str]) -> str:
+    """Names as a list in words: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def both(a: Estimate | str | None, b: Estimate | str | None) -> tuple[str, str]:
+    """Two estimates with intervals and numbers of seeds, as text; texts as they are."""
+    if not isinstance(a, Estimate) and not isinstance(b, Estimate):
+        return tuple(text or ABSENT for text in (a, b))
+    pair = [side if isinstance(side, Estimate) else Estimate(None) for side in (a, b)]
+    values, lows, highs = (numbers(*(side[place] for side in pair)) for place in range(3))
+    texts = []
+    for side, estimate in enumerate(pair):
+        has_interval = None not in (estimate.value, estimate.low, estimate.high)
+        seeds = f", n = {estimate.n:g}" if estimate.value is not None and estimate.n else ""
+        texts.append(values[side] + (f" [{lows[side]}, {highs[side]}]" if has_interval else "") + seeds)
+    return tuple(texts)
+
+
+def numbers(a: float | None, b: float | None) -> tuple[str, str]:
+    """Two numbers, to four digits, or as many more as show that they differ by more than rounding."""
+    for digits in range(4, 18):
+        texts = tuple(ABSENT if value is None else f"{value:.{digits}g}" for value in (a, b))
+        if equal(a, b) or texts[0] != texts[1]:
+            break
+    return texts
+
+
+def write(comparison: Comparison, file: Path) -> None:
+    """Write all that differs as CSV, with the columns COLUMNS, in full precision.
+
+    What could steer a terminal that shows it is escaped.
+
+    Raises
+    ------
+    SettingError : the name of the file does not end in .csv
+    """
+    if file.suffix != ".csv":
+        raise SettingError(f"{file}: what differs is written as CSV: end its name in .csv")
+    rows = [dict(zip(COLUMNS, (*row[:5], *_side(row.a), *_side(row.b)), strict=True)) for row in comparison.rows]
+    write_text(file, printable_lines(csv_text(rows, COLUMNS)))
+
+
+def _side(value: Estimate | str | None) -> list[str]:
+    """An estimate, or a text, in four columns."""
+    if isinstance(value, Estimate):
+        return ["" if number is None else repr(number) for number in value]
+    return [value or "", "", "", ""]

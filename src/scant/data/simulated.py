@@ -29,16 +29,15 @@ def separable(
     features: int = 20,
     grades: int = 4,
     margin: float = 1.0,
-    spread: float = 1.0,
 ) -> Simulated:
     """The separable stream of Figure 2.1: a ranker of norm 1 separates all grades by a margin.
 
-    Grades are uniform on 0..grades. A document is Gaussian around the mean of its grade, which is itself Gaussian with
-    standard deviation `spread`. Its component along the ranker is replaced by margin * grade + u, with u uniform on
+    Grades are uniform on 0..grades. A document is standard Gaussian around the mean of its grade, which is itself
+    standard Gaussian. Its component along the ranker is replaced by margin * grade + u, with u uniform on
     [0, 0.2 margin), so that neighbouring grades are at least 0.8 margin apart. (Perceptron paper, section 8.)
     """
     ranker = _unit(random.standard_normal(features))
-    means = spread * random.standard_normal((grades + 1, features))
+    means = random.standard_normal((grades + 1, features))
 
     def draw() -> Iterator[Query]:
         for query in range(queries):
@@ -79,25 +78,21 @@ def linear(
     grades: int = 4,
     noise: float = 1.0,
     relevant: float = 0.5,
-    changes: int = 0,
 ) -> Simulated:
     """A stream that no linear ranker ranks without errors: grades are a noisy linear score, cut at fixed thresholds.
 
     Features are uniform on [0, 1]. The score is that of a random ranker of norm 1, standardised, plus `noise` times a
     standard Gaussian. A share `relevant` of all documents is relevant; half of these have grade 1, half of the others
-    grade 2, and so on, and the last grade has the rest. The ranker is drawn anew `changes` times along the stream,
-    after equal numbers of queries.
+    grade 2, and so on, and the last grade has the rest.
     """
     ranker = _unit(random.standard_normal(features))
     deviation = np.sqrt(1 / 12)
     shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
     sample = np.sqrt(1 + noise**2) * np.sort(random.standard_normal(100_000))
     thresholds = np.quantile(sample, 1 - shares)
-    rankers = [ranker, *(_unit(random.standard_normal(features)) for _ in range(changes))]
 
     def draw() -> Iterator[Query]:
         for query in range(queries):
-            ranker = rankers[query * len(rankers) // queries]
             x = random.random((documents, features), np.float32)
             score = (x @ ranker - ranker.sum() / 2) / deviation + noise * random.standard_normal(documents)
             yield query, np.searchsorted(thresholds, score), x
@@ -108,12 +103,9 @@ def linear(
 def indistinguishable(random: np.random.Generator, distribution: str = "first") -> Simulated:
     """Queries of three documents with unit vectors as features, and grades in the exact proportions of Table B.1.
 
-    distribution : "first" or "second" (20 queries), or "mixture", both (40 queries)
+    distribution : "first" or "second"
     """
-    counts = TWENTIETHS.values() if distribution == "mixture" else [TWENTIETHS[distribution]]
-    vectors = [
-        v for distribution_counts in counts for v, n in zip(VECTORS, distribution_counts, strict=True) for _ in range(n)
-    ]
+    vectors = [v for v, count in zip(VECTORS, TWENTIETHS[distribution], strict=True) for _ in range(count)]
 
     def draw() -> Iterator[Query]:
         for query, vector in enumerate(vectors):

@@ -11,13 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 from scant.games.player import K, Player, check_k
-from scant.learning.declarations import Look, Setting
+from scant.learning.declarations import Look
 from scant.measures import rank
 from scant.theory import game_bounds
-
-EXPLOITATION = ("exponential", "polynomial")
 
 
 class Phases(Player):
@@ -76,34 +74,23 @@ class Phases(Player):
 
 
 class PEGE(Phases):
-    """PEGE: phases whose exploitation grows (Chaudhuri & Tewari 2016).
+    """PEGE: in phase b, b explorations of each cell, and then exp(b) rounds of the leader (Chaudhuri & Tewari 2016).
+
+    The regret is of the order log^2 T / gap^2 (see `game_bounds.pege`). The gap is the least difference of the means of
+    two items whose order matters; it need not know it, nor T, and rankings may tie for the best.
 
     k : see `Phases`
-    exploitation : "exponential", b explorations of each cell in phase b and then exp(b) rounds of the leader: regret of
-        the order log^2 T / gap^2 (see `game_bounds.pege`); or "polynomial", one and sqrt(b): of the order
-        T^(2/3) sqrt(log T), whatever the gap. The gap is the least difference of the means of two items whose order
-        matters; neither needs to know it, nor T, and rankings may tie for the best
     """
 
     kind = "pege"
     about = "PEGE, for stochastic relevances: phases of exploration and exploitation (Chaudhuri & Tewari 2016)."
-    settings = (
-        K,
-        Setting(
-            "exploitation",
-            {"enum": list(EXPLOITATION)},
-            about="How its exploitation grows with the phases: regret log^2 T by gap, or T^(2/3) for any gap.",
-            absent="exponential",
-        ),
-    )
-    looks: ClassVar = {"": Look("olive", "D"), "#pege-polynomial": Look("olive", "v")}
+    settings = (K,)
+    looks: ClassVar = {"": Look("olive", "D")}
 
-    def __init__(self, facts, random, k: int = 1, exploitation: str = "exponential"):
+    def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random, k)
-        if exploitation not in EXPLOITATION:
-            raise unknown("exploitation of the learner 'pege'", exploitation, EXPLOITATION)
         # The lists of phases end at T, but no phase depends on T.
-        self.schedule = game_bounds.pege_phases(facts.rounds, self.cells, exploitation == "exponential")
+        self.schedule = game_bounds.pege_phases(facts.rounds, self.cells)
 
     def repeats(self):
         return int(self.schedule[0][self.phase - 1])

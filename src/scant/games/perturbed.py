@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.errors import unknown
-from scant.games.player import ETA, Player, positive
+from scant.games.player import Player, positive
 from scant.games.sorting import plackett_luce, quicksort
 from scant.learning.declarations import Look, Setting
 from scant.measures import rank
@@ -90,19 +90,18 @@ class FTPL(Perturbed):
 class FPLGumbel(Perturbed):
     """Follow the perturbed leader with Gumbel noise, that is, draw from a Plackett-Luce model (Ailon, section 8).
 
-    eta : the factor of sums of values, to which standard Gumbel noise is added; `game_bounds.gumbel_eta` unless set
+    Standard Gumbel noise is added to the sums of values times `game_bounds.gumbel_eta`.
     """
 
     kind = "fpl-gumbel"
     about = "Follow the perturbed leader, with Gumbel noise (Ailon, section 8)."
-    settings = (ETA,)
     looks: ClassVar = {"": Look("sky", "v", "--")}
     sorter = "gumbel"
 
-    def __init__(self, facts, random, eta: float | None = None):
+    def __init__(self, facts, random):
         super().__init__(facts, random)
         D, R, A = (constant or 1.0 for constant in facts.constants)
-        self.rate = positive("eta", eta, game_bounds.gumbel_eta(facts.items, D, R, A, facts.rounds))
+        self.rate = game_bounds.gumbel_eta(facts.items, D, R, A, facts.rounds)
 
     def rank(self):
         return plackett_luce(self.scores, self.random)
@@ -116,26 +115,25 @@ class FPLGumbel(Perturbed):
 class OnlineRank(Perturbed):
     """OnlineRank: sorts items, with noise, by eta times the sum of all their values (Ailon, Algorithm 1).
 
+    eta is m sqrt(log 2) / sqrt(T M) (Theorem 3.1), with the M of the stream.
+
     sort : "quicksort" (Algorithm 2) or "plackett-luce" (Algorithm 3)
-    eta : m sqrt(log 2) / sqrt(T M) unless set (Theorem 3.1), with the M of the stream
     """
 
     kind = "online-rank"
     about = "OnlineRank: a noisy sort of the items by the sum of all their values (Ailon, Algorithm 1)."
     settings = (
         Setting("sort", {"enum": ["quicksort", "plackett-luce"]}, about="How it sorts with noise.", absent="quicksort"),
-        ETA,
     )
     looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("blue", "^", "--")}
 
-    def __init__(self, facts, random, sort: str = "quicksort", eta: float | None = None):
+    def __init__(self, facts, random, sort: str = "quicksort"):
         super().__init__(facts, random)
         sorts = {"quicksort": (quicksort, "quicksort"), "plackett-luce": (plackett_luce, "gumbel")}
         if sort not in sorts:
             raise unknown("sort of the learner 'online-rank'", sort, sorts)
         self.sort, self.sorter = sorts[sort]
-        theory = game_bounds.online_rank_eta(facts.items, facts.pairs or 1.0, facts.rounds)
-        self.rate = positive("eta", eta, theory)
+        self.rate = game_bounds.online_rank_eta(facts.items, facts.pairs or 1.0, facts.rounds)
 
     def rank(self):
         return self.sort(self.scores, self.random)

@@ -13,8 +13,7 @@ from scant.learning import declarations
 from scant.learning.declarations import Setting
 from scant.theory import game_bounds
 
-# Settings that several learners have. `absent` is the default of the argument of `__init__`.
-ETA = Setting("eta", {"type": "number", "exclusiveMinimum": 0}, about="The learning rate; theory's if absent.")
+# A setting that several learners have. `absent` is the default of the argument of `__init__`.
 K = Setting("k", {"type": "integer", "minimum": 1}, about="How many items on top of a ranking are seen.", absent=1)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.errors import SettingError
-from scant.games.player import ETA, K, Player, check_k, positive
+from scant.games.player import K, Player, check_k
 from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
@@ -20,25 +20,24 @@ class SemiBandit(Player):
 
     Item i is among the n chosen with probability x_i = min(1, exp(-eta_t L_i + c)), sum_i x_i = n, where L_i is the
     sum of unbiased estimates of its losses 1 - R(i): those seen, over the probability with which they are seen. This is
-    the algorithm of Audibert, Bubeck & Lugosi (2014) for semi-bandits with eta_t = eta / sqrt(t), which needs no T.
-    Items are drawn by systematic sampling. Which k of the chosen (or, for k > n, which k - n of the others) are seen is
-    drawn uniformly, so that i is seen with probability x_i k / n (or x_i + (1 - x_i) (k - n) / (m - n)).
+    the algorithm of Audibert, Bubeck & Lugosi (2014) for semi-bandits with eta_t = sqrt(k log(m/n) / (m t)), which
+    needs no T. Items are drawn by systematic sampling. Which k of the chosen (or, for k > n, which k - n of the others)
+    are seen is drawn uniformly, so that i is seen with probability x_i k / n (or x_i + (1 - x_i) (k - n) / (m - n)).
 
     A round costs O(m), or O(mn) at worst. The regret is of the order n sqrt(m T log(m/n) / k), see
     `game_bounds.semi_bandit`. That T^(1/2) is the minimax rate of Precision@n for every k is due to Zhang & Tewari
     (2023), who attain it with a variant of NeighborhoodWatch2; this learner is not theirs.
 
     k : how many items on top are seen
-    eta : the learning rate at round 1, sqrt(k log(m/n) / m) unless set
     """
 
     kind = "semi-bandit"
     about = "Mirror descent on sets of n items, for Precision@n from the top k (Audibert, Bubeck & Lugosi 2014)."
-    settings = (K, ETA)
+    settings = (K,)
     looks: ClassVar = {"": Look("green", "p")}
     sees = "top"
 
-    def __init__(self, facts, random, k: int = 1, eta: float | None = None):
+    def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
         if not facts.loss.name.startswith("precision@"):
             raise SettingError(
@@ -46,7 +45,7 @@ class SemiBandit(Player):
                 f"alone; the game is judged by {facts.loss.name}"
             )
         self.k, self.n = check_k(k, facts.items), int(facts.weights.sum())
-        self.eta = positive("eta", eta, game_bounds.semi_bandit_eta(facts.items, self.n, k))
+        self.eta = game_bounds.semi_bandit_eta(facts.items, self.n, k)
         self.estimates, self.round = np.zeros(facts.items), 0
 
     def inclusions(self) -> np.ndarray:

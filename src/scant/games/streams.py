@@ -28,7 +28,7 @@ RULES = {  # what the settings mean, and their limits, see `scant.learning.famil
     "probability": ("With which a relevance flips, or is redrawn.", {"minimum": 0, "maximum": 1}),
     "noise": ("The standard deviation of Gaussian noise.", {"minimum": 0}),
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 15}),
-    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "either", "mixture"]}),
+    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "either"]}),
     "choices": ("How many items are chosen in a round.", {"minimum": 1}),
     "exponent": ("The exponent of Zipf's law.", {"minimum": 0}),
     "k": ("How many items on top are seen, for hard relevances.", {"minimum": 1}),
@@ -104,10 +104,10 @@ def ties(random, rounds: int, items: int = 20):
 def indistinguishable(random, rounds: int, distribution: str = "either"):
     """Three items whose relevances are drawn in each round from a distribution of the thesis's Table B.1.
 
-    distribution : "first" or "second"; "either", one of the two for the whole stream, each with probability 1/2 (as the
-        proof of linear regret needs); or "mixture", one of the two anew in each round
+    distribution : "first" or "second"; or "either", one of the two for the whole stream, each with probability 1/2 (as
+        the proof of linear regret needs)
     """
-    chances = {"first": FIRST, "second": SECOND, "mixture": (FIRST + SECOND) / 2}
+    chances = {"first": FIRST, "second": SECOND}
     if distribution == "either":
         distribution = ("first", "second")[int(random.random() < 0.5)]
     edges = np.cumsum(chances[distribution])

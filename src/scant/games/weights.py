@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from scant.errors import SettingError
-from scant.games.player import ETA, Player, positive
+from scant.games.player import Player
 from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
@@ -51,18 +51,16 @@ class Table(Player):
 class Hedge(Table):
     """Hedge over all rankings: weights are multiplied by exp(-eta loss) (Freund & Schapire 1997).
 
-    eta : sqrt(8 log m! / T) / R unless set
+    eta is sqrt(8 log m! / T) / R.
     """
 
     kind = "hedge"
     about = "Hedge, with a weight for each of the m! rankings (Freund & Schapire 1997)."
-    settings = (ETA,)
     looks: ClassVar = {"": Look("brown", "*", "--")}
 
-    def __init__(self, facts, random, eta: float | None = None):
+    def __init__(self, facts, random):
         super().__init__(facts, random)
-        theory = game_bounds.hedge_eta(max(2, len(self.logs)), self.range(), facts.rounds)
-        self.eta = positive("eta", eta, theory)
+        self.eta = game_bounds.hedge_eta(max(2, len(self.logs)), self.range(), facts.rounds)
 
     def learn(self, ranking, seen):
         self.logs -= self.eta * self.facts.costs(self.rankings, seen)
@@ -77,19 +75,16 @@ class Hedge(Table):
 class MultiplicativeWeights(Table):
     """Multiplicative weights over all rankings: weights are multiplied by 1 - eta loss, with losses scaled to [0, 1].
 
-    eta : min(1/2, sqrt(log m! / T)) unless set (Arora, Hazan & Kale 2012)
+    eta is min(1/2, sqrt(log m! / T)) (Arora, Hazan & Kale 2012).
     """
 
     kind = "multiplicative-weights"
     about = "Multiplicative weights, one for each of the m! rankings (Arora, Hazan & Kale 2012)."
-    settings = (ETA,)
     looks: ClassVar = {"": Look("pink", "h", "--")}
 
-    def __init__(self, facts, random, eta: float | None = None):
+    def __init__(self, facts, random):
         super().__init__(facts, random)
-        self.eta = positive("eta", eta, game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds))
-        if self.eta >= 1:
-            raise SettingError(f"learner 'multiplicative-weights': eta is {eta}; it must be below 1")
+        self.eta = game_bounds.multiplicative_eta(max(2, len(self.logs)), facts.rounds)
 
     def learn(self, ranking, seen):
         costs = self.facts.costs(self.rankings, seen)
@@ -99,8 +94,6 @@ class MultiplicativeWeights(Table):
         return self._loop(self.eta, self.range())
 
     def bound(self, t):
-        if self.eta > 0.5:
-            return super().bound(t)
         return game_bounds.multiplicative_weights(t, self.eta, len(self.logs), self.range())
 
 
@@ -111,17 +104,16 @@ class PermELearn(Player):
     Sinkhorn's iteration makes rows and columns sum to 1 again. Rankings are drawn from a Birkhoff decomposition of the
     matrix of weights.
 
-    eta : log(1 + sqrt(2 m log m / L)) unless set, where L is the largest scaled loss of uniformly random rankings
+    eta is log(1 + sqrt(2 m log m / L)), where L is the largest scaled loss of uniformly random rankings.
     """
 
     kind = "permelearn"
     about = "PermELearn: exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009)."
-    settings = (ETA,)
     looks: ClassVar = {"": Look("olive", "<", "--")}
 
     TOLERANCE = 1e-6  # of the sums of rows and columns, and so of expected losses, relative to their size
 
-    def __init__(self, facts, random, eta: float | None = None):
+    def __init__(self, facts, random):
         super().__init__(facts, random)
         if facts.loss.places is None:
             raise SettingError(f"learner 'permelearn': it plays linear losses; {facts.loss.name} is none. Use hedge")
@@ -132,7 +124,7 @@ class PermELearn(Player):
         self.spread = (facts.largest - facts.lowest) or 1.0  # range of values
         self.weights = np.full((m, m), 1 / m)  # items x places
         self.largest_loss = facts.rounds * m * self.costs.mean()
-        self.eta = positive("eta", eta, game_bounds.permelearn_eta(max(2, m), self.largest_loss))
+        self.eta = game_bounds.permelearn_eta(max(2, m), self.largest_loss)
 
     def rank(self):
         u, ranking = self.random.random(), np.empty(self.facts.items, np.int64)
@@ -190,22 +182,21 @@ class CombBand(Table):
     Hedge on estimated losses, mixed with uniform exploration. If one item is relevant in each round, the loss tells
     which one; this is the bandit game of Ailon, section 4.
 
-    eta : the learning rate of Hedge, on losses scaled to [0, 1]; theory's unless set. The share of exploration is
-        eta m (m - 1), at most 1
+    Hedge's learning rate eta, on losses scaled to [0, 1], is theory's. The share of exploration is eta m (m - 1), at
+    most 1.
     """
 
     kind = "comb-band"
     about = "ComBand on permutations, which sees its own loss alone (Cesa-Bianchi & Lugosi 2012)."
-    settings = (ETA,)
     looks: ClassVar = {"": Look("brown", ">")}
     sees = "loss"
 
-    def __init__(self, facts, random, eta: float | None = None):
+    def __init__(self, facts, random):
         super().__init__(facts, random, LARGEST_BAND)
         m = facts.items
         if facts.loss.places is None:
             raise SettingError(f"learner 'comb-band': it plays linear losses; {facts.loss.name} is none. Use hedge")
-        self.eta = positive("eta", eta, game_bounds.comb_band_rates(max(2, m), facts.rounds)[0])
+        self.eta = game_bounds.comb_band_rates(max(2, m), facts.rounds)[0]
         self.gamma = min(1.0, self.eta * m * (m - 1))
         self.matrices = np.zeros((len(self.rankings), m * m))
         for i, ranking in enumerate(self.rankings):

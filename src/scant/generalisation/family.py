@@ -22,10 +22,7 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
     "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),
     "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
-    "entries": (
-        "Features are uniform on [-1, 1], signs, or Gaussian, which are not bounded.",
-        {"enum": ["uniform", "signs", "gaussian"]},
-    ),
+    "entries": ("Features are uniform on [-1, 1], or signs.", {"enum": ["uniform", "signs"]}),
     "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
     "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
     "distinct": (
@@ -91,16 +88,11 @@ def _sizes(**rule) -> dict:
 def _check_sizes(study: dict, datasets: Mapping, experiment: dict, population: dict) -> None:
     """Raise a SettingError for samples that the population cannot give, or that learners cannot take."""
     n, m, features = max(experiment["n"]), max(experiment["m"]), experiment["d"]
-    d, kinds = max(features or [SIMULATED]), [study["learners"][name]["kind"] for name in experiment["learners"]]
-    settings, bounded = population.get("settings", {}), True
+    d, settings = max(features or [SIMULATED]), population.get("settings", {})
     if "stream" in population:
         d, bounded = _check_stream(study, datasets, experiment, population)
-    elif settings.get("entries") == "gaussian":
-        bounded = False
-        if theirs := [kind for kind in kinds if kind in ("averaged-ogd", "regularised-erm")]:
-            raise SettingError(f"{theirs[0]} has its rate from R_X, and Gaussian features have no bound: set entries")
-    if not bounded and "erm-l1" in kinds:
-        raise SettingError("erm-l1 needs features that are bounded: set entries, or features: query-minmax of a stream")
+        if not bounded and any(study["learners"][name]["kind"] == "erm-l1" for name in experiment["learners"]):
+            raise SettingError("erm-l1 needs features that are bounded: set features: query-minmax of the stream")
     if (informative := settings.get("informative") or 1) > min(features or [SIMULATED]):
         raise SettingError(f"d is {min(features or [SIMULATED])}, and grades depend on {informative} features")
     used = settings.get("informative") or d

@@ -11,7 +11,7 @@ import numpy as np
 from scant.data import stream as streams
 from scant.errors import SettingError
 
-DEVIATIONS = {"uniform": math.sqrt(1 / 3), "signs": 1.0, "gaussian": 1.0}  # of an entry of the features
+DEVIATIONS = {"uniform": math.sqrt(1 / 3), "signs": 1.0}  # of an entry of the features
 SCORES = 100_000  # from which thresholds of grades are set
 
 
@@ -20,8 +20,8 @@ class Population:
 
     d : the number of features
     largest_grade : Y_max
-    norm : R_X, the largest Euclidean norm of a document; inf if there is none
-    largest : the largest absolute value of a feature; inf if there is none
+    norm : R_X, the largest Euclidean norm of a document
+    largest : the largest absolute value of a feature
     informative : how many features, the first ones, grades depend on; all others are symmetric noise
     best : shape (d,), the ranker, if it is the best for some surrogates
     best_for : these surrogates
@@ -52,7 +52,7 @@ class Linear(Population):
     random : draws the ranker
     d : the number of features
     grades : the largest grade
-    entries : the distribution of features: uniform on [-1, 1], signs (-1 or 1), or standard gaussian
+    entries : the distribution of features: uniform on [-1, 1], or signs (-1 or 1)
     informative : how many features, the first ones, the ranker looks at; None for all
     decay : feature j is multiplied by j^(-decay / 2)
     distinct : how many different documents a query has; its list is drawn from them with replacement. None for m
@@ -76,9 +76,7 @@ class Linear(Population):
         self.noise, self.variation = noise, variation
         self.informative = d if informative is None else informative
         self.scales = _scales(d, decay)
-        bounded = entries != "gaussian"
-        self.norm = float(np.linalg.norm(self.scales)) if bounded else math.inf
-        self.largest = 1.0 if bounded else math.inf
+        self.norm, self.largest = float(np.linalg.norm(self.scales)), 1.0
         self.ranker = random.standard_normal(self.informative)
         self.ranker /= np.linalg.norm(self.ranker * self.scales[: self.informative]) * DEVIATIONS[entries]
         self.spread = 1 / (np.linalg.norm(self.scales[: self.informative]) * DEVIATIONS[entries])
@@ -114,9 +112,8 @@ class Separable(Population):
     """Grades are exactly the scores by one ranker, before a share of them moves up or down by one.
 
     The true grades are uniform on 1 to `grades` - 1. Features are independent and symmetric, but for what is added
-    along the ranker so that the score is the grade: to Gaussian features this would be conditioning on the score.
-    Without moves, squared loss, KL and RankSVM are 0 at the ranker, and ListNet is the entropy of softmax(y), its least
-    value; with moves the ranker is the best for squared loss.
+    along the ranker so that the score is the grade. Without moves, squared loss, KL and RankSVM are 0 at the ranker,
+    and ListNet is the entropy of softmax(y), its least value; with moves the ranker is the best for squared loss.
 
     Parameters
     ----------
@@ -142,12 +139,9 @@ class Separable(Population):
         direction = self.scales * np.where(random.random(d) < 0.5, -1.0, 1.0)
         self.best = length * direction / np.linalg.norm(direction)
         self.along = self.scales**2 * self.best / np.sum((self.scales * self.best) ** 2)
-        if entries == "gaussian":
-            self.norm = self.largest = math.inf
-        else:
-            reach = grades - 1 + np.sum(np.abs(self.scales * self.best))
-            self.norm = float(np.linalg.norm(self.scales) + reach * np.linalg.norm(self.along))
-            self.largest = float(np.max(self.scales + reach * np.abs(self.along)))
+        reach = grades - 1 + np.sum(np.abs(self.scales * self.best))
+        self.norm = float(np.linalg.norm(self.scales) + reach * np.linalg.norm(self.along))
+        self.largest = float(np.max(self.scales + reach * np.abs(self.along)))
 
     def draw(self, random, n, m):
         grades = random.integers(1, self.largest_grade, (n, m))
@@ -223,8 +217,6 @@ def _scales(d: int, decay: float) -> np.ndarray:
 
 def _entries(random: np.random.Generator, kind: str, shape: tuple) -> np.ndarray:
     """Independent symmetric numbers, float32."""
-    if kind == "gaussian":
-        return random.standard_normal(shape, np.float32)
     if kind == "signs":
         count = math.prod(shape)
         bits = np.unpackbits(np.frombuffer(random.bytes(-(-count // 8)), np.uint8), count=count)

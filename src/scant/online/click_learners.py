@@ -189,6 +189,19 @@ class FromClicks(Contextual):
         """What to add to the weights, before the rate: float64 (d), or None if the clicks teach nothing."""
         raise NotImplementedError
 
+    def descent(self, features, ranking, pairs: list[tuple[int, int, float]]) -> np.ndarray | None:
+        """Minus the gradient of the logistic loss of some pairs over sqrt(t), float64 (d); None without a pair.
+
+        pairs : the place of the document that is preferred, that of the other one, and how much the pair counts
+        """
+        pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
+        for first, second, count in pairs:
+            k, j = ranking[first], ranking[second]
+            slope = count * np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
+            pull[k] += slope
+            pull[j] -= slope
+        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pairs else None
+
     def events(self, ranking) -> list[int]:
         """Nothing is clipped or idle."""
         return [int(self.explores), set(ranking[: self.k]) != set(self.own_ranking[: self.k]), 0, 0]
@@ -287,14 +300,9 @@ class Clicked(FromClicks):
         return self.own_ranking
 
     def direction(self, features, ranking, clicked):
-        pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
-        for first, second in preferences(clicked):
-            if self.setup.pairs == "observed" or second < first:
-                k, j = ranking[first], ranking[second]
-                slope = np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
-                pull[k] += slope
-                pull[j] -= slope
-        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if pull.any() else None
+        observed = self.setup.pairs == "observed"
+        pairs = [(first, second, 1.0) for first, second in preferences(clicked) if observed or second < first]
+        return self.descent(features, ranking, pairs)
 
 
 class Ips(FromClicks):
@@ -352,17 +360,10 @@ class Ips(FromClicks):
             self.clicks_on_first[place] += clicked[0]
             self.clicks_on_other[place] += clicked[place]
             self.chances[place] = self.clicks_on_other[place] / self.clicks_on_first[place]
-        pull, places = np.zeros(len(ranking)), len(clicked)
-        counts = (clicked - self.shifts[:places]) / self.chances[:places]
-        scores = self.last_scores.astype(np.float64)
-        for first in np.flatnonzero(counts):
-            for second in range(places):
-                if second != first:
-                    k, j = ranking[first], ranking[second]
-                    slope = counts[first] * np.exp(-np.logaddexp(0.0, scores[k] - scores[j]))
-                    pull[k] += slope
-                    pull[j] -= slope
-        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if counts.any() and places > 1 else None
+        places = range(len(clicked))
+        counts = (clicked - self.shifts[: len(clicked)]) / self.chances[: len(clicked)]
+        pairs = [(k, j, counts[k]) for k in np.flatnonzero(counts) for j in places if j != k]
+        return self.descent(features, ranking, pairs)
 
     def events(self, ranking):
         return [int(self.swapped > 0), *super().events(ranking)[1:]]

@@ -12,7 +12,7 @@ from scant.measures import title_of
 from scant.online.frames_steps import ORDER
 from scant.online.frames_top import OBJECTIVES
 from scant.online.steps import FREE
-from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, UNBIASED
+from scant.online.traces import AS_SEEN, CONTROL, EVERY_GRADE, UNBIASED
 from scant.present import panels, style
 
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
@@ -28,7 +28,7 @@ ITERATES = {  # the same by the weights that learners rank by
     "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
 }  # fmt: skip
 USES = {  # the same by what learners make of what they saw
-    AS_SEEN: ("blue", "o"), CLIPPED: ("sky", "^"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
+    AS_SEEN: ("blue", "o"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
     "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"),
     "grades of other queries": ("#000000", "D"), "no feedback": ("grey", "x"),

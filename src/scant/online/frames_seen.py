@@ -1,8 +1,10 @@
 """Learners that descend on what they saw: the figure and the table by the number of grades seen, and what a step is.
 
-Ways to use what was seen: as it is, clipped, with a control variate, or unbiased, see `scant.online.traces.way`.
+Ways to use what was seen: as it is, with a control variate, or unbiased, see `scant.online.traces.way`. The table of
+steps has clipped weights, too, and the squared loss without a control variate, as the papers have it.
 """
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,7 +16,6 @@ from scant.online import estimators, top
 from scant.online.frames_top import MEASURE, RANKINGS, WITHOUT_K, final_rows, without_failed
 from scant.online.traces import (
     AS_SEEN,
-    CLIPPED,
     CONTROL,
     EVERY_GRADE,
     UNBIASED,
@@ -34,12 +35,14 @@ WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of noth
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
-ROUNDS, QUERIES = (100, 1000, 10_000), 100  # of the table of steps
-STEPS = {  # learners of the table of steps, all with AdaGrad's steps in the unit ball
-    ("squared", 1): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, CONTROL: {}, UNBIASED: {"control": "none"}},
-    ("logistic", 2): {AS_SEEN: {"exploration": 0.1}, CLIPPED: {}, UNBIASED: {}},
+ROUNDS, QUERIES, CLIPPED = (100, 1000, 10_000), 100, "clipped"  # of the table of steps
+LOSSES = {("squared", 1): (AS_SEEN, CLIPPED, CONTROL, UNBIASED), ("logistic", 2): (AS_SEEN, CLIPPED, UNBIASED)}
+WAYS = {  # settings of the table of steps, whose learners all take AdaGrad's steps in the unit ball
+    AS_SEEN: {"floor": 1.0},
+    CLIPPED: {"floor": 0.1},
+    CONTROL: {"floor": 0.0},
+    UNBIASED: {"floor": 0.0, "control": False},
 }
-WEIGHTS = {AS_SEEN: "none", CLIPPED: "clipped", CONTROL: "full", UNBIASED: "full"}
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -90,7 +93,7 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
     feedback : "all grades", "ten grades", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for clicks
     use : "as seen", a loss of what was seen as it is; or "unbiased", by the inverse of the probability of seeing it.
-        Learners that do something else, such as clipping these weights, are left out
+        Learners that do something else are left out
 
     Raises
     ------
@@ -152,25 +155,27 @@ def steps_table(paths) -> pd.DataFrame:
         if name in names:
             continue
         names.add(name)
-        for (loss, k), ways in STEPS.items():
+        for (loss, k), ways in LOSSES.items():
             full = {"kind": "seen", "surrogate": loss, "k": "all"}
             by_all = {rounds: _weights_after(stream, full, rounds)[0] for rounds in ROUNDS}
-            for (way, settings), rounds in product(ways.items(), ROUNDS):
-                learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": "schedule", **settings}
-                weights, resolved = _weights_after(stream, learner | {"weights": WEIGHTS[way]}, rounds)
+            for way, rounds in product(ways, ROUNDS):
+                exploration = 0.1 if way == AS_SEEN else "schedule"
+                learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": exploration}
+                weights, resolved = _weights_after(stream, learner, rounds, **WAYS[way])
                 columns = _moments(stream, weights, by_all[rounds], resolved, rounds)
                 rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | columns)
     return pd.DataFrame(rows)
 
 
-def _weights_after(stream, learner: dict, rounds: int) -> tuple[np.ndarray, top.Settings]:
+def _weights_after(stream, entry: dict, rounds: int, **way) -> tuple[np.ndarray, top.Settings]:
+    """The weights, float64 (d), of a learner of kind `seen` after some rounds; its settings, with those of `way`."""
     from scant.online import play  # which needs Numba, too
 
     readings = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
     facts, noise = stream.metadata | {"rounds": rounds}, generator(0, "seen-steps", "noise")
-    played = top.Seen.from_study(learner | {"steps": "adagrad"}, readings, facts, None, noise)
+    settings = replace(top.Seen.complete_settings(entry | {"steps": "adagrad"}, readings, facts), **way)
     queries = play.query_order(stream, generator(0, "seen-steps", "queries"), rounds)
-    return play.play(stream, queries, played).weights, played.setup
+    return play.play(stream, queries, top.Seen(facts, None, settings, noise)).weights, settings
 
 
 def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> dict:

@@ -33,6 +33,8 @@ MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 class Settings:
     """The settings by which a learner that sees every grade plays, except its rate.
 
+    A study sets all but `trigger`, `by_loss` and `learn_on_empty`, which the reading `source: released-code` does.
+
     measure : the measure whose loss the learner suffers, and which its SLAM weights are for
     trigger : the learner updates only if this measure is below 1; if None, the same as `measure`
     decay : the step at round t is rate * t^-decay
@@ -67,10 +69,8 @@ class NonFiniteScores(ArithmeticError):
     """A learner's scores are no longer finite, since its weights are too large. Its run ends in a row that says so."""
 
 
-MEASURED = {"enum": list(MEASURES)}
-MEASURE = Setting("measure", MEASURED, about="The measure whose loss is the learner's own.", absent="ndcg@10")
-TRIGGER = Setting(
-    "trigger", MEASURED, about="The learner updates only if this measure is below 1; by default the same as measure."
+MEASURE = Setting(
+    "measure", {"enum": list(MEASURES)}, about="The measure whose loss is the learner's own.", absent="ndcg@10"
 )
 RATES = Setting(
     "rates",
@@ -96,7 +96,6 @@ STEPS = Setting(
     absent=SCHEDULE,
     ours=True,
 )
-BY_LOSS = Setting("by_loss", {"type": "boolean"}, about="Whether the step is multiplied by the round's loss.")
 MARGIN = Setting(
     "margin",
     {"oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "grade-gap"}]},
@@ -106,11 +105,6 @@ AVERAGED = Setting(
     "averaged",
     {"type": "boolean"},
     about="Whether SLAM's weights are those of the whole list, averaged within each grade.",
-)
-LEARN_ON_EMPTY = Setting(
-    "learn_on_empty",
-    {"type": "boolean"},
-    about="Whether ListNet learns, too, from queries without a relevant document.",
 )
 
 
@@ -332,7 +326,7 @@ class Slam(Linear):
 
     kind = "slam"
     about = "SLAM perceptron (perceptron paper, Algorithm 2)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, ITERATE, BY_LOSS, MARGIN, AVERAGED)
+    settings = (MEASURE, RATES, DECAY, STEPS, ITERATE, MARGIN, AVERAGED)
     looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"}
@@ -362,7 +356,7 @@ class MaxHinge(Linear):
 
     kind = "max-hinge"
     about = "Max-hinge perceptron (perceptron paper, Algorithm 3)."
-    settings = (MEASURE, TRIGGER, RATES, DECAY, STEPS, ITERATE, BY_LOSS)
+    settings = (MEASURE, RATES, DECAY, STEPS, ITERATE)
     looks: ClassVar = {"": Look("orange", "s")}
     heeds = ("source",)
     released: ClassVar = {"by_loss": True, "trigger": "ndcg@10"}
@@ -383,7 +377,7 @@ class ListNet(Linear):
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy (perceptron paper, section 8)."
-    settings = (MEASURE, RATES, DECAY, STEPS, ITERATE, LEARN_ON_EMPTY)
+    settings = (MEASURE, RATES, DECAY, STEPS, ITERATE)
     looks: ClassVar = {"": Look("green", "D")}
     heeds = ("source",)
     released: ClassVar = {"decay": 0.5, "learn_on_empty": True}

@@ -17,12 +17,10 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "features": ("Features of each document.", {"minimum": 1}),
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "margin": ("The score difference of neighbouring grades.", {"exclusiveMinimum": 0}),
-    "spread": ("The standard deviation of the grades' means.", {"minimum": 0}),
     "noise": ("The noise of the scores that grades come from.", {"minimum": 0}),
     "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
-    "changes": ("How often the ranker that grades come from is drawn anew.", {"minimum": 0}),
     "cosine": ("The cosine of the angle between good and fair documents.", {"minimum": -1, "maximum": 1}),
-    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second", "mixture"]}),
+    "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second"]}),
     "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3}),
 }
 STREAM = {

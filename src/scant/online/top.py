@@ -186,23 +186,10 @@ SEEN_K = Setting(
 EXPLORED = Setting("exploration", _explored({"minimum": 0}), HOW_EXPLORED, absent=0)
 WEIGHTS = Setting(
     "weights",
-    {"enum": ["none", "clipped", "full"]},
-    about="What is seen counts as it is (none), by the inverse of the probability of seeing it (full, unbiased), or by "
-    "that of at least `clip`.",
+    {"enum": ["none", "full"]},
+    about="What is seen counts as it is (none), or by the inverse of the probability of seeing it (full, unbiased).",
     absent="none",
 )
-CLIP = Setting(
-    "clip",
-    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    about="The least probability that clipped weights are the inverse of.",
-    absent=0.1, when=("weights", "clipped"),
-)  # fmt: skip
-CONTROL = Setting(
-    "control",
-    {"enum": ["prediction", "none"]},
-    about="The control variate of the squared loss's estimate: the learner's own scores, or none, as in the papers.",
-    absent="prediction", when=("surrogate", "squared"),
-)  # fmt: skip
 SIGN = Setting(
     "sign",
     {"enum": ["negated", "as-printed"]},
@@ -483,13 +470,14 @@ class RTop(Top):
 class Seen(Top):
     """Descends on a loss of the documents seen alone, weighted by the inverse of their probabilities or not at all.
 
-    Without weights it is biased by what it shows, and no bound on its regret is proved. With full weights, no control
-    variate and the schedule's exploration it is RTop-kF with mismatch 1.
+    Without weights it is biased by what it shows, and no bound on its regret is proved. With full weights and the
+    schedule's exploration it is RTop-kF with mismatch 1, but for the squared loss, whose estimate has the learner's own
+    scores as its control variate.
     """
 
     kind = "seen"
     about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
-    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CONTROL, CENTRE)
+    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CENTRE)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),
         "logistic": Look("brown", "X", ":"),
@@ -511,10 +499,8 @@ class Seen(Top):
             )
         weights, exploration = entry.get("weights", WEIGHTS.absent), entry.get("exploration", EXPLORED.absent)
         settings = replace(
-            settings, k=EVERY_GRADE if k == estimators.ALL else k,
-            control=entry.get("control", CONTROL.absent) == "prediction",
-            floor={"none": 1.0, "clipped": entry.get("clip", CLIP.absent), "full": 0.0}[weights],
-        )  # fmt: skip
+            settings, k=EVERY_GRADE if k == estimators.ALL else k, control=True, floor=float(weights == "none")
+        )
         return _exploring(settings, entry, exploration, gamma)
 
     @classmethod
@@ -525,13 +511,11 @@ class Seen(Top):
             raise SettingError(
                 f"weights: ListNet cannot be estimated so: {estimators.NEEDS[loss][1]}. Use weights: none"
             )
-        if weights == "none" and settings.get("control") == "none":
-            raise SettingError("control: none takes grades that are not seen for 0, unless there are weights")
         exploration = settings.get("exploration", EXPLORED.absent)
         if weights != "none" and exploration == 0 and settings.get("k") != estimators.ALL:
             raise SettingError(
-                f"weights: without exploration what is seen is seen for certain, and weights '{weights}' are 1. "
-                "Set exploration, or leave the weights out"
+                "weights: without exploration what is seen is seen for certain, and its weights are 1. Set "
+                "exploration, or leave the weights out"
             )
 
 

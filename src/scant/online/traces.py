@@ -31,7 +31,7 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "iterate": "",
     "way": "",
 }
-AS_SEEN, CLIPPED, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "clipped", "control variate", "unbiased", "every grade"
+AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory" or "none", see `completed`
 EXPLORING = ", exploring "  # between a rate and the probability of exploring that is chosen with it
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
@@ -63,11 +63,11 @@ def way(kind: str, played: dict) -> str:
         return AS_SEEN if played.get("propensities", "none") == "none" or kind == "clicked" else UNBIASED
     if kind != "seen":
         return ""
-    if played["floor"] == 0:
-        if played["objective"] == "squared":
-            return CONTROL if played["control"] else UNBIASED
-        return f"{UNBIASED} but for unseen pairs" if played["exploration"] == top.SLOT else UNBIASED
-    return AS_SEEN if played["floor"] == 1 else CLIPPED
+    if played["floor"]:
+        return AS_SEEN
+    if played["objective"] == "squared":
+        return CONTROL
+    return f"{UNBIASED} but for unseen pairs" if played["exploration"] == top.SLOT else UNBIASED
 
 
 def completed(table: pa.Table) -> pa.Table:

@@ -480,11 +480,10 @@ def _yaml(settings: dict) -> str:
     return yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
 
 
-def render(parts: dict, template: str = "page.html") -> str:
+def render(parts: dict) -> str:
     """The HTML of a page. Its security policy allows its script (by hash) and inline styles, and loads nothing.
 
-    parts : the variables of the template
-    template : a file of the folder assets: "page.html", or one that extends it
+    parts : the variables of the template, assets/page.html
     """
     import jinja2
     from markupsafe import Markup
@@ -505,4 +504,4 @@ def render(parts: dict, template: str = "page.html") -> str:
         "seeds": words.needed,
     }
     parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
-    return environment.get_template(template).render(parts) + "\n"
+    return environment.get_template("page.html").render(parts) + "\n"

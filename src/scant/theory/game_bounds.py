@@ -213,30 +213,30 @@ def hoeffding(number: int, items: int, rounds: int, spread: float) -> float:
     return spread * math.sqrt(math.log(2 * items * number * (number + 1) * rounds) / (2 * number))
 
 
-def pege_phases(rounds: int, cells: int, exponential: bool) -> tuple[np.ndarray, np.ndarray]:
+def pege_phases(rounds: int, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """How often PEGE explores each cell in each phase, and how many rounds it then exploits; int64, as cover T rounds.
 
-    Phase b has b and exp(b) if exponential, else 1 and sqrt(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
+    Phase b has b and exp(b), rounded down (Chaudhuri & Tewari 2016, Algorithm 1).
     """
     repeats, lengths, covered = [], [], 0
     while covered < rounds:
         b = len(repeats) + 1
-        repeats.append(b if exponential else 1)
-        lengths.append(int(math.exp(b)) if exponential else math.isqrt(b))
+        repeats.append(b)
+        lengths.append(int(math.exp(b)))
         covered += cells * repeats[-1] + lengths[-1]
     return np.array(repeats, np.int64), np.array(lengths, np.int64)
 
 
-def pege(t: int, gap: float, items: int, k: int, R: float, spread: float, exponential: bool = True) -> float:
+def pege(t: int, gap: float, items: int, k: int, R: float, spread: float) -> float:
     """PEGE after t rounds: R times its rounds of exploration and its rounds with a leader that is not the best.
 
     After n explorations of each cell the leader is not the best with probability at most
-    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). With exponential phases this is of
-    the order ceil(m/k) log^2 t plus a constant. The paper's bound has a norm of the global observable set instead.
+    2 m exp(-n gap^2 / (2 spread^2)) (Hoeffding: some mean is off by half the gap). This is of the order
+    ceil(m/k) log^2 t plus a constant. The paper's bound has a norm of the global observable set instead.
 
     gap : the least difference of the means of two items that have different means and whose order matters
     """
-    repeats, lengths = pege_phases(t, cells(items, k), exponential)
+    repeats, lengths = pege_phases(t, cells(items, k))
     wrong = np.minimum(1.0, 2 * items * np.exp(-np.cumsum(repeats) * gap**2 / (2 * spread**2)))
     return R * float(min(t, cells(items, k) * repeats.sum() + (wrong * np.minimum(lengths, t)).sum()))
 
