@@ -233,6 +233,17 @@ def test_visits_that_cannot_be_used_leave_no_file(policies, tmp_path, change, me
     assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
 
 
+def test_no_visit_is_lost_in_a_text_whose_quotation_mark_is_left_open(policies, tmp_path, capsys):
+    rows, path = [f"{20 + number},red\n" for number in range(40)], tmp_path / "new.csv"
+    arguments = [str(policies["logistic"][1]), str(path), "--output", str(tmp_path / "shown.csv")]
+    path.write_text("age,kind\n" + "".join([*rows[:10], '30,"red\n', *rows[10:]]))
+    assert main(["ads", "apply", *arguments]) == 1
+    assert "line 12: a quotation mark begins a text" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+    path.write_text("age,kind\n" + "".join([*rows[:10], '30,"red\nor blue"\n', *rows[10:]]))
+    assert applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv").rows == 41
+
+
 @pytest.mark.parametrize(
     ("column", "keep", "message"),
     [

@@ -100,7 +100,7 @@ def _csv_batches(path, names, texts, keep):
     numeric = [name for name in wanted if name not in texts and name not in keep]
     decimals = {"decimal_point": "," if comma else "."}
     reading = csv.ReadOptions(use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1)
-    parsing = csv.ParseOptions(delimiter=delimiter)
+    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     kinds = dict.fromkeys(numeric, pa.float64())
     with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
         lines = head[: head.rfind(b"\n") + 1]
@@ -115,14 +115,19 @@ def _csv_batches(path, names, texts, keep):
         include_columns=wanted, null_values=sorted(layout.MISSING),
         strings_can_be_null=False, **decimals,
     )  # fmt: skip
+    rows = 0
     with formats.Unpacked(path) as stream:
         try:
             with csv.open_csv(stream, reading, parsing, options) as reader:
                 for batch in reader:
+                    rows += batch.num_rows
                     yield pa.Table.from_batches([batch])
+            if stream.ends > rows + 1:  # a text of several lines, or one whose quotation mark was left open
+                formats.refuse_unclosed(path, delimiter)
             if stream.last != b"\n":
                 raise DataError(path, formats.CUT[0], advice=formats.CUT[1])
         except pa.ArrowInvalid as error:
+            formats.refuse_unclosed(path, delimiter)
             advice = "Empty cells that are no numbers; quote texts with the delimiter in them"
             reason = f"not readable as visits ({formats.said(error)})"
             raise DataError(path, reason, advice=advice) from None
