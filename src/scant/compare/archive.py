@@ -223,7 +223,8 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
 
     publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
     authors = [add(f"#author-{number}", "Person", name=name, affiliation=publisher)
-               for number, name in enumerate(whose.authors if whose.persons else (), 1)] or [publisher]  # fmt: skip
+               for number, name in enumerate(whose.authors if whose.persons else (), 1)]  # fmt: skip
+    by = authors if len(authors) > 1 else authors[0] if authors else publisher
     unsaid = {"name": "not stated", "description": "The study states no licence of its results: ask its authors."}
     ours = add("#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE))
     settings, made_of_it = (
@@ -249,12 +250,12 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     run = found.add_action(
         main, "#run", object=files.get(given),
         result=[file for name, file in files.items() if name in results and name != given],
-        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"], "agent": authors,
+        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"], "agent": by,
                     "description": "Snakemake made all results from the study file and the code named in the manifest.",
                     "actionStatus": "http://schema.org/CompletedActionStatus"},
     )  # fmt: skip
     about = {
-        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "author": authors,
+        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "author": by,
         "publisher": publisher,
         "license": licence(whose.licence) if whose.licence else add("#licence", "CreativeWork", **unsaid),
         "datePublished": made["date"], "mentions": run,
