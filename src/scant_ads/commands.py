@@ -349,11 +349,11 @@ def _check_saved(policies: dict) -> None:
 
 
 def _policies(arguments, test) -> dict:
-    """What --policy asks for of a test log, by its name in tables: saved policies, kinds or models to be learnt, or
-    columns.
+    """The policies that --policy asks for, by the names that they have in tables.
 
-    A saved policy has the name of its file without .arrow, with as many folders as tell it from others; with .arrow, if
-    another policy has this name. A model has the name of its class, with as much more as tells it from others.
+    Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved policy has the name of
+    its file without .arrow, with as many folders as tell it from others; with .arrow, if another policy has this name.
+    A model has the name of its class, with as much more as tells it from others.
     """
     from scant.errors import SettingError
     from scant_ads import Policy

@@ -211,7 +211,7 @@ class ByUser:
         return terms, weight if policy else self.visits
 
     def may_be_one(self, policy: str) -> bool:
-        """Whether the mean weight is 1, within the error of `evaluation.ALARM` that it has with users as the units."""
+        """Whether a t test with users as its units, at `evaluation.ALARM`, lets the mean weight be 1."""
         weight, rows = self._sums(policy)[0], float(self.visits.sum())
         mean, users = float(weight.sum()) / rows, len(self)
         if users < 2:

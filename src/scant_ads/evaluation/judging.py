@@ -173,8 +173,10 @@ class Judge:
     def judge_learnt(self, name: str, policy: Policy) -> None:
         """Evaluate a learnt policy."""
         possible = evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
+        if policy.epsilon and self.tally.eligible:  # exploration gives each ad more where fewer are eligible
+            possible = None
         self.judge(
-            name, name, None if policy.epsilon and self.tally.eligible else possible,
+            name, name, possible,
             new_ads=self.tally.new.get(name, 0) / self.tally.rows, untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
@@ -194,8 +196,10 @@ class Judge:
             return None
         if self.least_propensity is not None:
             return self.users.rate(key, largest)
-        lower, missed = self.users.rate(key, np.inf).lower, self.users.missed(key).lower
-        return lifts.Bounds(lower, lambda level: 1 - missed(level))
+        # Where weights have no largest value, only lower bounds hold. Since weights are 1 on average, 1 less the lower
+        # bound of what clicks lack is an upper bound.
+        rate, missed = self.users.rate(key, np.inf), self.users.missed(key)
+        return lifts.Bounds(rate.lower, lambda level: 1 - missed.lower(level))
 
     def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
         """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""

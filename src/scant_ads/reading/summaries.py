@@ -144,7 +144,7 @@ def _path(log: Folder, name: str) -> Path:
 
 
 def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -> dict:
-    """What the result of a part depends on, fit for JSON; without the part itself if there is no path."""
+    """All that the summary of a part of a log depends on, for JSON; only what all parts share if `path` is None."""
     listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
     inputs = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),

@@ -141,7 +141,10 @@ class Tally:
 
     @property
     def alike(self) -> int:
-        """By what sums of "uniform" are divided: the number of ads; 1 where visits have lists of eligible ones."""
+        """The number by which sums of the policy "uniform" are divided; see `weight_of_alike`.
+
+        It is the number of ads, which is known at the end only; 1 where visits have lists of eligible ads.
+        """
         return 1 if self.eligible else len(self.ads)
 
     def merge(self, other: "Tally") -> None:
@@ -360,7 +363,11 @@ class Tally:
 
 
 def weight_of_alike(log: Visits) -> np.ndarray:
-    """What sums of "uniform" have, float64 (rows): 1 / p, or the weight of showing all eligible ads alike."""
+    """The weights with which sums of "uniform" are made, float64 (rows).
+
+    They are 1 / p, to be divided by the number of ads; where visits have lists, the weight of showing all ads of the
+    list alike.
+    """
     return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
 
 
