@@ -82,7 +82,8 @@ class ExplorationByOptimisation(Player):
 
     The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
     total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
-    R^2 / 100). Between solutions p moves along with q.
+    R^2 / 100). Until then the change of a class in q is shared
+    among its rankings in p.
 
     k : how many items on top are seen
     """

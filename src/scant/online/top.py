@@ -250,10 +250,10 @@ class Top(Contextual):
 
     @classmethod
     def rates(cls, entry, readings):
-        """Without rates in the study, the schedule's, if steps follow one."""
-        scheduled = entry.get("steps", SCHEDULE) == SCHEDULE
-        of_schedule = {"rates": [_schedule(entry, readings)["rate"]]} if scheduled else {}
-        return super().rates(of_schedule | entry, readings)
+        """As of all learners; but if the study gives no rates, and steps follow a schedule, the schedule's rate."""
+        follows_schedule = entry.get("steps", SCHEDULE) == SCHEDULE
+        default = {"rates": [_schedule(entry, readings)["rate"]]} if follows_schedule else {}
+        return super().rates(default | entry, readings)
 
     @classmethod
     def variants(cls, entry):

@@ -99,9 +99,10 @@ def largest_loss(surrogate: str, m: int, largest: int, score_bound: float) -> fl
     if surrogate == "listnet":
         high = np.arange(m + 1)  # documents with score U and grade 0; the others have score -U and the largest grade
         ratio = math.exp(-2 * score_bound)
-        spread = np.log(high + (m - high) * ratio, where=high > 0, out=np.full(m + 1, -2 * score_bound + math.log(m)))
+        log_sum = np.full(m + 1, math.log(m) - 2 * score_bound)  # of e^(s - U); so if no score is U
+        log_sum[1:] = np.log(high[1:] + (m - high[1:]) * ratio)
         on_low = (m - high) / (m - high + high * math.exp(-largest))
-        return float(np.max(spread + 2 * score_bound * on_low))
+        return float(np.max(log_sum + 2 * score_bound * on_low))
     if surrogate == "smoothdcg":
         return _gain(largest)
     if surrogate == "ranksvm":

@@ -279,8 +279,8 @@ def _scale(axis, values: np.ndarray, values_and_ends: np.ndarray) -> tuple[float
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """What varies among a claim's estimates: for each level, such as "source: text", the rows that have it.
 
-    A column is left out if it divides the rows in the same way as an earlier one. A level that is empty, since the rows
-    do not have the setting, gets no row of marks, and a column of fewer than two others none at all.
+    A column is left out if it divides the rows in the same way as an earlier one, or if it has fewer than two levels.
+    Where rows do not have the setting of a column, their level is empty, and does not count.
     """
     strip, divisions = {}, set()
     levels = rows.astype(object).fillna("").astype(str).replace("None", "none")

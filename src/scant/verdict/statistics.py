@@ -366,7 +366,7 @@ def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, V
 
 
 def _without_premise(verdict: Verdict) -> Verdict:
-    """What can be said of the same seeds without a premise: what bets say, or nothing where the range is not known."""
+    """The verdict on the same seeds without a premise: that of bets; undecided where the range is not known."""
     if verdict.test not in PREMISES or verdict.bets:
         return verdict.bets or verdict
     return replace(verdict, verdict="undecided", p_holds=1.0, p_fails=1.0)
@@ -524,7 +524,7 @@ def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool) -
 
 
 def _few(values: np.ndarray) -> bool:
-    """Whether equal values leave fewer different ones than a t test takes; of fewer seeds, whether all are equal."""
+    """Whether there are fewer different values than a t test takes; with fewer seeds than that, only one."""
     gaps = np.diff(np.sort(values)) > ROUNDING * max(1, np.abs(values).max(initial=0))
     return 1 + gaps.sum() < (anytime.LEAST_VALUES if len(values) >= anytime.LEAST_VALUES else 2)
 
