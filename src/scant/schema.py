@@ -172,7 +172,7 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
 
 
 def _newer(word: str):
-    """What one of the words `UNLIKE` means in YAML 1.2, if numbers may have underscores, as in 1.1."""
+    """The value that YAML 1.2 gives to a word that matches `UNLIKE`. Numbers may have underscores, as in YAML 1.1."""
     digits = re.sub(r"(?<=\d)_(?=\d)", "", word)
     return next((value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)), word)
 

@@ -88,8 +88,10 @@ class Comparison:
         return [row for row in self.rows if row.part in parts]
 
     def fails(self, on: str) -> bool:
-        """Whether the studies differ in verdicts, or in what they judge; if `on` is "estimates", or in estimates that
-        moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
+        """Whether the studies differ in verdicts, in which claims they judge, or in what `on` adds.
+
+        on : "verdicts" adds nothing; "estimates" those that moved beyond their intervals; "numbers" any number that
+            differs by more than rounding
         """
         differing = self.of(VERDICT)
         if on == "estimates":
@@ -232,7 +234,7 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """What a row is about, in words; the second row about the same is called so, and those after it."""
+    """The key of a row in words; its last part counts earlier rows with the same words, after which it is "row 2"."""
     *words, before = key
     return ", ".join([*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])])
 

@@ -93,7 +93,7 @@ def in_words(quantity: str) -> str:
 def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
     """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 % of the bound".
 
-    rows : claims or cells, with `estimate`, `low`, `high`; of several the range of their estimates is told
+    rows : claims or cells, with `estimate`, `low`, `high`. Several give the range of their estimates
     quantity : what they are estimates of, as claims have it
     pair : what is compared, "SLAM minus ListNet"
     """

@@ -216,7 +216,7 @@ def own_names(study: dict) -> list[str]:
 
 
 def claims_files(study: dict) -> list[str]:
-    """The files of the claims that a study judges; of a folder all files of YAML in it."""
+    """The files with the claims that a study judges. A folder stands for all .yaml files in it."""
     listed = study["claims"] or []
     paths = {path: of_project(path) for path in ([listed] if isinstance(listed, str) else listed)}
     folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
