@@ -111,10 +111,11 @@ def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
 
 def _mix(evaluation) -> tuple[list[dict], int]:
     """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
-    mix, today = (evaluation.mix.get(name, {}) for name in
-                  (evaluation.choice and evaluation.choice["policy"], evaluation.rows[0]["policy"]))  # fmt: skip
+    chosen = evaluation.choice["policy"] if evaluation.choice else None
+    mix = evaluation.mix.get(chosen)
     if not mix:
         return [], 0
+    today = evaluation.mix.get(evaluation.rows[0]["policy"], {})
     rows, others = mixes.compared(mix, today)
     largest = max(max(shares) for _, *shares in rows)
     listed = [{"ad": ad, "today": f"{100 * now:.1f} %", "policy": f"{100 * share:.1f} %",

@@ -124,14 +124,14 @@ class ExplorationByOptimisation(Player):
         from scant.kernels import optimisation
 
         program = self.problem
-        rankings, *arrays = vars(program).values()
+        arrays = [array for name, array in vars(program).items() if name != "shown"]  # in the order of the loop's own
         value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0)
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
         optimisation.fill(self.variables, program.base, program.null, program.span, program.actions_top, self.G, self.P)
-        self.p[:] = self.variables[-len(rankings) - 1 : -1]
-        self.found, self.found_for, self.reached = self.p.copy(), q, value
+        self.p[:] = self.variables[-len(self.p) - 1 : -1]
+        self.solved_p, self.solved_q, self.reached = self.p.copy(), q, value
         return value
 
     def rank(self):
@@ -143,7 +143,7 @@ class ExplorationByOptimisation(Player):
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
         if self.round:
-            moved = carry(self.found, self.found_for, q, program.actions_class, program.actions_top, self.p, self.P)
+            moved = carry(self.solved_p, self.solved_q, q, program.actions_class, program.actions_top, self.p, self.P)
             arrays = program.losses, program.actions_class, program.actions_top, program.signal
             value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
         if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):

@@ -143,7 +143,11 @@ class CoinBetting(_Betting):
 
 
 class Cocob(_Betting):
-    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2)."""
+    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2).
+
+    By coordinate, `largest` and `lengths` are the largest size of a gradient and the sum of the sizes, and `reward` is
+    what bets have won.
+    """
 
     kind = "cocob"
     about = "COCOB"

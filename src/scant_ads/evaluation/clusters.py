@@ -86,8 +86,8 @@ class Users:
     def design(self, policy: str, rows: int, square: float) -> float:
         """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
 
-        policy : the terms are its w r
-        rows, square : of all visits their number, and the sum of the squares of the terms
+        policy : whose w r are the terms
+        rows, square : the number of all visits, and the sum of their squared terms
         """
         if not len(self.settle().key):
             return 1.0
