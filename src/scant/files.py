@@ -409,8 +409,8 @@ def metadata_of(schema) -> dict:
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
     """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it.
 
-    split : columns, as parquet names them, of numbers that hardly repeat: their first bytes are stored together, then
-        their second ones, and so on, which takes less room than a dictionary of them, and less time to write and read
+    split : columns, as parquet names them, of numbers that hardly repeat. Their first bytes are stored together, then
+        their second ones, and so on. That is smaller than a dictionary of them, and faster to write and read
     """
     import pyarrow.parquet as pq
 

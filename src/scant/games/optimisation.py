@@ -80,10 +80,9 @@ class ExplorationByOptimisation(Player):
     rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs
     no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
 
-    The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
-    total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
-    R^2 / 100). Until then the change of a class in q is shared
-    among its rankings in p.
+    The problem is solved by an interior-point method to within 2 %. It is solved anew if q has since moved by more than
+    `TOLERANCE` in total variation, or if V_t, which is computed in every round, has risen by more than this share (of
+    at least R^2 / 100). Until then the change of a class in q is shared among its rankings in p.
 
     k : how many items on top are seen
     """

@@ -116,8 +116,8 @@ class _Betting(Steps):
 class CoinBetting(_Betting):
     """Betting on the direction of w by Krichevsky and Trofimov's rule, with initial wealth 1 (Orabona and Pal 2016).
 
-    A coin is a gradient over the largest norm so far, and counts by its length; its bettor sees a gradient that is
-    longer than all before it cut to their length (Cutkosky 2019).
+    A coin is a gradient over the largest norm so far, and counts by its length. A gradient that is longer than all
+    before it is cut to their largest length before the bettor sees it (Cutkosky 2019).
 
     largest : a bound on the norms of gradients, if one is known; with 0 it is learnt
     """

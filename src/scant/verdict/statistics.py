@@ -183,11 +183,11 @@ def judge(
     Which test it is depends on what is known before any result is: on `testing`, `within` and the number of seeds.
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
-        differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
-        a number of seeds that is fixed beforehand; `anytime.LEAST_SEEDS` at least. Where seeds with equal differences
-        leave fewer than five different ones, t says nothing. If the range is known, the test by betting takes its
-        place, which is valid for every distribution; if not, nothing is decided. Differences with a density are never
-        equal, and a quantity with four values at most never has a t test: each has a single test.
+        differences if seeds are added until it decides, however often one looks. It needs `anytime.LEAST_SEEDS` at
+        least, and more seeds than a test of a number that is fixed beforehand. If fewer than `anytime.LEAST_VALUES`
+        differences are unlike, t says nothing. If the range is known, the test by betting takes its place, which is
+        valid for every distribution; if not, nothing is decided. No claim can choose between the two: differences with
+        a density are never equal, and a quantity with fewer values never has a t test.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
         at level 0.95. With 8 seeds or more, Student's t test.

@@ -1,11 +1,11 @@
 """Policies judged on a log: the row of each, its lift over today's, each pair of policies, and which one to choose.
 
-The bound follows from how the test log was logged, never from the results: Clopper-Pearson's, which is then exact, if
-rewards are 0 or 1 and only one weight above 0 is possible; else the betting bound, which holds for all weights and
-rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers follow from what is
-kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of rows in which betting
-takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get the same bounds,
-whatever the policy is called.
+Which bound is taken follows from how the test log was logged, never from the results. If rewards are 0 or 1 and only
+one weight above 0 is possible, it is Clopper-Pearson's, which is then exact. Else it is the betting bound, which holds
+for all weights and rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers
+follow from what is kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of
+rows in which betting takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get
+the same bounds, whatever the policy is called.
 """
 
 from collections.abc import Mapping
