@@ -360,7 +360,7 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             head = next(reader, None)
-            for row in reader if head is not None else ():
+            for row in reader:
                 if len(row) != len(head):
                     raise DataError(
                         path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice

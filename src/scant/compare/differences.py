@@ -125,13 +125,11 @@ def compare(a: Finished, b: Finished) -> Comparison:
         cells_of_table, count = compare_tables(name, a.tables[name], b.tables[name])
         rows += cells_of_table
         shared["table row"] += count
-    for part in MADE_BY if a.manifest and b.manifest else ():
-        changes = differing(a.manifest.get(part, {}), b.manifest.get(part, {}))
-        rows += [
-            Difference(part, name, a=before, b=after)
-            for name, before, after in changes
-            if part not in OF_BOTH or (before and after)
-        ]
+    if a.manifest and b.manifest:
+        for part in MADE_BY:
+            for name, before, after in differing(a.manifest.get(part, {}), b.manifest.get(part, {})):
+                if part not in OF_BOTH or (before and after):
+                    rows.append(Difference(part, name, a=before, b=after))
     return Comparison(a, b, sorted(rows, key=_order), shared)
 
 

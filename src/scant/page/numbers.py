@@ -57,9 +57,10 @@ def percent(share: float) -> str:
 def spread(values: Iterable[float], write=shown) -> str:
     """A number, or the least and the greatest of several, "0.1 to 0.4", with the decimals of the larger one."""
     ends = min(values := list(values)), max(values)
-    if size := max(map(abs, ends)):
+    size = max(map(abs, ends))
+    if size and write is not percent:
         decimals = FIGURES - 1 - math.floor(math.log10(size))
-        ends = [end if end in (size, -size) else round(end, decimals) for end in ends] if write is not percent else ends
+        ends = [end if end in (size, -size) else round(end, decimals) for end in ends]
     texts = list(dict.fromkeys(map(write, ends)))
     if len(texts) > 1 and all(text.endswith(" %") for text in texts):
         texts[0] = texts[0].removesuffix(" %")

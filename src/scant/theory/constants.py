@@ -66,8 +66,9 @@ def smoothness(
         return 0.0 if m == 1 else 1.0 if sup else 0.5
     if surrogate == "smoothdcg":
         third = 2 / (3 * math.sqrt(3))
-        share = 0.0 if m == 1 else third / 2 if not sup else third if m < 4 else 0.5
-        return share * _gain(largest) / sigma**2
+        share_in_sup = third if m < 4 else 0.5
+        share = share_in_sup if sup else third / 2
+        return share * _gain(largest) / sigma**2 if m > 1 else 0.0
     entry = {"ranksvm": math.inf, "squared": 2.0, "kl": _exp(score_bound)}[surrogate]
     return m * entry if sup else entry
 

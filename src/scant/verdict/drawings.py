@@ -127,7 +127,8 @@ def _fitted(groups: list[pd.DataFrame], width: float) -> tuple[list[_Part], int]
     groups : the rows of each claim
     """
     strips = [_strip(rows) for rows in groups]
-    for columns in (1, 2) if len(groups) == 1 or panels.narrow() else (2,):
+    numbers_of_columns = (1, 2) if len(groups) == 1 or panels.narrow() else (2,)
+    for columns in numbers_of_columns:
         for most in range(max(map(len, strips)), -1, -1):
             parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
             if len(groups) == 1 or max(map(_height, _in_columns(parts, columns))) <= PAGE - LEGEND * (3 - columns):

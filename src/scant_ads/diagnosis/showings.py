@@ -371,5 +371,8 @@ def alike(propensity: float, ads: int) -> int | None:
     if abs(whole * propensity - 1) > 1e-12:
         half = rounding(propensity)
         fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
-        whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
+        if fewest <= ads <= most:
+            whole = ads
+        else:
+            whole = fewest if fewest == most else 0
     return whole if whole >= ads else None

@@ -345,8 +345,8 @@ class Judge:
         compared = {name: (judged.key, judged.largest, judged.sample) for name, judged in self.judged.items()}
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: (Logging.kind, 1.0, None)} | compared
-        means = {}
-        for pair in combinations(compared, 2) if self.least_propensity is not None else ():
+        means, can_compare = {}, self.least_propensity is not None
+        for pair in combinations(compared if can_compare else (), 2):
             keys, largest, samples = zip(*map(compared.get, pair), strict=True)
             if mean := self._difference(keys, largest, samples):
                 means[pair] = mean

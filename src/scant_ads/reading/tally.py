@@ -274,8 +274,11 @@ class Tally:
         if Uniform.kind in pair:
             terms = terms / self.alike
             terms, size = terms - other, terms + other
-        terms, slack = np.r_[0.0, -terms if swapped else terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
-        return decisions.difference(terms, np.r_[self.rows - count.sum(), count], largest, random, slack)
+        terms = -terms if swapped else terms
+        slack = size * ROUNDED if cells.rounded else np.zeros_like(size)
+        # and 0 in all rows without a reward
+        terms, slack, count = np.r_[0.0, terms], np.r_[0.0, slack], np.r_[self.rows - count.sum(), count]
+        return decisions.difference(terms, count, largest, random, slack)
 
     def drift(self, name: str) -> health.Drift:
         """The test of drift of a policy's terms; see `health.drift`."""
@@ -306,12 +309,15 @@ class Tally:
         An ad's rate may drift although the rate of all ads does not, as in rows sorted by what users like.
         """
         tests = [("", self.drift(""))]
+        if len(self.ads) > ADS:  # then their sums are not kept in pieces
+            return tests
         most = len(tests[0][1].rates)
         _, design = self.of_rewards()  # of an ad's rows it is about as large
-        for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
+        for ad in logs.ordered({*self.ads}):
             impressions, clicks, squares = self.ads[ad]
             drift = health.drift(impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
-            tests += [(ad, drift)] if len(drift.rates) > 1 else []
+            if len(drift.rates) > 1:
+                tests.append((ad, drift))
         return tests
 
     def packed(self) -> dict:
