@@ -79,16 +79,20 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     if evaluation.choice is None:
         return []
     today, row = _row(evaluation, evaluation.baseline), _row(evaluation, evaluation.choice["policy"])
-    mean = evaluation.unit.mean
+    unit = evaluation.unit
+
+    def name(row: Mapping) -> str:
+        if row is evaluation.rows[0]:
+            return f"Today's {unit.mean}"
+        return f"{unit.mean[0].upper()}{unit.mean[1:]} of {row['policy']}"
 
     def rate(row: Mapping) -> tuple[str, str]:
-        return evaluation.unit.rate(row["estimate"]), evaluation.unit.rate(row["low"], row["high"])
+        return unit.rate(row["estimate"]), unit.rate(row["low"], row["high"])
 
-    unit = evaluation.unit
     ends = text.interval(row["lift_low"], row["lift_high"], unit)
     return [
-        (f"Today's {mean}" if today is evaluation.rows[0] else f"{mean[0].upper()}{mean[1:]} of {today['policy']}",
-         *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
+        (name(today), *rate(today)),
+        (name(row), *rate(row)),
         ("Lift", f"{text.signed(row['lift'], unit)} {unit.lift_unit}", ends and f"{ends} {unit.lift_unit}"),
         ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
          f"in {row['effective']:,.0f} visits"),

@@ -303,7 +303,7 @@ MUTATIONS = [
      ANYTIME + "::test_the_binomial_test_of_a_fixed_number_of_seeds_agrees_with_scipy[6-greater-0.4]",
      "special.betaincinv(ones + 1, n - ones, 1 - p)", "special.betaincinv(ones, n - ones + 1, 1 - p)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_the_seeds_that_several_cells_need",
-     "seeds = self._seeds([-min(worst)], level / (cells * ends))", "seeds = self._seeds([-min(worst)], level)"),
+     "self.threshold / (len(self.effects) * most_ends))", "self.threshold)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_the_seeds_needed_are_those_of_the_power_tables[0.2-199]",
      "POWER = 0.8", "POWER = 0.9"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_holm_by_hand",

@@ -24,16 +24,16 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "generalisation": 1435,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
     "learning": 352,  # what was in scant itself
     "kernels": 2810,  # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures
-    "online": 4222,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
-    "page": 1416,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
+    "online": 4223,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    "page": 1417,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
     # approximate intervals; ads that not every visit can get, in reading, judging and use
-    "scant_ads": 7141,
+    "scant_ads": 7149,
     "study": 1311,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 971,
-    "verdict": 1961,  # what verdicts mean
+    "verdict": 1962,  # what verdicts mean
 }
 # tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
 LINES = {"rules": 560, "claims": 2581, "tests": 43000}

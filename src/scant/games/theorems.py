@@ -251,6 +251,7 @@ def _orders() -> Iterator[Check]:
         )
 
     def slope(key: str, low: int, high: int, loss: str, **fixed) -> float:
+        """The slope of the bound's log between two values of `key`, a parameter of `bound`, which `loss` may name."""
         ends = [bound(loss.format(n=x if key == "n" else 5), **fixed | {key: x}) for x in (low, high)]
         scale = [2**x - 1 if key == "top" else x for x in (low, high)]
         return math.log(ends[1] / ends[0]) / math.log(scale[1] / scale[0])

@@ -435,7 +435,8 @@ class Top(Contextual):
         steps.check(settings)
         if "surrogate" not in settings and not cls.objective:
             raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(cls.objectives)}")
-        exploration = settings.get("exploration", settings_of(cls)["exploration"].absent if cls.sees == "top" else 0)
+        default = settings_of(cls)["exploration"].absent if cls.sees == "top" else 0
+        exploration = settings.get("exploration", default)
         if "gamma" in settings and not isinstance(exploration, str):
             raise SettingError("gamma does nothing unless exploration is a schedule or slot. Leave one of the two out")
         if settings.get("steps") in steps.FREE and any(isinstance(settings.get(key), list) for key in CHOSEN_FROM):

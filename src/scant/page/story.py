@@ -241,11 +241,12 @@ def _counted(claims: list[dict]) -> Markup:
     holds, fails = (f"{counts[name]} {words.PLURAL[name] if counts[name] != 1 else name}" for name in words.DECIDED)
     text = Markup("Of {} tested, {} and {}").format(len(claims), holds, fails)
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
-        links = (
-            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], name)
-            for name, claim in {_printed(claim["place"]): claim for claim in reversed(failing)}.items()
-        )
-        text += Markup(": ") + Markup(", ").join(reversed(list(links)))
+        by_place = {_printed(claim["place"]): claim for claim in reversed(failing)}  # each place once, the last first
+        links = [
+            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], place)
+            for place, claim in by_place.items()
+        ]
+        text += Markup(": ") + Markup(", ").join(reversed(links))
     text += Markup("; {} undecided.").format(counts["undecided"]) if counts["undecided"] else Markup(".")
     shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
     if shares:

@@ -57,7 +57,7 @@ def largest_gradient(surrogate: str, m: int, top_grade: int, score_bound: float,
     """The largest l1 norm (`norm` "sup") or l2 norm ("l2") of the gradient that was found, a float.
 
     Norms are convex in labels or gains, so grades are 0 or `top_grade`; for RankSVM also any number of even levels, at
-    equal scores. Scores are found by ascent from several starts, with the Hessian for the norm's gradient.
+    equal scores. Scores are found by ascent from several starts. The Hessian gives the gradient of the norm.
     """
     order = 1 if norm == "sup" else 2
     if surrogate == "ranksvm":
@@ -114,7 +114,9 @@ def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma:
 
 
 def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
-    """The largest value on a path of steps along the gradient, within the bound, each twice or half the last.
+    """The largest value on a path of steps along the gradient, within the bound.
+
+    A step is twice as long as the last if that raised the value; else half as long, from the same point.
 
     Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are processors.
     """

@@ -109,12 +109,12 @@ class Verdict:
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
-        worst, level = [min(cell) for cell in self.effects], self.threshold
-        cells, ends = len(self.effects), max(map(len, self.effects))
-        if min(worst).size > 0:
-            seeds = self._seeds([end for cell in self.effects for end in cell], level)
-        else:
-            seeds = self._seeds([-min(worst)], level / (cells * ends))
+        every_end = [end for cell in self.effects for end in cell]
+        if min(every_end).size > 0:  # every cell may come to hold: each of its ends has to be refuted
+            seeds = self._seeds(every_end, self.threshold)
+        else:  # the claim may come to fail: by the end that is violated most, after Bonferroni's correction
+            most_ends = max(map(len, self.effects))
+            seeds = self._seeds([-min(every_end)], self.threshold / (len(self.effects) * most_ends))
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:

@@ -62,6 +62,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     parts, columns, names = Parts(None), [], []
 
     def take(name: str, column, inside: bool) -> None:
+        """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless they are of ads."""
         nested = types.is_struct(column.type)
         of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
         listed = inside and types.is_nested(column.type) and not nested and not of_ads

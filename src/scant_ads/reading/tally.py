@@ -205,12 +205,7 @@ class Tally:
                 _add_sums(self.mix.setdefault(name, {}), dict(zip(log.actions, sums, strict=True)))
         for name, term in terms.items():
             self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
-        pieces = len(CUTS) if len(log.actions) <= ADS else 1
-        place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
-        powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
-        sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
-        by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
-        self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
+        self._merge_ads(_sums_by_ad(log, piece))
 
     def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
         """Add the best ads of a learnt policy, and what it explores."""
@@ -375,6 +370,17 @@ def weight_of_alike(log: Visits) -> np.ndarray:
     list alike.
     """
     return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
+
+
+def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
+    """The rows of a log as in `Tally.ads`; `piece` is the piece of each row."""
+    pieces = len(CUTS) if len(log.actions) <= ADS else 1
+    place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+    clicked = np.flatnonzero(log.reward)
+    powers = (np.bincount(place[clicked], np.rint(log.reward[clicked] ** power * SCALE), size) for power in (1, 2))
+    sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
+    by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
+    return dict(zip(log.actions, by_ad, strict=True))
 
 
 def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:
