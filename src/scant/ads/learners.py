@@ -283,7 +283,7 @@ class OneAgainstAll(WholeLog):
         features = features.astype(np.float64)
         with _unchecked():
             self.regression = Ridge(self.regularisation * len(log)).fit(features, weighted)
-            if log.eligible is None:
+            if log.eligible is None:  # all rows tell of every ad
                 return
             for ad in learnt:
                 rows = log.eligible[:, ad]
