@@ -30,7 +30,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
     # approximate intervals; ads that not every visit can get, in reading, judging and use
-    "scant_ads": 7149,
+    "scant_ads": 7150,
     "study": 1311,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 971,
     "verdict": 1962,  # what verdicts mean

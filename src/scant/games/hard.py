@@ -76,7 +76,8 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
         near = observability.neighbourhood(measure, m, 0, j, top_grade)
         tops = [] if cell.rate.locally_observable else np.unique(cell.top_of[near])
         first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
-        # Losses are linear in w between the ends and the middle, so that the cost is least at one of these.
+        # Losses are linear in w between the ends and the middle, so that the cost is least at 1, 0 or -1.
+        # What it is there is written as coefficients of p and of d.
         costs = [(others - first, others - first), (others - first, 0 * others), (others - second, second - others)]
         rows = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
         ties = np.hstack([second - first, 0 * first])

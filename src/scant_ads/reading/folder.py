@@ -173,8 +173,9 @@ class Folder:
         names = [name for name in filter(is_feature, self.types) if not pa.types.is_nested(self.types[name])]
         head = self._first_rows(names)
         lacking = {name for name in names if head.column(name).null_count == head.num_rows}
-        for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)) if lacking else ():
-            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+        if lacking:  # a value may come later
+            for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)):
+                lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
         kept = [name for name in names if name not in lacking and name not in self._plan.keys]
         kinds = dict.fromkeys((*kept, *self._plan.features), "")
         reading = self._reading(head, self.path, kinds)
