@@ -100,8 +100,10 @@ def short(value) -> str:
 
 
 def printable(text) -> str:
-    r"""Text of somebody's file as a terminal may show it: escaped are control characters, line ends among them, and
-    others that show nothing of themselves or change the order of letters (ESC is `\x1b`).
+    r"""Text of somebody's file, safe to show in a terminal.
+
+    Control characters are escaped (ESC is `\x1b`), among them the ends of lines. So are characters that show nothing,
+    or change the order of letters.
     """
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in str(text)

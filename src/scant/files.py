@@ -360,7 +360,7 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             head = next(reader, None)
-            for row in reader if head is not None else ():
+            for row in reader:
                 if len(row) != len(head):
                     raise DataError(
                         path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
@@ -409,8 +409,8 @@ def metadata_of(schema) -> dict:
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
     """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it.
 
-    split : columns, as parquet names them, of numbers that hardly repeat: their first bytes are stored together, then
-        their second ones, and so on, which takes less room than a dictionary of them, and less time to write and read
+    split : columns, as parquet names them, of numbers that hardly repeat. Their first bytes are stored together, then
+        their second ones, and so on. That is smaller than a dictionary of them, and faster to write and read
     """
     import pyarrow.parquet as pq
 

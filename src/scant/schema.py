@@ -172,7 +172,7 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
 
 
 def _newer(word: str):
-    """What one of the words `UNLIKE` means in YAML 1.2, if numbers may have underscores, as in 1.1."""
+    """The value that YAML 1.2 gives to a word that matches `UNLIKE`. Numbers may have underscores, as in YAML 1.1."""
     digits = re.sub(r"(?<=\d)_(?=\d)", "", word)
     return next((value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)), word)
 
@@ -235,10 +235,13 @@ def _validator():
 
 def _infinite(schema) -> set[str]:
     """The settings that some rule of a schema lets be infinite."""
-    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    names = set().union(*map(_infinite, parts))
-    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    return names | {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
+    if isinstance(schema, list):
+        return set().union(*map(_infinite, schema))
+    if not isinstance(schema, dict):
+        return set()
+    properties = schema.get("properties", {})
+    names = {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
+    return names.union(*map(_infinite, schema.values()))
 
 
 def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:

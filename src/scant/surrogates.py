@@ -194,11 +194,12 @@ def _worst_gaps(scores, grades):
     The gap is -inf, and j is -1, where no grade is lower. Among equal scores j has the smallest index.
     """
     by_score = np.argsort(-scores, kind="stable")
-    place = np.empty_like(by_score)
+    place = np.empty_like(by_score)  # of each document by score, 0 for the highest
     place[by_score] = np.arange(len(scores))
     by_grade = np.argsort(grades, kind="stable")
-    best_so_far = by_score[np.minimum.accumulate(place[by_grade])]  # best-scored from the lowest grade up
-    lower = np.searchsorted(grades[by_grade], grades)  # how many documents have a lower grade
+    # the document of the highest score among the first one, two, ... from the lowest grade up
+    best_so_far = by_score[np.minimum.accumulate(place[by_grade])]
+    lower = np.searchsorted(grades[by_grade], grades)  # how many documents have a lower grade: the first ones
     rival = np.where(lower > 0, best_so_far[lower - 1], -1)
     return np.where(lower > 0, scores[rival] - scores, -np.inf), rival
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -348,12 +349,19 @@ def _check_saved(policies: dict) -> None:
             saving.check_kind(policy)
 
 
-def _policies(arguments, test) -> dict:
-    """What --policy asks for of a test log, by its name in tables: saved policies, kinds or models to be learnt, or
-    columns.
+def _shortest(path: Path, paths: Iterable[Path]) -> Path:
+    """The end of a path with as many folders as tell it from others whose file has the same name."""
+    alike = {other for other in paths if other.stem == path.stem}
+    depth = next(depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike))
+    return Path(*path.parts[-depth:])
 
-    A saved policy has the name of its file without .arrow, with as many folders as tell it from others; with .arrow, if
-    another policy has this name. A model has the name of its class, with as much more as tells it from others.
+
+def _policies(arguments, test) -> dict:
+    """The policies that --policy asks for, by the names that they have in tables.
+
+    Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved policy has the name of
+    its file without .arrow, with as many folders as tell it from others; with .arrow, if another policy has this name.
+    A model has the name of its class, with as much more as tells it from others.
     """
     from scant.errors import SettingError
     from scant_ads import Policy
@@ -372,10 +380,7 @@ def _policies(arguments, test) -> dict:
         if asked in named and named[asked] not in {*ALWAYS, *arguments.policy}:
             name = named[asked]
         if asked in paths:
-            path = paths[asked]
-            alike = {other for other in paths.values() if other.stem == path.stem}
-            depth = next(depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike))
-            last = Path(*path.parts[-depth:])
+            last = _shortest(paths[asked], paths.values())
             name = str(last if str(last.with_suffix("")) in taken else last.with_suffix(""))
         file = paths[asked].resolve() if asked in paths else None
         if name in policies or (file and file in files):

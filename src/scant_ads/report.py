@@ -79,16 +79,20 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     if evaluation.choice is None:
         return []
     today, row = _row(evaluation, evaluation.baseline), _row(evaluation, evaluation.choice["policy"])
-    mean = evaluation.unit.mean
+    unit = evaluation.unit
+
+    def name(row: Mapping) -> str:
+        if row is evaluation.rows[0]:
+            return f"Today's {unit.mean}"
+        return f"{unit.mean[0].upper()}{unit.mean[1:]} of {row['policy']}"
 
     def rate(row: Mapping) -> tuple[str, str]:
-        return evaluation.unit.rate(row["estimate"]), evaluation.unit.rate(row["low"], row["high"])
+        return unit.rate(row["estimate"]), unit.rate(row["low"], row["high"])
 
-    unit = evaluation.unit
     ends = text.interval(row["lift_low"], row["lift_high"], unit)
     return [
-        (f"Today's {mean}" if today is evaluation.rows[0] else f"{mean[0].upper()}{mean[1:]} of {today['policy']}",
-         *rate(today)), (f"{mean[0].upper()}{mean[1:]} of {row['policy']}", *rate(row)),
+        (name(today), *rate(today)),
+        (name(row), *rate(row)),
         ("Lift", f"{text.signed(row['lift'], unit)} {unit.lift_unit}", ends and f"{ends} {unit.lift_unit}"),
         ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
          f"in {row['effective']:,.0f} visits"),
@@ -111,10 +115,11 @@ def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
 
 def _mix(evaluation) -> tuple[list[dict], int]:
     """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
-    mix, today = (evaluation.mix.get(name, {}) for name in
-                  (evaluation.choice and evaluation.choice["policy"], evaluation.rows[0]["policy"]))  # fmt: skip
+    chosen = evaluation.choice["policy"] if evaluation.choice else None
+    mix = evaluation.mix.get(chosen)
     if not mix:
         return [], 0
+    today = evaluation.mix.get(evaluation.rows[0]["policy"], {})
     rows, others = mixes.compared(mix, today)
     largest = max(max(shares) for _, *shares in rows)
     listed = [{"ad": ad, "today": f"{100 * now:.1f} %", "policy": f"{100 * share:.1f} %",

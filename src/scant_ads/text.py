@@ -17,10 +17,12 @@ def headings(unit: Unit) -> tuple[str, ...]:
 
 
 def signed(value: float, unit: Unit = CLICKS) -> str:
-    """A lift in percent, or in a unit where it is a difference, with its sign; a dash for NaN, "any" without an end."""
-    if not unit.relative and value == value:
+    """A lift with its sign, in percent, or in the unit if lifts are differences; "-" for NaN, "any" for infinity."""
+    if math.isnan(value):
+        return "-"
+    if not unit.relative:
         return ("-" if value < 0 else "+") + unit.number(abs(value))
-    return "-" if value != value else "any" if value == math.inf else f"{100 * value:+.1f}"
+    return "any" if value == math.inf else f"{100 * value:+.1f}"
 
 
 def interval(low: float, high: float, unit: Unit = CLICKS) -> str:

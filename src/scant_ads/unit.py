@@ -80,7 +80,7 @@ class Unit:
 
     @property
     def nothing(self) -> float:
-        """What a reward of 0 is in computations; outside [0, 1] if there can be none."""
+        """A reward of 0 as computations have it: a share of the width. It is outside [0, 1] if no reward can be 0."""
         return (0.0 - self.least) / self.width
 
     @property

@@ -303,7 +303,7 @@ MUTATIONS = [
      ANYTIME + "::test_the_binomial_test_of_a_fixed_number_of_seeds_agrees_with_scipy[6-greater-0.4]",
      "special.betaincinv(ones + 1, n - ones, 1 - p)", "special.betaincinv(ones, n - ones + 1, 1 - p)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_the_seeds_that_several_cells_need",
-     "seeds = self._seeds([-min(worst)], level / (cells * ends))", "seeds = self._seeds([-min(worst)], level)"),
+     "self.threshold / (len(self.effects) * most_ends))", "self.threshold)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_the_seeds_needed_are_those_of_the_power_tables[0.2-199]",
      "POWER = 0.8", "POWER = 0.9"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_holm_by_hand",
@@ -353,7 +353,7 @@ MUTATIONS = [
     ("scant/ads/policies.py", ELIGIBLE + "::test_every_learner_chooses_among_eligible_ads",
      "np.where(others > 0, 1.0 - self.epsilon, 1.0)", "1.0 - self.epsilon"),
     ("scant/ads/learners.py", ELIGIBLE + "::test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it",
-     "for ad in learnt if log.eligible is not None else ()", "for ad in ()"),
+     "for ad in learnt:\n                rows = log.eligible", "for ad in ():\n                rows = log.eligible"),
     ("scant_ads/reading/layout.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
      "compute.count_distinct(column).as_py() == len(column)", "compute.count_distinct(column).as_py() <= len(column)"),
 ]

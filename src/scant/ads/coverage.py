@@ -193,8 +193,8 @@ def coverage(
     used: "empirical-bernstein, largest seen" takes the largest term seen as the range, and "snips, frozen" is the
     percentile bootstrap of r w over the log's mean weight, which it takes as fixed.
 
-    Logs that `evaluate` refuses, or gives no approximate bounds for (such as those without clicks), count too, with
-    what the formulas give, so that all bounds are measured on the same logs.
+    All bounds are measured on the same logs. Some of these `evaluate` would refuse, and for some, such as those without
+    clicks, it gives no approximate bounds. They count with what the formulas give.
 
     Parameters
     ----------

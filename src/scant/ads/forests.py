@@ -60,8 +60,10 @@ def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf:
 
 
 def _arrays(tree, root: int) -> tuple[np.ndarray, ...]:
-    """The arrays of one of scikit-learn's trees, but for `roots`, where its first node has the number `root`."""
-    inner = tree.children_left >= 0
-    left, right = (np.where(inner, child + root, -1) for child in (tree.children_left, tree.children_right))
-    feature, threshold = np.maximum(tree.feature, 0), np.where(inner, tree.threshold, 0.0)
-    return *(part.astype(np.int32) for part in (left, right, feature)), threshold, tree.value[:, 0, -1].copy()
+    """One of scikit-learn's trees as left, right, feature, threshold and value of `Trees`; `root` is its first node."""
+    has_children = tree.children_left >= 0
+    left = np.where(has_children, tree.children_left + root, -1).astype(np.int32)
+    right = np.where(has_children, tree.children_right + root, -1).astype(np.int32)
+    feature = np.maximum(tree.feature, 0).astype(np.int32)
+    threshold = np.where(has_children, tree.threshold, 0.0)
+    return left, right, feature, threshold, tree.value[:, 0, -1].copy()

@@ -201,8 +201,8 @@ def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The gains of AUC rankers over logistic classifiers and forests, and of logistic classifiers over forests.
 
-    One row for each experiment (that is, for its readings), pair of learners, log and epsilon, and for each choice of
-    lambda (`tuning`): the experiment's, and the best on the test log ("paper", see `best_on_test`).
+    There is a row for each experiment (that is, for its readings), pair of learners, log and epsilon, with either
+    choice of lambda (`tuning`): that of the experiment, and the best on the test log ("paper", see `best_on_test`).
     """
     fits, rows = ctrs(traces), []
     for experiment, part in fits.groupby("experiment", sort=False):

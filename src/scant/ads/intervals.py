@@ -133,7 +133,7 @@ def _binned(x: np.ndarray, largest: float, count: np.ndarray | None = None) -> t
 
 
 def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None) -> Terms:
-    """The terms of a log whose rows are put in random order, from how often each value occurs.
+    """The terms of a log, in a random order of its rows. It is enough to know how often each value occurs.
 
     x, count : float64 and int64 (cells), values, which may repeat, and how often each occurs
     largest, support : see `counted`

@@ -283,7 +283,9 @@ class OneAgainstAll(WholeLog):
         features = features.astype(np.float64)
         with _unchecked():
             self.regression = Ridge(self.regularisation * len(log)).fit(features, weighted)
-            for ad in learnt if log.eligible is not None else ():
+            if log.eligible is None:  # all rows tell of every ad
+                return
+            for ad in learnt:
                 rows = log.eligible[:, ad]
                 of_ad = Ridge(self.regularisation * rows.sum()).fit(features[rows], weighted[rows, ad])
                 self.regression.coef_[ad], self.regression.intercept_[ad] = of_ad.coef_, of_ad.intercept_

@@ -80,7 +80,7 @@ class Mixed:
 
 
 def uniform(rows: int, actions: int) -> Choice:
-    """The uniform policy, as the epsilon-greedy one that explores so much that all ads are equally likely."""
+    """The uniform policy: epsilon-greedy with the epsilon for which all ads are equally likely."""
     return Choice(np.zeros(rows, np.int32), (actions - 1) / actions, actions)
 
 
@@ -90,7 +90,7 @@ def largest(scores: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarra
     scores : (rows x K); -inf for an action that nothing is known of
     eligible : the actions to choose from, bool (rows x K); None for all
     """
-    if eligible is not None:  # what nothing is known of comes before what is not eligible
+    if eligible is not None:  # an eligible action of which nothing is known is still better than one not eligible
         scores = np.where(eligible, np.maximum(scores, np.finfo(np.float32).min), -np.inf)
     return scores.argmax(axis=1)
 

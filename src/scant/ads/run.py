@@ -264,7 +264,7 @@ class Case:
             yield diagnosed | {key: row[key] for key in ("estimator", "bound", "exact", *NUMBERS)}
 
     def _choice(self, fit: Fit | None, epsilon: float, features: np.ndarray):
-        """The policy on some contexts; of a classification set these must be the test log's, for the oracle."""
+        """The policy on some contexts. For the oracle of a classification set they must be those of the test log."""
         if fit:
             return fit.choice(features, epsilon)
         return self.learner.choice(features, len(self.place.train.actions), epsilon, self.world, self.place.test.action)

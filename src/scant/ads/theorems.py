@@ -31,24 +31,25 @@ def _expected(estimate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -
     estimate : takes the ads shown, the clicks, and the probabilities of the ads shown under the logging policy
     """
     total = 0.0
-    for ads in product(range(len(CLICK)), repeat=ROWS):
-        for clicks in product((0, 1), repeat=ROWS):
-            shown, clicked = np.array(ads), np.array(clicks)
-            chance = np.prod(SHOWN[shown] * np.where(clicked, CLICK[shown], 1 - CLICK[shown]))
-            total += chance * estimate(shown, clicked, SHOWN[shown])
+    for ads in map(np.array, product(range(len(CLICK)), repeat=ROWS)):
+        for clicks in map(np.array, product((0, 1), repeat=ROWS)):
+            chance = np.prod(SHOWN[ads] * np.where(clicks, CLICK[ads], 1 - CLICK[ads]))
+            total += chance * estimate(ads, clicks, SHOWN[ads])
     return total
 
 
 def _unbiased() -> Iterator[Check]:
     """The thesis, (5.4): the importance-weighted CTR is the policy's true one in expectation."""
     truth, setting = float(TARGET @ CLICK), f"three ads, all logs of {ROWS} rows"
+    equal = np.full(ROWS, 1 / len(CLICK))
     estimates = {
-        "importance-weighted CTR": lambda ads, clicks, shown: importance_weighted(clicks, shown, TARGET[ads]),
-        "importance-weighted CTR, propensities taken as equal": lambda ads, clicks, shown: importance_weighted(
-            clicks, np.full(ROWS, 1 / len(CLICK)), TARGET[ads]
-        ),
-        "self-normalised CTR": lambda ads, clicks, shown: snips(clicks, shown, TARGET[ads])[0],
-    }
+        "importance-weighted CTR":
+            lambda ads, clicks, propensities: importance_weighted(clicks, propensities, TARGET[ads]),
+        "importance-weighted CTR, propensities taken as equal":
+            lambda ads, clicks, propensities: importance_weighted(clicks, equal, TARGET[ads]),
+        "self-normalised CTR":
+            lambda ads, clicks, propensities: snips(clicks, propensities, TARGET[ads])[0],
+    }  # fmt: skip
     for check, estimate in estimates.items():
         error = _expected(estimate) - truth
         yield Check(check, "thesis, (5.4)", "expectation less the true CTR", setting, len(CLICK), error, "=", 0.0)

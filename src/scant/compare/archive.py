@@ -141,7 +141,9 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
         id, part = name.split("/", 1)
         entry = own.get(id) or registry.get(id, {})
         path = entry.get("parts", {}).get(part, {}).get("file", "")
-        there = "here" if id in own and path in workflow else "to be put there" if id in own else "got by `scant fetch`"
+        there = "got by `scant fetch`"
+        if id in own:
+            there = "here" if path in workflow else "to be put there"
         terms = " ".join(entry.get("terms", "not stated").split())
         rows.append(f"| {name} | `{path}` | {there} | {terms} | {checksum or 'unknown'} |")
     needs = "".join(f"\n- {what}" for what in content["elsewhere"])
@@ -244,8 +246,10 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     for name, path in (results | workflow).items():
         if name != "Snakefile":
             about = {"name": name, "contentSize": str(path.stat().st_size)}
-            about |= {"encodingFormat": TYPES[path.suffix]} if path.suffix in TYPES else {}
-            about |= {"exampleOfWork": settings if name == given else made_of_it} if name in results else {}
+            if path.suffix in TYPES:
+                about["encodingFormat"] = TYPES[path.suffix]
+            if name in results:
+                about["exampleOfWork"] = settings if name == given else made_of_it
             files[name] = found.add_file(path, name, properties=about)
     run = found.add_action(
         main, "#run", object=files.get(given),

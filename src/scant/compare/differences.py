@@ -88,8 +88,10 @@ class Comparison:
         return [row for row in self.rows if row.part in parts]
 
     def fails(self, on: str) -> bool:
-        """Whether the studies differ in verdicts, or in what they judge; if `on` is "estimates", or in estimates that
-        moved beyond their intervals; if it is "numbers", or in any number by more than rounding.
+        """Whether the studies differ in verdicts, in which claims they judge, or in what `on` adds.
+
+        on : "verdicts" adds nothing; "estimates" those that moved beyond their intervals; "numbers" any number that
+            differs by more than rounding
         """
         differing = self.of(VERDICT)
         if on == "estimates":
@@ -123,13 +125,11 @@ def compare(a: Finished, b: Finished) -> Comparison:
         cells_of_table, count = compare_tables(name, a.tables[name], b.tables[name])
         rows += cells_of_table
         shared["table row"] += count
-    for part in MADE_BY if a.manifest and b.manifest else ():
-        changes = differing(a.manifest.get(part, {}), b.manifest.get(part, {}))
-        rows += [
-            Difference(part, name, a=before, b=after)
-            for name, before, after in changes
-            if part not in OF_BOTH or (before and after)
-        ]
+    if a.manifest and b.manifest:
+        for part in MADE_BY:
+            for name, before, after in differing(a.manifest.get(part, {}), b.manifest.get(part, {})):
+                if part not in OF_BOTH or (before and after):
+                    rows.append(Difference(part, name, a=before, b=after))
     return Comparison(a, b, sorted(rows, key=_order), shared)
 
 
@@ -232,7 +232,7 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """What a row is about, in words; the second row about the same is called so, and those after it."""
+    """The key of a row in words; its last part counts earlier rows with the same words, after which it is "row 2"."""
     *words, before = key
     return ", ".join([*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])])
 

@@ -107,8 +107,10 @@ def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
     try:
         before = read(folder)
     except DataError:
-        before = {}
-    listed = before.get("earlier", {}) | before.get("results", {}) if before.get("study") == study else {}
+        return {}
+    if before.get("study") != study:
+        return {}
+    listed = before.get("earlier", {}) | before.get("results", {})
     return {name: listed[name] for name in listed if name not in results and (folder / name).is_file()}
 
 

@@ -11,12 +11,12 @@ from scant.schema import PROJECT
 
 
 class Verified(NamedTuple):
-    """A study's files beside its manifest.
+    """How a study's files compare with its manifest.
 
-    same : how many are as they were
+    same : the number of files that are as they were
     changed, gone : the names of the others
-    drawn : how many are gone that `prune --drawn` may delete; they are not in `gone`
-    workflow : the files of the workflow here, and those that the study reads, that are not as they were
+    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they are not in `gone`
+    workflow : the files of the workflow here, or read by the study, that are not as they were
     """
 
     same: int

@@ -255,14 +255,14 @@ def _copy_url(request: _Request, url: str, absent: tuple = ()) -> str | None:
 
 
 def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> str | None:
-    """Download to `path`, which is left there half-written by a failure; the third one in a row is an error.
+    """Download to `path`, in `ATTEMPTS` attempts at most. A failure may leave a part of the file there.
 
     Whatever a server or an address can have wrong is a DataError, in one line.
 
     Returns
     -------
-    the suffix of what is packed as the file was on its way; None if the server answers with one of the statuses
-    `absent`. Some servers answer 403 for files that they do not have, so that this is said
+    the suffix of the packing that the server has put around the file; None if it answers with one of the statuses
+    `absent`. Some servers answer 403 for files that they do not have: then the log says so
     """
     import pooch
     from urllib3.exceptions import HTTPError

@@ -384,8 +384,10 @@ def numbers(path, frame, name: str, lines) -> np.ndarray:
     import pandas as pd
 
     column = frame[name]
-    values = pd.to_numeric(column, errors="coerce") if column.dtype.kind not in "mM" else column.isna() / 0.0
-    values = values.to_numpy(np.float64, na_value=np.nan)
+    if column.dtype.kind in "mM":  # pandas would make numbers of dates, which they are not
+        values = np.full(len(column), np.nan)
+    else:
+        values = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     if np.isnan(values).any():
         row = int(np.argmax(np.isnan(values)))
         value = column.iloc[row]

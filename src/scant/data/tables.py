@@ -82,7 +82,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
 
 
 def _is_declared(part: Part) -> bool:
-    """Whether the registry tells of a part what a file has to have that is whole."""
+    """Whether the registry has a digest, or a number of rows, by which a whole file of a part is told."""
     return any((part.sha256, part.git_blob, part.rows))
 
 

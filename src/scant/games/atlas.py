@@ -18,7 +18,7 @@ LINEAR_FROM = 0.9  # the slope above which regret counts as linear
 # proof. The first statement that applies counts. Results 1 and 3 (and 4, for more grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
 NORMALISED = ("ndcg", "ap", "auc")
-STATED = (
+STATED = (  # measures, applies, claim, where, proof_m
     (LINEAR, lambda m, k: k == m, "T^(1/2)", "3.2.6", 1),
     (LINEAR, lambda m, k: k == 1, "T^(2/3)", "3.2.3, Result 1", 3),
     ((*LINEAR, "precision"), lambda m, k: True, "at most T^(2/3)", "3.2.3, Result 2", 1),
@@ -95,13 +95,15 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
     if cut and base != "precision":  # the thesis is about DCG and NDCG of whole lists
         return None, None
     for measures, applies, claim, where, proof_m in STATED:
-        if base in measures and applies(m, k):
-            if claim == "open":
-                return claim, f"thesis {where}"
-            limit = claim.removeprefix("at most ")
-            agrees = rate == limit or (claim != limit and rate != "T")
-            verdict = "agrees" if agrees else "differs" if m >= proof_m else f"not so here, proof has m = {proof_m}"
-            return claim, f"thesis {where}: {verdict}"
+        if base not in measures or not applies(m, k):
+            continue
+        if claim == "open":
+            return claim, f"thesis {where}"
+        # the only bound that is stated is T^(2/3), and the only rate above it is T
+        agrees = rate != "T" if claim.startswith("at most ") else rate == claim
+        if agrees:
+            return claim, f"thesis {where}: agrees"
+        return claim, f"thesis {where}: " + ("differs" if m >= proof_m else f"not so here, proof has m = {proof_m}")
     return None, None
 
 

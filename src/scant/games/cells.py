@@ -17,6 +17,7 @@ from scant.games.losses import Loss
 from scant.theory import observability
 
 MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
+MOST_GRADES = 16  # more than any cell of the atlas has
 WITHOUT = ("position-loss", "spearman-loss")  # losses of unbounded values, or of rankings
 DIGITS = 12  # of the estimators: enough for any run, and the same on every machine, so that ties are the same, too
 
@@ -186,8 +187,8 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
     ------
     SettingError : see `cell`; or the cell is not observable
     """
-    grades = facts.loss.values(np.arange(16)) if not facts.loss.binary else np.arange(2)
-    top_grade = max(1, int(np.searchsorted(grades, facts.largest)))
+    values = np.arange(2) if facts.loss.binary else facts.loss.values(np.arange(MOST_GRADES))
+    top_grade = max(1, int(np.searchsorted(values, facts.largest)))
     try:
         own_cell = cell(facts.loss.name, facts.items, k, top_grade)
         check_observable(own_cell, locally)

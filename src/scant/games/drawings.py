@@ -144,7 +144,7 @@ def _ticks(axis, items: pd.Series) -> None:
 def _whole_decades(axis) -> None:
     """Widen the limits of a logarithmic axis to powers of ten if fewer than two lie between them.
 
-    Matplotlib would name what lies between powers of ten, in words that are too long.
+    Otherwise Matplotlib would label ticks between powers of ten, and these labels are too long.
     """
     low, high = np.log10(axis.get_ylim())
     if np.floor(high) - np.ceil(low) < 1:

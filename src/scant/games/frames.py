@@ -57,11 +57,11 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     columns = [*GROUP, "horizon", "seed", "kind", "items", "loss", "k", "regret", "explored", "bound"]
     for experiment, part in ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
-        baseline = details[experiment]["baseline"]
-        runs_of_all = pd.MultiIndex.from_frame(part[["stream", "horizon", "seed"]])
-        is_baseline = part["learner"] == baseline
-        against = pd.Series(part["regret"].to_numpy(), runs_of_all)[is_baseline.to_numpy()].reindex(runs_of_all)
-        part = part.assign(difference=(part["regret"] - against.to_numpy()).mask(is_baseline))
+        is_baseline = part["learner"] == details[experiment]["baseline"]
+        pairing = ["stream", "horizon", "seed"]
+        of_baseline = part[is_baseline].set_index(pairing)["regret"]
+        paired = of_baseline.reindex(pd.MultiIndex.from_frame(part[pairing])).to_numpy()
+        part = part.assign(difference=(part["regret"] - paired).mask(is_baseline))
         for key, group in part.groupby([*GROUP, "horizon"], sort=False):
             stream, learner, horizon = key[1:]
             first = group.iloc[0]

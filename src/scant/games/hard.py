@@ -76,7 +76,8 @@ def _neighbours(cell: Cell) -> Iterator[Pair]:
         near = observability.neighbourhood(measure, m, 0, j, top_grade)
         tops = [] if cell.rate.locally_observable else np.unique(cell.top_of[near])
         first, second, others = cell.losses[0], cell.losses[j], np.delete(cell.losses, near, axis=0)
-        # Losses are linear in w between the ends and the middle, so that the cost is least at one of these.
+        # Losses are linear in w between the ends and the middle, so that the cost is least at 1, 0 or -1.
+        # What it is there is written as coefficients of p and of d.
         costs = [(others - first, others - first), (others - first, 0 * others), (others - second, second - others)]
         rows = np.vstack([np.hstack([0 * first, second - first]), *(np.hstack(cost) for cost in costs)])
         ties = np.hstack([second - first, 0 * first])
@@ -94,6 +95,7 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
     tops, losses = tuple(range(len(cell.tops))), cell.losses
     for j in np.unique(np.round(losses, DIGITS), axis=0, return_index=True)[1].tolist():
         first, second = losses[0], losses[j]
+        # rows @ (p, d): what each ranking loses, less what 0 loses under p + d and j under p - d, on average over both
         rows = np.hstack([losses - (first + second) / 2, np.broadcast_to((second - first) / 2, losses.shape)])
         middle, direction = _solve(cell, rows, np.zeros((0, 2 * len(first))), tops)
         cost = float((rows @ np.hstack([middle, direction])).min())
@@ -107,9 +109,10 @@ def _solve(cell: Cell, rows: np.ndarray, zero: np.ndarray, tops) -> tuple[np.nda
     """
     from scipy.optimize import linprog  # imported here: it takes a quarter of a second
 
+    # a linear program in p, d and the least entry, which is what it makes as large as possible
     outcomes = cell.losses.shape[1]
     signals = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
-    chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])
+    chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])  # p + d and p - d
     at_least = np.block([[rows, -np.ones((len(rows), 1))], [chances, np.zeros((2 * outcomes, 1))]])
     equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * signals, signals]), zero])
     solved = linprog(
@@ -118,4 +121,4 @@ def _solve(cell: Cell, rows: np.ndarray, zero: np.ndarray, tops) -> tuple[np.nda
     )  # fmt: skip
     if solved.x is None:
         raise ArithmeticError(f"{cell}: a linear program has no solution: {solved.message}")
-    return tuple(np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2))
+    return tuple(np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2))  # + 0.0 turns -0 into 0

@@ -80,9 +80,9 @@ class ExplorationByOptimisation(Player):
     rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs
     no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
 
-    The problem is solved by an interior-point method to within 2 %; anew if q has moved by more than `TOLERANCE` in
-    total variation since, or if V_t, which is computed in every round, has risen by more than this share (of at least
-    R^2 / 100). Between solutions p moves along with q.
+    The problem is solved by an interior-point method to within 2 %. It is solved anew if q has since moved by more than
+    `TOLERANCE` in total variation, or if V_t, which is computed in every round, has risen by more than this share (of
+    at least R^2 / 100). Until then the change of a class in q is shared among its rankings in p.
 
     k : how many items on top are seen
     """
@@ -123,14 +123,14 @@ class ExplorationByOptimisation(Player):
         from scant.kernels import optimisation
 
         program = self.problem
-        rankings, *arrays = vars(program).values()
+        arrays = [array for name, array in vars(program).items() if name != "shown"]  # in the order of the loop's own
         value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0)
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
         optimisation.fill(self.variables, program.base, program.null, program.span, program.actions_top, self.G, self.P)
-        self.p[:] = self.variables[-len(rankings) - 1 : -1]
-        self.found, self.found_for, self.reached = self.p.copy(), q, value
+        self.p[:] = self.variables[-len(self.p) - 1 : -1]
+        self.solved_p, self.solved_q, self.reached = self.p.copy(), q, value
         return value
 
     def rank(self):
@@ -142,7 +142,7 @@ class ExplorationByOptimisation(Player):
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
         if self.round:
-            moved = carry(self.found, self.found_for, q, program.actions_class, program.actions_top, self.p, self.P)
+            moved = carry(self.solved_p, self.solved_q, q, program.actions_class, program.actions_top, self.p, self.P)
             arrays = program.losses, program.actions_class, program.actions_top, program.signal
             value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
         if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):

@@ -138,7 +138,10 @@ class PEGE2(Phases):
         return 1
 
     def gap(self) -> float:
-        """The least difference of the means of items next to each other in the leader that its places tell apart."""
+        """The least difference between the mean values of two items that are next to each other in the leader.
+
+        Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if there are none.
+        """
         matter = np.diff(self.facts.weights) != 0
         return float(np.min(-np.diff(self.sums[self.leader])[matter] / self.phase)) if matter.any() else 0.0
 

@@ -129,6 +129,7 @@ class OnlineRank(Perturbed):
 
     def __init__(self, facts, random, sort: str = "quicksort"):
         super().__init__(facts, random)
+        # the sort in plain Python, and the name of the same one in compiled loops
         sorts = {"quicksort": (quicksort, "quicksort"), "plackett-luce": (plackett_luce, "gumbel")}
         if sort not in sorts:
             raise unknown("sort of the learner 'online-rank'", sort, sorts)

@@ -251,7 +251,11 @@ def _plain(game: Game, player, kept: np.ndarray, of_user: bool = False) -> tuple
 
 
 def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Play in the compiled loop that the learner's `loop()` names; returns the same as `_plain`."""
+    """Play in a compiled loop; returns the same as `_plain`.
+
+    loop : as the learner's `loop()` gives it: its name, and by name the arguments that not all loops take, in the order
+        in which this one takes them
+    """
     name, arguments = loop
     if "cell" in arguments:
         return _compiled_on_cell(game, name, arguments, random, kept)
@@ -266,7 +270,7 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
 def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
     """Play in a compiled loop on a cell; returns the same as `_plain`.
 
-    arguments : the loop's, and the `cell` (`scant.games.cells.Cell`) that it plays
+    arguments : the `cell` (`scant.games.cells.Cell`) to play; then what not all loops on cells take, in their order
     """
     cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
     outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)

@@ -81,10 +81,10 @@ class SemiBandit(Player):
             outside = self._first(outside, self.k - self.n)
         return np.r_[inside, outside]
 
-    def _first(self, items: np.ndarray, some: int) -> np.ndarray:
-        """The same items with `some` of them first; each item is among these equally often."""
+    def _first(self, items: np.ndarray, count: int) -> np.ndarray:
+        """The same items in another order; each is among the first `count` with the same probability."""
         start = self.random.random()
-        places = [min(int((start + j) * len(items) / some), len(items) - 1) for j in range(some)]
+        places = [min(int((start + j) * len(items) / count), len(items) - 1) for j in range(count)]
         return np.r_[items[places], np.delete(items, places)]
 
     def learn(self, ranking, seen):

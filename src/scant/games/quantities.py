@@ -103,7 +103,7 @@ def _floor(name: str) -> float:
 
 
 def _bounds_of(kind: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """What bounds the regret of the learners of a kind, the largest if they are several, for all learners of a game."""
+    """The bound on the regret of a kind of learner, in the rows of all learners of a game; the largest of several."""
 
     def bounds(ends: pd.DataFrame) -> pd.Series:
         key = ["stream", "horizon", "seed"]

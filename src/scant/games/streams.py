@@ -152,10 +152,10 @@ def hard(random, rounds: int, loss: str, items: int = 3, k: int = 1, grades: int
     best; the items are relabelled at random. `scant.games.hard` says which.
 
     grades : the highest grade
-    gap : "falling", the gap between the two best rankings falls with the rounds T as in the lower bound, from its
-        largest at T = 100 on: as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it is T^(1/2), not at all
-        where the cell is not observable; "wide", it is the largest for all T; or "either", one of the two for the
-        whole stream, each with probability 1/2
+    gap : between the two best rankings. "falling": from its largest at T = 100 rounds it falls with T as in the lower
+        bound. That is as T^(-1/3) where the rate is T^(2/3), as T^(-1/2) where it is T^(1/2), and not at all where the
+        cell is not observable. "wide": it is the largest for all T. "either": one of the two for the whole stream, each
+        with probability 1/2
     """
     cell = cells.cell(loss, items, k, grades)
     pair, labels, sign = hard_pairs.pair(cell), random.permutation(items), 1 - 2 * random.integers(0, 2)

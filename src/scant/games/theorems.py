@@ -188,11 +188,11 @@ def _sorts() -> Iterator[Check]:
     for n in range(2, 6):
         weights = [np.arange(n), np.zeros(n), 3.0 * np.arange(n), *random.normal(0, 2, (2, n))]
         distributions = {name: [distribution(w) for w in weights] for name, distribution in sorts.items()}
+        stated = [1 / (1 + np.exp(w - w[:, None])) for w in weights]  # P(u before v), (n x n)
         for name, of_rankings in distributions.items():
-            furthest = max(
-                float(np.abs(np.triu(sorting.marginals(chances) - 1 / (1 + np.exp(w - w[:, None])), 1)).max())
-                for w, chances in zip(weights, of_rankings, strict=True)
-            )
+            pairs = map(sorting.marginals, of_rankings)
+            distances = [np.abs(np.triu(of_pairs - lemma, 1)) for of_pairs, lemma in zip(pairs, stated, strict=True)]
+            furthest = float(np.max(distances))
             yield Check(
                 f"pairs of {name}", "Ailon, Lemma 6.1",
                 "largest distance of P(u before v) from e^w(u) / (e^w(u) + e^w(v))", "five weight vectors", n,
@@ -251,6 +251,7 @@ def _orders() -> Iterator[Check]:
         )
 
     def slope(key: str, low: int, high: int, loss: str, **fixed) -> float:
+        """The slope of the bound's log between two values of `key`, a parameter of `bound`, which `loss` may name."""
         ends = [bound(loss.format(n=x if key == "n" else 5), **fixed | {key: x}) for x in (low, high)]
         scale = [2**x - 1 if key == "top" else x for x in (low, high)]
         return math.log(ends[1] / ends[0]) / math.log(scale[1] / scale[0])

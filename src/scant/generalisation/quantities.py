@@ -64,18 +64,22 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
 
 
 def _share(played: Played, measured: str, bound: str, by: str | None = None) -> pd.DataFrame:
+    """The columns `measured`, of the worst play and of weights 0 as shares of the column `bound`.
+
+    by : the bound that is taken for it, see `frames.bounded`
+    """
     rows = frames.bounded(played.traces, played.about, by)
-    largest = rows[["at_zero", "worst"]].max(axis=1) - (rows["found"] if measured == "excess" else 0.0)
-    shares = {"value": rows[measured], "ceiling": largest, "weights 0": rows["at_zero"] - rows["found"]}
-    rows = rows.assign(**{name: value / rows[bound] for name, value in shares.items()}).dropna(subset="value")
+    largest = rows[["at_zero", "worst"]].max(axis=1)
+    if measured == "excess":  # over the least risk that was found
+        largest -= rows["found"]
+    sizes_of_play = {"value": rows[measured], "ceiling": largest, "weights 0": rows["at_zero"] - rows["found"]}
+    rows = rows.assign(**{name: size / rows[bound] for name, size in sizes_of_play.items()}).dropna(subset="value")
     rows["says_from"] = (rows["n"] / rows["ceiling"] ** 2).where(rows["ceiling"] < 1)
-    several = [size for size in frames.SIZES if len(rows[size].unique()) > 1]
-    sizes = rows[["stream", *several]].itertuples(index=False, name=None)
-    named = [
-        ", ".join([stream, *(f"{size} = {value:,}" for size, value in zip(several, values, strict=True))])
-        for stream, *values in sizes
-    ]
-    return rows.assign(stream=named)
+    names = rows["stream"]
+    for size in frames.SIZES:
+        if len(rows[size].unique()) > 1:
+            names = names + rows[size].map(f", {size} = {{:,}}".format)
+    return rows.assign(stream=names)
 
 
 GAP_BOUNDS = {name.lower().replace(" ", "-"): name for names in frames.UNIFORM_BOUNDS.values() for name in names}

@@ -161,7 +161,7 @@ def _loss(surrogate: str, scores: np.ndarray, grades: np.ndarray, largest: int) 
 
 
 def _worst(check: str, source: str, setting: str, m: int, sides: list[tuple[float, float]]) -> Check:
-    """The draw with the largest share of the right side in the left one."""
+    """The draw that comes nearest to violating left <= right: that with the largest ratio of left to right."""
     value, stated = max((pair for pair in sides if pair[1] > 0), key=lambda pair: pair[0] / pair[1])
     quantity = "left side, where it is the largest share of the right"
     return Check(check, source, quantity, setting, m, value, "<=", stated, len(sides))

@@ -69,7 +69,7 @@ TABLE_4_1 = (  # bound, source, what it applies to, whether the loss may be non-
 
 
 def table_4_1() -> pd.DataFrame:
-    """Table 4.1 computed, W = R_X = 1, grades to 4, delta 0.05: bounds, their constants and from which n they tell.
+    """Table 4.1 computed, with W = R_X = 1, grades up to 4 and delta = 0.05: the bounds and their constants.
 
     `constant` is the bound over G W R_X / sqrt(n). `tells_from` is the least n from which the bound is below B.
     """

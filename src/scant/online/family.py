@@ -240,12 +240,13 @@ class Contextual(Family):
         return jobs
 
     def details(self, study, name):
-        """The same, with `drawn`: the streams that are drawn, and played as they are, by their id."""
+        """As of all families, with `drawn`: what simulated streams are drawn by, if all their queries are played."""
         experiment, drawn = study["experiments"][name], {}
         for stream in experiment["streams"]:
             settings = study["streams"][stream]
+            simulated = "generator" in settings and settings["generator"] != ADVERSARY
             resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
-            if settings.get("generator", ADVERSARY) != ADVERSARY and not resampled:
+            if simulated and not resampled:
                 drawn[stream] = {"name": stream, "study_seed": study["seed"], "settings": untitled(settings)}
         return super().details(study, name) | {"drawn": drawn}
 
@@ -332,10 +333,9 @@ def _on(separable: bool):
     """
 
     def shows(study: dict, experiment: str, name: str) -> bool:
-        generators = [
-            study["streams"][stream].get("generator") for stream in study["experiments"][experiment]["streams"]
-        ]
-        return any(generator != ADVERSARY and (generator in SEPARABLE) == separable for generator in generators)
+        streams = study["experiments"][experiment]["streams"]
+        generators = {study["streams"][stream].get("generator") for stream in streams} - {ADVERSARY}
+        return any((generator in SEPARABLE) == separable for generator in generators)
 
     return shows
 

@@ -134,15 +134,16 @@ def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def steps_table(paths) -> pd.DataFrame:
-    """What the step of a learner from the top is, along its run, beside the gradient over every grade.
+    """How the step of a learner that sees the top compares, along its run, with the gradient over every grade.
 
-    A learner plays the first file of each stream by AdaGrad's steps, U = 1, RTop-kF's exploration (without weights: of
-    0.1). At its weights after some rounds, for `QUERIES` queries drawn at random: the mean of its step over what may be
-    shown, exact by enumeration, and averaged over the queries; and the average gradient.
+    A learner plays the first file of each stream, with AdaGrad's steps in the ball of radius 1. It explores as RTop-kF
+    does; without weights, in a tenth of the rounds. Its weights are taken after each number of `ROUNDS`. For `QUERIES`
+    queries drawn at random, the mean of its step over all that may be shown is enumerated. The average of these means
+    over the queries is compared with the average gradient.
 
     cosine : of the angle between the two averages
-    bias : the squared norm of their difference; variance : the mean squared distance of a step from the average step.
-        Both in squared norms of the average gradient, by which a descent that sees every grade moves
+    bias : the squared norm of their difference, relative to that of the average gradient
+    variance : the mean squared distance of a step from the average step, relative to the same
     signal : the squared norm of the average step, over that variance
     same_top : the share of queries whose top k are the same by the weights of a descent that sees every grade
     """
@@ -156,13 +157,15 @@ def steps_table(paths) -> pd.DataFrame:
             continue
         names.add(name)
         for (loss, k), ways in LOSSES.items():
-            full = {"kind": "seen", "surrogate": loss, "k": "all"}
-            by_all = {rounds: _weights_after(stream, full, rounds)[0] for rounds in ROUNDS}
+            sees_all = {"kind": "seen", "surrogate": loss, "k": "all"}
+            by_all = {}  # by rounds, the weights of a learner that sees every grade
+            for rounds in ROUNDS:
+                by_all[rounds], _ = _weights_after(stream, sees_all, rounds)
             for way, rounds in product(ways, ROUNDS):
                 exploration = 0.1 if way == AS_SEEN else "schedule"
                 learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": exploration}
-                weights, resolved = _weights_after(stream, learner, rounds, **WAYS[way])
-                columns = _moments(stream, weights, by_all[rounds], resolved, rounds)
+                weights, settings = _weights_after(stream, learner, rounds, **WAYS[way])
+                columns = _moments(stream, weights, by_all[rounds], settings, rounds)
                 rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | columns)
     return pd.DataFrame(rows)
 

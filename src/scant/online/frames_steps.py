@@ -1,4 +1,4 @@
-"""How steps that need no rate do beside rates: the frames of `figure-steps` and `figure-steps-top`, and their tables.
+"""Steps that need no rate beside rates: the frames of `figure-steps` and `figure-steps-top`, and their tables.
 
 Learners with one base are compared: they differ only in how they take steps.
 """
@@ -58,7 +58,7 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
-    """What a learner is, except for its steps, in words, for each row."""
+    """For each row, its learner in words that leave out which steps it takes."""
     several = rows.groupby(GROUP)["gamma"].transform("nunique") > 1  # a probability that is chosen tells none apart
     keys = rows.assign(gamma=rows["gamma"].mask(several, 0.0))[BASE].itertuples(index=False, name=None)
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)
@@ -75,7 +75,10 @@ def _words(kind: str, own_measure: str, objective: str, k: int, way: str, gamma:
 
 
 def seen_words(objective: str, way: str, gamma: float) -> str:
-    """What a learner of the kind `seen` descends on; `gamma` is its probability of exploring, or its constant."""
+    """The loss that a learner of the kind `seen` descends on, in words.
+
+    gamma : its probability of exploring, or the constant in front of it
+    """
     explored = f", {gamma:.0%} explored" if way == AS_SEEN and gamma > 0 else ""
     return f"{OBJECTIVES[objective]}, {way}{explored}"
 
@@ -135,10 +138,10 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def _in_order(column: pd.Series) -> pd.Series:
-    """What rows are sorted by: numbers, and names by where they come first."""
+    """The keys by which rows are sorted: numbers as they are, names by where each occurs first."""
     return column if column.dtype.kind in "if" else pd.Series(pd.factorize(column)[0], column.index)
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The same as a table, without the columns that only figures need."""
+    """The frame `compared` as a table, without the columns that only figures need."""
     return compared(traces, details).drop(columns=["panel", "label", "reading", "measure", "kind"])

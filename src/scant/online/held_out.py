@@ -1,7 +1,7 @@
 """Rankers that have seen every grade of the other queries: what a ranking of queries that are new can reach.
 
-Boosted trees are the ceiling; the best linear ranker tells how much of the way there is a linear model's, and what a
-linear learner loses against it is the price of its feedback, and of learning as it goes.
+Boosted trees are the ceiling. The best linear ranker tells how near to it a linear model comes. What a linear learner
+loses against that ranker is the price of its feedback, and of learning as it goes.
 """
 
 from collections.abc import Callable

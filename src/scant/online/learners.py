@@ -340,12 +340,10 @@ class Slam(Linear):
         return min(10, m) if measure == "ndcg@10" else m, self.facts["weight_ratio"][measure]
 
     def surrogate(self, scores, labels):
-        kind, cut = {
-            "ap": ("ap", None),
-            "ndcg": ("ndcg", None),
-            "ndcg@10": ("ndcg", None if self.setup.averaged else 10),
-        }[self.setup.measure]
-        weights = surrogates.slam_weights(kind, scores, labels, cut)
+        measure, _, cut = self.setup.measure.partition("@")
+        # weights that are averaged within grades are those of the whole list, as in the released code
+        cut = int(cut) if cut and not self.setup.averaged else None
+        weights = surrogates.slam_weights(measure, scores, labels, cut)
         if self.setup.averaged:
             weights = surrogates.average_within_grade(weights, labels)
         return surrogates.slam(scores, labels, weights, self.setup.margin)

@@ -189,7 +189,7 @@ def play_plain(
 
 
 def _records(rounds: int, watched: int = 0) -> dict[str, np.ndarray]:
-    """The arrays of a `Play` that loops write to, by name; `watched` is how many rows the last has."""
+    """The arrays of a `Play` that loops write to, by name. The last one is for `watched` rounds."""
     return {
         "loss": np.zeros(rounds),
         "updated": np.zeros(rounds, np.uint8),

@@ -33,9 +33,9 @@ def final(
     """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses.
 
     measure : "ndcg@10" is of the lists shown, "ranker_ndcg@10" of the learner's own ranking
-    at : if below 1, it is at the last kept round that is not after this share of the horizon, at the same rates
-    last : if below 1, it is over the last rounds alone: with 0.1 over the last tenth of the horizon, or a little more,
-        from one kept round to another
+    at : the share of the horizon at which it is taken, in the last kept round that is not after it; rates are the same
+    last : the share of the horizon over which it is averaged, up to `at`: 0.1 for the last tenth, or a little more,
+        since it begins at a kept round
     """
     return _final(played, measure, frames_top.MEASURE, at, last)
 
@@ -184,8 +184,9 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
 
 def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
     """What the first learner that ranks at random loses of each measure, by measure, stream, seed and round."""
-    random = rows[rows["kind"] == "random"].drop_duplicates(["stream", "seed", "round"])
-    means = random.set_index(["stream", "seed", "round"], drop=False)
+    keys = ["stream", "seed", "round"]
+    random = rows[rows["kind"] == "random"].drop_duplicates(keys)
+    means = random.set_index(keys, drop=False)  # a column of a measure is its mean up to the round of the row
     return pd.concat({name: means["round"] * (1 - means[name]) for name in MEASURES})
 
 

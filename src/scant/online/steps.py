@@ -116,8 +116,8 @@ class _Betting(Steps):
 class CoinBetting(_Betting):
     """Betting on the direction of w by Krichevsky and Trofimov's rule, with initial wealth 1 (Orabona and Pal 2016).
 
-    A coin is a gradient over the largest norm so far, and counts by its length; its bettor sees a gradient that is
-    longer than all before it cut to their length (Cutkosky 2019).
+    A coin is a gradient over the largest norm so far, and counts by its length. A gradient that is longer than all
+    before it is cut to their largest length before the bettor sees it (Cutkosky 2019).
 
     largest : a bound on the norms of gradients, if one is known; with 0 it is learnt
     """
@@ -143,7 +143,11 @@ class CoinBetting(_Betting):
 
 
 class Cocob(_Betting):
-    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2)."""
+    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2).
+
+    By coordinate, `largest` and `lengths` are the largest size of a gradient and the sum of the sizes, and `reward` is
+    what bets have won.
+    """
 
     kind = "cocob"
     about = "COCOB"

@@ -250,10 +250,10 @@ class Top(Contextual):
 
     @classmethod
     def rates(cls, entry, readings):
-        """Without rates in the study, the schedule's, if steps follow one."""
-        scheduled = entry.get("steps", SCHEDULE) == SCHEDULE
-        of_schedule = {"rates": [_schedule(entry, readings)["rate"]]} if scheduled else {}
-        return super().rates(of_schedule | entry, readings)
+        """As of all learners; but if the study gives no rates, and steps follow a schedule, the schedule's rate."""
+        follows_schedule = entry.get("steps", SCHEDULE) == SCHEDULE
+        default = {"rates": [_schedule(entry, readings)["rate"]]} if follows_schedule else {}
+        return super().rates(default | entry, readings)
 
     @classmethod
     def variants(cls, entry):
@@ -435,7 +435,8 @@ class Top(Contextual):
         steps.check(settings)
         if "surrogate" not in settings and not cls.objective:
             raise SettingError(f"the kind {cls.kind!r} needs a surrogate, one of {', '.join(cls.objectives)}")
-        exploration = settings.get("exploration", settings_of(cls)["exploration"].absent if cls.sees == "top" else 0)
+        default = settings_of(cls)["exploration"].absent if cls.sees == "top" else 0
+        exploration = settings.get("exploration", default)
         if "gamma" in settings and not isinstance(exploration, str):
             raise SettingError("gamma does nothing unless exploration is a schedule or slot. Leave one of the two out")
         if settings.get("steps") in steps.FREE and any(isinstance(settings.get(key), list) for key in CHOSEN_FROM):

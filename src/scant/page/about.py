@@ -100,15 +100,13 @@ def shown_in(path) -> str:
     if lengths := [int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)]:
         said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
     if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
-        rates = {}
+        rates: dict[str, dict[str, None]] = {}  # by learner, its different rates in order
         for row in rows:
             if row["rate"] not in ("", "none"):
                 rates.setdefault(row["label"], {})[_rate(row["rate"])] = None
-        said += (
-            [f"Learning rates: {'; '.join(f'{name} {_spread(values)}' for name, values in rates.items())}."]
-            if rates
-            else []
-        )
+        if rates:
+            of_learners = [f"{learner} {_spread(values)}" for learner, values in rates.items()]
+            said.append(f"Learning rates: {'; '.join(of_learners)}.")
     if counts := sorted({int(float(n)) for n in columns.get("n") or columns.get("repeats") or ()}):
         said.append(f"n = {' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))}.")
     return " ".join(said)

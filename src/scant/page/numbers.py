@@ -57,9 +57,10 @@ def percent(share: float) -> str:
 def spread(values: Iterable[float], write=shown) -> str:
     """A number, or the least and the greatest of several, "0.1 to 0.4", with the decimals of the larger one."""
     ends = min(values := list(values)), max(values)
-    if size := max(map(abs, ends)):
+    size = max(map(abs, ends))
+    if size and write is not percent:
         decimals = FIGURES - 1 - math.floor(math.log10(size))
-        ends = [end if end in (size, -size) else round(end, decimals) for end in ends] if write is not percent else ends
+        ends = [end if end in (size, -size) else round(end, decimals) for end in ends]
     texts = list(dict.fromkeys(map(write, ends)))
     if len(texts) > 1 and all(text.endswith(" %") for text in texts):
         texts[0] = texts[0].removesuffix(" %")
@@ -93,7 +94,7 @@ def in_words(quantity: str) -> str:
 def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
     """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 % of the bound".
 
-    rows : claims or cells, with `estimate`, `low`, `high`; of several the range of their estimates is told
+    rows : claims or cells, with `estimate`, `low`, `high`. Several give the range of their estimates
     quantity : what they are estimates of, as claims have it
     pair : what is compared, "SLAM minus ListNet"
     """

@@ -336,7 +336,8 @@ def title(name: str, headings: dict) -> str:
 def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
     """The study's files in a folder: those that have captions in the captions' order, then the others by name."""
     paths = visible(folder, f"*.{ending}")
-    paths = [path for path in paths if path.stem in about.get("files", [path.stem])]
+    if "files" in about:  # those that the study asks for, without which all count
+        paths = [path for path in paths if path.stem in about["files"]]
     order = {name: place for place, name in enumerate(about.get("captions", {}))}
     return sorted(paths, key=lambda path: (order.get(path.stem, len(order)), path.name))
 

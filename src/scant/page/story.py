@@ -51,25 +51,26 @@ def story(
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
-    """What answers a question by claims: `finding`, its `unit`, the `sentences` behind it, and how `sure` they are."""
+    """The answer to a question from claims: `finding`, its `unit`, the `sentences` behind it, how `sure` they are."""
     by_id = {claim["id"]: claim for claim in tested}
-    said = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
-    said = sorted(said, key=lambda pair: pair[1]["verdict"] not in words.DECIDED)[:SENTENCES]
-    if not said:
-        decided = [claim for claim in tested if claim["verdict"] in words.DECIDED]
+    answers = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
+    answers.sort(key=lambda pair: pair[1]["verdict"] not in words.DECIDED)  # the decided ones first
+    answers = answers[:SENTENCES]
+    if not answers:
         counted = {"text": _counted(tested), "claim": None}
-        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted], "sure": _sure(decided)}
-    (answer, claim), *others = said
+        sure = _sure([claim for claim in tested if claim["verdict"] in words.DECIDED])
+        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted], "sure": sure}
+    (answer, claim), *others = answers
     sentences = [{"text": Markup("{}.").format(_capital(evidence(claim))), "claim": claim}] if evidence(claim) else []
-    sentences += [{"text": sentence(*pair), "claim": pair[1]} for pair in others]
+    sentences += [{"text": sentence(other, its_claim), "claim": its_claim} for other, its_claim in others]
     seeds = "checked exactly" if claim["test"] == "exact" else f"{claim['n']:g} seeds" if claim["n"] else ""
     unit = ", ".join(filter(None, (_capital(claim["quantity"]), seeds)))
-    sure = _sure([claim for _, claim in said])
+    sure = _sure([claim for _, claim in answers])
     return {"finding": finding(answer, claim), "unit": unit, "sentences": sentences, "sure": sure}
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
-    """The same of a question of which no claim was tested: who is best in the experiments of its figure."""
+    """The answer to a question of which no claim was tested: who is best in the experiments of its figure."""
     if not boards:
         return {"finding": question.text, "unit": "", "sentences": [], "sure": ""}
     first = boards[0]
@@ -208,7 +209,8 @@ def _sure(claims: list[dict]) -> str:
         parts.append(f"{'the others on ' if exact else ''}{spread(seeds, lambda n: f'{n:g}')} seeds")
     holding = [claim for claim in claims if claim["verdict"] == "holds" and claim["readings_total"]]
     if any(claim["readings_total"] > 1 for claim in holding):
-        agreed, tried = (sum(claim[f"readings_{of}"] for claim in holding) for of in ("holding", "total"))
+        agreed = sum(claim["readings_holding"] for claim in holding)
+        tried = sum(claim["readings_total"] for claim in holding)
         parts.append(f"{agreed} of {tried} readings agree")
     if premised := resting(claims):
         named = [claim for claim in claims if claim["premise"]]
@@ -239,11 +241,12 @@ def _counted(claims: list[dict]) -> Markup:
     holds, fails = (f"{counts[name]} {words.PLURAL[name] if counts[name] != 1 else name}" for name in words.DECIDED)
     text = Markup("Of {} tested, {} and {}").format(len(claims), holds, fails)
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
-        links = (
-            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], name)
-            for name, claim in {_printed(claim["place"]): claim for claim in reversed(failing)}.items()
-        )
-        text += Markup(": ") + Markup(", ").join(reversed(list(links)))
+        by_place = {_printed(claim["place"]): claim for claim in reversed(failing)}  # each place once, the last first
+        links = [
+            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], place)
+            for place, claim in by_place.items()
+        ]
+        text += Markup(": ") + Markup(", ").join(reversed(links))
     text += Markup("; {} undecided.").format(counts["undecided"]) if counts["undecided"] else Markup(".")
     shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
     if shares:

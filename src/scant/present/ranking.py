@@ -1,8 +1,8 @@
 """Which learner does best on which stream: the final measures of an experiment.
 
-The best learner of a stream is chosen by the same seeds that it is then compared on. So a learner is told apart from it
-if the paired t interval of their difference is off 0 at a level that holds for all pairs of the stream's learners
-together (Bonferroni): with 95 % confidence none that is told apart is as good as the best, whichever looks best.
+The best learner of a stream is chosen by the same seeds that it is then compared on. So intervals of differences have
+to hold for all pairs of the stream's learners together: they are paired t intervals with Bonferroni's correction. A
+learner is told apart from the best if its interval is off 0. With 95 % confidence none of these is as good as the best.
 """
 
 from collections import Counter

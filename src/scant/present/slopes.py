@@ -71,10 +71,12 @@ def slope_columns(regret: pd.DataFrame, points: int, level: float = 0.95) -> dic
 
     Returns
     -------
-    columns : slope, of the mean regret, NaN if there is none; slope_low and slope_high, the ends of its interval, NaN
-        with fewer than two seeds, or where resamples have no slope so often that the interval has no end; slopes, how
-        many seeds the mean of the slope is over, 0 if there is none; nonpositive, at how many points the mean is not
-        above 0, so that there is no slope; from and to, the first and the last point, NaN if there is none
+    slope : of the mean regret; NaN if there is none
+    slope_low, slope_high : the ends of its interval; NaN with fewer than two seeds, or if too many resamples have no
+        slope
+    slopes : how many seeds the mean regret is over; 0 if there is no slope
+    nonpositive : at how many points the mean regret is not above 0, so that it has no logarithm
+    from, to : the first and the last point; NaN if there is none
     """
     values = regret.to_numpy(float)
     value = slope(regret.index, values.mean(axis=1), points) if values.size else np.nan

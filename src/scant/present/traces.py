@@ -38,12 +38,12 @@ def read(experiments: Iterable[Runs]) -> tuple[pd.DataFrame, dict[str, dict]]:
     DataError : a run file is missing, damaged or of another form
     """
     frames, details = [], {}
-    for experiment, files, about in experiments:
+    for experiment, paths, about in experiments:
         tables = []
-        for path in files:
+        for path in paths:
             with _reading(path, "run"):
                 tables.append(_identified(read_parquet(path)))
-        with _reading(path, "run"):  # fails if the columns are not those of the other files
+        with _reading(paths[-1], "run"):  # fails, by this name, if the columns of the files are not the same
             table = pa.concat_tables(tables)
         measures = families.of(about).further_measures(table.schema.names)
         details[experiment] = about | ({"measures": measures} if measures else {})

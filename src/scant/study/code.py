@@ -69,10 +69,13 @@ def closure(*entries: str) -> dict[str, Path]:
 
 def _absolute(name: str, package: str) -> str:
     """The absolute name of an import in a module of `package`, to which "..a.b" is relative."""
-    level = len(name) - len(name.lstrip("."))
-    if not level:
+    bare = name.lstrip(".")
+    dots = len(name) - len(bare)
+    if not dots:
         return name
-    return ".".join([*package.split(".")[: len(package.split(".")) - level + 1], name.lstrip(".")]).strip(".")
+    parents = package.split(".")
+    parents = parents[: len(parents) - dots + 1]  # one dot stands for the package itself
+    return ".".join([*parents, bare]).strip(".")
 
 
 @cache

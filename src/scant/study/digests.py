@@ -74,7 +74,7 @@ class Digests:
         return [details, dict(target.shown.options), code.digest("scant.present.making", *target.shown.modules)]
 
     def _looks(self, target: Target) -> dict:
-        """How the learners of a figure are drawn, its family's and users' own: digests of code leave that out."""
+        """The looks of a figure's learners, its family's and users' own, which digests of code leave out."""
         learners = {id for name in target.experiments for id in self.study["experiments"][name]["learners"]}
         kinds = {self.study["learners"][id]["kind"] for id in learners}
         of_users = {kind: learner.looks for kind in kinds if ":" in kind for learner in families.classes(kind)}

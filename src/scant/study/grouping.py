@@ -5,7 +5,7 @@ from scant.schema import check
 
 
 def merged(common: dict, keys: dict) -> dict:
-    """A claim's keys with those of one of its parts, or those that a group of claims has in common with a claim's own.
+    """The keys of a claim: those that it has in common with its group, and its own. Likewise those of its parts.
 
     `source` and `where` are merged key by key; any other key replaces the common one.
     """

@@ -116,8 +116,10 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     _check_equal(path, metadata, known)
     made_with = {key: value for key, value in metadata["settings"].items() if key != "normalised"}
     wanted = settings
-    if kind == "log":
-        wanted = settings.get("settings") or made_with | {key: settings[key] for key in made_with if key in settings}
+    if kind == "log" and settings.get("settings"):  # of a campaign
+        wanted = settings["settings"]
+    elif kind == "log":  # a data set's own settings, which the study does not name, are as they are
+        wanted = made_with | {key: settings[key] for key in made_with if key in settings}
     if digest(made_with) != digest(wanted):
         raise DataError(path, f"it was made with other settings: {_said(made_with)}", advice=anew(path))
 

@@ -225,7 +225,7 @@ class Plan:
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of places and learners, by their ids, for figures of claims; without ids that have several."""
+        """The titles of places and learners, by their ids, for figures of claims. An id with two titles is left out."""
         sections = [self.study[key] for key in (*families.places(), "learners")]
         named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
         counts = Counter(name for name, _ in named)

@@ -216,7 +216,7 @@ def own_names(study: dict) -> list[str]:
 
 
 def claims_files(study: dict) -> list[str]:
-    """The files of the claims that a study judges; of a folder all files of YAML in it."""
+    """The files with the claims that a study judges. A folder stands for all .yaml files in it."""
     listed = study["claims"] or []
     paths = {path: of_project(path) for path in ([listed] if isinstance(listed, str) else listed)}
     folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
@@ -259,7 +259,9 @@ def _check_misplaced(config: dict) -> None:
     kinds = {kind: {*learner_settings(kind)} for kind in families.kinds()}
     everywhere = set().union(*kinds.values())
     for name, kind, entry in _entries(config, "learners"):
-        for key in entry if kind in kinds else ():
+        if kind not in kinds:
+            continue
+        for key in entry:
             if key == "options":
                 raise SettingError(f"learners.{name}: options are for learners of your own (kind: module:Class)")
             if key in everywhere - kinds[kind]:
@@ -275,7 +277,9 @@ def _check_misplaced(config: dict) -> None:
             raise SettingError(f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}")
         elsewhere = set().union(*figures.values()) - figures[kind]
         asked = entry.get("figures")
-        for figure in asked if isinstance(asked, list) else ():
+        if not isinstance(asked, list):
+            continue
+        for figure in asked:
             if isinstance(figure, str) and figure in elsewhere:
                 raise SettingError(f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}")
 
@@ -283,8 +287,10 @@ def _check_misplaced(config: dict) -> None:
 def _entries(config: dict, section: str):
     """The id, kind and settings of each entry of a section; entries that are no mapping with a kind are skipped."""
     entries = config.get(section)
+    if not isinstance(entries, dict):
+        return
     default = next(iter(families.families())) if section == "experiments" else None
-    for name, entry in entries.items() if isinstance(entries, dict) else ():
+    for name, entry in entries.items():
         if isinstance(entry, dict) and isinstance(kind := entry.get("kind", default), str):
             yield name, kind, entry
 

@@ -66,8 +66,9 @@ def smoothness(
         return 0.0 if m == 1 else 1.0 if sup else 0.5
     if surrogate == "smoothdcg":
         third = 2 / (3 * math.sqrt(3))
-        share = 0.0 if m == 1 else third / 2 if not sup else third if m < 4 else 0.5
-        return share * _gain(largest) / sigma**2
+        share_in_sup = third if m < 4 else 0.5
+        share = share_in_sup if sup else third / 2
+        return share * _gain(largest) / sigma**2 if m > 1 else 0.0
     entry = {"ranksvm": math.inf, "squared": 2.0, "kl": _exp(score_bound)}[surrogate]
     return m * entry if sup else entry
 
@@ -99,9 +100,10 @@ def largest_loss(surrogate: str, m: int, largest: int, score_bound: float) -> fl
     if surrogate == "listnet":
         high = np.arange(m + 1)  # documents with score U and grade 0; the others have score -U and the largest grade
         ratio = math.exp(-2 * score_bound)
-        spread = np.log(high + (m - high) * ratio, where=high > 0, out=np.full(m + 1, -2 * score_bound + math.log(m)))
+        log_sum = np.full(m + 1, math.log(m) - 2 * score_bound)  # of e^(s - U); so if no score is U
+        log_sum[1:] = np.log(high[1:] + (m - high[1:]) * ratio)
         on_low = (m - high) / (m - high + high * math.exp(-largest))
-        return float(np.max(spread + 2 * score_bound * on_low))
+        return float(np.max(log_sum + 2 * score_bound * on_low))
     if surrogate == "smoothdcg":
         return _gain(largest)
     if surrogate == "ranksvm":

@@ -362,11 +362,13 @@ def forecaster_rates(constants: ForecasterConstants, rounds: float) -> tuple[flo
 def forecaster(t, eta, gamma, constants: ForecasterConstants):
     """Exponential weights on estimated differences: `log N / eta + (e - 2) eta t v^2 A / gamma + gamma t L`.
 
-    Of Cesa-Bianchi, Lugosi & Stoltz (2006, Theorem 3.1), with the constants of this proof, made here for estimators
-    V_a[g] / P(a): if a top set is shown with probability at least gamma / A and eta max|V| A / gamma <= 1, then
-    exp(-x) <= 1 - x + (e - 2) x^2 for x >= -1 gives log N / eta + (e - 2) eta E sum_t sum_i q_i estimate_i^2, and the
-    second moment of an estimate is at most sum_a V_a^2 / P(a) <= v^2 A / gamma. Exploring loses at most L a round. With
-    a single top set, 1 stands for gamma / A. It is at most L t, and NaN where eta is too large for the proof.
+    The theorem is Theorem 3.1 of Cesa-Bianchi, Lugosi & Stoltz (2006). The constants are those of a proof made here for
+    estimators V_a[g] / P(a). Let each top set be shown with probability at least gamma / A, and eta max|V| A / gamma be
+    at most 1. Since exp(-x) <= 1 - x + (e - 2) x^2 for x >= -1, the regret without exploring is at most log N / eta +
+    (e - 2) eta E sum_t sum_i q_i estimate_i^2. The second moment of an estimate is at most sum_a V_a^2 / P(a) <=
+    v^2 A / gamma. Exploring loses at most L a round. With a single top set, 1 stands for gamma / A.
+
+    The bound is at most L t, and NaN where eta is too large for the proof.
 
     Assumed: relevances do not depend on the learner's draws. At `forecaster_rates` it is 3 (C L)^(1/3) T^(2/3) at T
     rounds, with the C there, once T is so large that neither minimum there applies.

@@ -18,14 +18,15 @@ def invariant_dimension(m: int, d: int) -> int:
 
     The null space of the conditions for two permutations that generate all others, a swap and a cycle.
     """
+    if m < 2:
+        return d
     maps = np.eye(m * m * d)  # as (m, m * d): scores by entries of X
     conditions = []
-    for order in ([1, 0, *range(2, m)], [*range(1, m), 0]) if m > 1 else ():
+    swap, cycle = [1, 0, *range(2, m)], [*range(1, m), 0]
+    for order in (swap, cycle):
         permutation = np.eye(m)[order]
         on_rows = np.kron(permutation, np.eye(d))
         conditions.append([(permutation @ f - f @ on_rows).ravel() for f in maps.reshape(-1, m, m * d)])
-    if not conditions:
-        return d
     return m * m * d - int(np.linalg.matrix_rank(np.concatenate(conditions, axis=1)))
 
 

@@ -27,12 +27,13 @@ def gradient(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
 
 def hessian(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
     """The second derivative (m, m) of a surrogate in the scores, "listnet", "smoothdcg", "squared" or "kl"."""
-    weights, chosen = _second(surrogate, scores, grades, sigma)
+    weights, chosen = _curvature(surrogate, scores, grades, sigma)
     cross = np.outer(weights, chosen)
+    # sum_i a_i (e_i - p)(e_i - p)', multiplied out
     return np.diag(weights) - cross - cross.T + weights.sum() * np.outer(chosen, chosen)
 
 
-def _second(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, np.ndarray]:
+def _curvature(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights a and p (m each) with which the second derivative is `sum_i a_i (e_i - p)(e_i - p)'`."""
     scores = np.asarray(scores, float)
     if surrogate in ("squared", "kl"):
@@ -47,20 +48,20 @@ def _second(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, n
 
 def _times(surrogate: str, scores, grades, sigma: float, vector: np.ndarray) -> np.ndarray:
     """The second derivative times a vector, without the matrix."""
-    weights, chosen = _second(surrogate, scores, grades, sigma)
+    weights, chosen = _curvature(surrogate, scores, grades, sigma)
     apart = vector - chosen @ vector
     return weights * apart - chosen * (weights @ apart)
 
 
-def largest_gradient(surrogate: str, m: int, largest: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
+def largest_gradient(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
     """The largest l1 norm (`norm` "sup") or l2 norm ("l2") of the gradient that was found, a float.
 
-    Norms are convex in labels or gains, so grades are 0 or `largest`; for RankSVM also any number of even levels, at
-    equal scores. Scores are found by ascent from several starts, with the Hessian for the norm's gradient.
+    Norms are convex in labels or gains, so grades are 0 or `top_grade`; for RankSVM also any number of even levels, at
+    equal scores. Scores are found by ascent from several starts. The Hessian gives the gradient of the norm.
     """
     order = 1 if norm == "sup" else 2
     if surrogate == "ranksvm":
-        grades_of_lists = (grades for grades in _levels(m, largest))
+        grades_of_lists = (grades for grades in _levels(m, top_grade))
         return max(float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order)) for grades in grades_of_lists)
 
     def size_and_slope(scores, grades):
@@ -71,32 +72,34 @@ def largest_gradient(surrogate: str, m: int, largest: int, score_bound: float, s
 
     return max(
         _ascend(partial(size_and_slope, grades=grades), start, score_bound)
-        for grades in _halves(m, largest)
+        for grades in _two_level_grades(m, top_grade)
         for start in _starts(m, score_bound, sigma)
     )
 
 
-def largest_hessian(surrogate: str, m: int, largest: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
+def largest_hessian(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
     """The largest norm of the Hessian that was found, inf -> 1 (`norm` "sup") or 2 -> 2 ("l2"), a float.
 
-    The scores of up to five documents are searched, the others are -`score_bound` (for "kl" and "squared",
-    whose Hessians are diagonal and increase in each score, all are `score_bound`).
+    The scores of the first `SEARCHED` documents are searched, the others are -`score_bound`. For "kl" and "squared" all
+    are `score_bound`, since their Hessians are diagonal and do not fall in any score.
     """
     if surrogate in ("squared", "kl"):
         return operator_norm(hessian(surrogate, np.full(m, score_bound), np.zeros(m, int)), norm)
-    few = min(m, SEARCHED)
-    scores, grades = _steepest(surrogate, few, largest, score_bound, sigma, norm)
-    scores = np.pad(scores, (0, m - few), constant_values=-score_bound)
-    return operator_norm(hessian(surrogate, scores, np.pad(grades, (0, m - few)), sigma), norm)
+    searched = min(m, SEARCHED)
+    scores, grades = _steepest(surrogate, searched, top_grade, score_bound, sigma, norm)
+    scores = np.pad(scores, (0, m - searched), constant_values=-score_bound)
+    return operator_norm(hessian(surrogate, scores, np.pad(grades, (0, m - searched)), sigma), norm)
 
 
 @cache
-def _steepest(surrogate: str, m: int, largest: int, score_bound: float, sigma: float, norm: str):
+def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float, norm: str):
     """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that Nelder & Mead find."""
     from scipy.optimize import minimize
 
+    # SmoothDCG's is 0 where all grades are equal, as the first and the last ones are; the others depend on no grade
+    all_grades = _two_level_grades(m, top_grade)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]
     searches = []
-    for grades in _halves(m, largest)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]:
+    for grades in all_grades:
         for start in _starts(m, min(score_bound, 3.0 * sigma), sigma):
             search = minimize(
                 lambda scores, grades=grades: -operator_norm(hessian(surrogate, scores, grades, sigma), norm),
@@ -106,11 +109,14 @@ def _steepest(surrogate: str, m: int, largest: int, score_bound: float, sigma: f
                 options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 300},
             )
             searches.append((search.fun, search.x, grades))
-    return min(searches, key=lambda one: one[0])[1:]
+    _, scores, grades = min(searches, key=lambda one: one[0])
+    return scores, grades
 
 
 def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
-    """The largest value on a path of steps along the gradient, within the bound, each twice or half the last.
+    """The largest value on a path of steps along the gradient, within the bound.
+
+    A step is twice as long as the last if that raised the value; else half as long, from the same point.
 
     Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are processors.
     """
@@ -152,16 +158,16 @@ def operator_norm(matrix: np.ndarray, norm: str) -> float:
     return float(np.abs(signs @ matrix).sum(axis=1).max())
 
 
-def _halves(m: int, largest: int) -> list[np.ndarray]:
-    """Grades of which the first r are `largest` and the others 0, for a few r from 0 to m."""
+def _two_level_grades(m: int, top_grade: int) -> list[np.ndarray]:
+    """Grades of which the first r are `top_grade` and the others 0, for a few r, from 0 to m."""
     counts = sorted({0, 1, 2, m // 2, m - 1, m} & set(range(m + 1)))
-    return [np.where(np.arange(m) < r, largest, 0) for r in counts]
+    return [np.where(np.arange(m) < r, top_grade, 0) for r in counts]
 
 
-def _levels(m: int, largest: int) -> Iterator[np.ndarray]:
-    """Grades with 2 to `largest` + 1 levels of even sizes, and all numbers of documents of grade 1 with two."""
+def _levels(m: int, top_grade: int) -> Iterator[np.ndarray]:
+    """Grades with 2 to `top_grade` + 1 levels of even sizes, and all numbers of documents of grade 1 with two."""
     yield from (np.where(np.arange(m) < r, 1, 0) for r in range(m))
-    yield from (np.arange(m) * levels // m for levels in range(2, largest + 2))
+    yield from (np.arange(m) * levels // m for levels in range(2, top_grade + 2))
 
 
 def _starts(m: int, score_bound: float, sigma: float) -> Iterator[np.ndarray]:

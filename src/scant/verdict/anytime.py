@@ -67,6 +67,7 @@ def least_t(n: int, p: float) -> float:
     if log_t_evidence(high, n) < wanted:
         return math.inf
     for _ in range(BISECTIONS):
+        # from far above, the root halves the number of digits: the mean would take 30 steps down to ordinary values
         middle = math.sqrt(high) if high > 100 and low < 1 else (low + high) / 2
         low, high = (low, middle) if log_t_evidence(middle, n) >= wanted else (middle, high)
     return high

@@ -127,7 +127,8 @@ def _fitted(groups: list[pd.DataFrame], width: float) -> tuple[list[_Part], int]
     groups : the rows of each claim
     """
     strips = [_strip(rows) for rows in groups]
-    for columns in (1, 2) if len(groups) == 1 or panels.narrow() else (2,):
+    numbers_of_columns = (1, 2) if len(groups) == 1 or panels.narrow() else (2,)
+    for columns in numbers_of_columns:
         for most in range(max(map(len, strips)), -1, -1):
             parts = [_part(rows, strip, width, most) for rows, strip in zip(groups, strips, strict=True)]
             if len(groups) == 1 or max(map(_height, _in_columns(parts, columns))) <= PAGE - LEGEND * (3 - columns):
@@ -279,8 +280,8 @@ def _scale(axis, values: np.ndarray, values_and_ends: np.ndarray) -> tuple[float
 def _strip(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """What varies among a claim's estimates: for each level, such as "source: text", the rows that have it.
 
-    A column is left out if it divides the rows in the same way as an earlier one. A level that is empty, since the rows
-    do not have the setting, gets no row of marks, and a column of fewer than two others none at all.
+    A column is left out if it divides the rows in the same way as an earlier one, or if it has fewer than two levels.
+    Where rows do not have the setting of a column, their level is empty, and does not count.
     """
     strip, divisions = {}, set()
     levels = rows.astype(object).fillna("").astype(str).replace("None", "none")

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -209,7 +210,7 @@ class _Costs:
         variants = [variant for variant in self.plan.study["experiments"] if _stated(self.plan, variant) == name]
         for rule, by_experiment in (("run", self.plan.jobs), ("comparator", self.plan.comparators)):
             costs: dict[str, list[tuple[float, float, int]]] = {}  # of each job's start and work, and its seeds
-            for job in (job for variant in variants for job in by_experiment[variant]):
+            for job in chain.from_iterable(by_experiment[variant] for variant in variants):
                 seconds = self._seconds(f"{rule}/{job.path}")
                 start = min(START, seconds)
                 costs.setdefault(job.path.rpartition("/")[0], []).append((start, seconds - start, len(job.seeds)))

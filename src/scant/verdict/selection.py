@@ -50,6 +50,7 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     if section == "learners" and any(setting not in wanted for setting in ours(settings)):
         return False
     original = settings.get("stands_for", name)
+    # null in the claim, and not set in the original: a copy may have any level of it
     swept = {key for key, value in wanted.items() if value is None and key not in study[section][original]}
     completed = _completed(section, settings)
     return all(

@@ -109,12 +109,12 @@ class Verdict:
         """
         if self.verdict != "undecided" or not self.effects:
             return math.nan
-        worst, level = [min(cell) for cell in self.effects], self.threshold
-        cells, ends = len(self.effects), max(map(len, self.effects))
-        if min(worst).size > 0:
-            seeds = self._seeds([end for cell in self.effects for end in cell], level)
-        else:
-            seeds = self._seeds([-min(worst)], level / (cells * ends))
+        every_end = [end for cell in self.effects for end in cell]
+        if min(every_end).size > 0:  # every cell may come to hold: each of its ends has to be refuted
+            seeds = self._seeds(every_end, self.threshold)
+        else:  # the claim may come to fail: by the end that is violated most, after Bonferroni's correction
+            most_ends = max(map(len, self.effects))
+            seeds = self._seeds([-min(every_end)], self.threshold / (len(self.effects) * most_ends))
         return max(seeds, self.n + 1)
 
     def _seeds(self, effects: Sequence[Effect], threshold: float) -> float:
@@ -183,11 +183,11 @@ def judge(
     Which test it is depends on what is known before any result is: on `testing`, `within` and the number of seeds.
 
     testing="anytime" : the p-value is 1 over the evidence of `scant.verdict.anytime`. It keeps its level for normal
-        differences if seeds are added until it decides, however often one looks, and needs more of them than a test of
-        a number of seeds that is fixed beforehand; `anytime.LEAST_SEEDS` at least. Where seeds with equal differences
-        leave fewer than five different ones, t says nothing. If the range is known, the test by betting takes its
-        place, which is valid for every distribution; if not, nothing is decided. Differences with a density are never
-        equal, and a quantity with four values at most never has a t test: each has a single test.
+        differences if seeds are added until it decides, however often one looks. It needs `anytime.LEAST_SEEDS` at
+        least, and more seeds than a test of a number that is fixed beforehand. If fewer than `anytime.LEAST_VALUES`
+        differences are unlike, t says nothing. If the range is known, the test by betting takes its place, which is
+        valid for every distribution; if not, nothing is decided. No claim can choose between the two: differences with
+        a density are never equal, and a quantity with fewer values never has a t test.
     testing="fixed" : with fewer than 8 seeds, the test of all 2^n sign flips, which is exact for differences that are
         symmetric about the margin. Its p-values are at least 2^-n, so that a single claim needs six seeds for a verdict
         at level 0.95. With 8 seeds or more, Student's t test.
@@ -366,7 +366,7 @@ def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, V
 
 
 def _without_premise(verdict: Verdict) -> Verdict:
-    """What can be said of the same seeds without a premise: what bets say, or nothing where the range is not known."""
+    """The verdict on the same seeds without a premise: that of bets; undecided where the range is not known."""
     if verdict.test not in PREMISES or verdict.bets:
         return verdict.bets or verdict
     return replace(verdict, verdict="undecided", p_holds=1.0, p_fails=1.0)
@@ -524,7 +524,7 @@ def _name(values: np.ndarray, testing: str, within: tuple | None, share: bool) -
 
 
 def _few(values: np.ndarray) -> bool:
-    """Whether equal values leave fewer different ones than a t test takes; of fewer seeds, whether all are equal."""
+    """Whether there are fewer different values than a t test takes; with fewer seeds than that, only one."""
     gaps = np.diff(np.sort(values)) > ROUNDING * max(1, np.abs(values).max(initial=0))
     return 1 + gaps.sum() < (anytime.LEAST_VALUES if len(values) >= anytime.LEAST_VALUES else 2)
 

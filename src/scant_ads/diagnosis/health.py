@@ -56,9 +56,9 @@ UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the
 def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS, design: float = 1.0) -> Drift:
     """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a log.
 
-    The statistic is the sum over parts of n (mean - mean of all)^2 / variance, for 0/1 terms Pearson's. There are as
-    many parts, of equal length, as leave ten effective clicks to each, and at most `most`. Where visits of one user
-    depend on each other, it is divided by the design effect (Rao and Scott 1981).
+    The log is cut into `most` parts of equal length, or fewer, so that each has ten effective clicks. The statistic is
+    the sum over parts of n (mean - mean of all)^2 / variance; for terms of 0 and 1 it is Pearson's. Where visits of one
+    user depend on each other, it is divided by the design effect (Rao and Scott 1981).
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def no_reward(tally, unit: Unit) -> bool:
 
 
 def _drifts(tally, unit: Unit) -> Iterator[Problem]:
-    """A warning if rates drift, by Bonferroni's correction of the tests of `Tally.drifts`."""
+    """A warning if some rate drifts, by the strongest of the tests of `Tally.drifts` after Bonferroni's correction."""
     tests = [(name, test) for name, test in tally.drifts() if test.p == test.p]
     if not tests:
         return
@@ -273,12 +273,13 @@ def equal_rows(summary) -> Iterator[Problem]:
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
     """Whether more rows of a test are in the training log, too, than are equal by chance.
 
-    Rows of the second half of the training log are in its first half as often as chance makes rows equal. In twice as
-    many rows a row is found at most twice as often. If it is, the test's part of all rows found is binomial (an exact
-    test of two Poisson rates; Przyborowski and Wilenski 1940), here at 0.1 %.
+    How often chance makes rows equal is seen within the training log: so often are rows of its second half in its first
+    half. The whole log has twice as many rows, in which a row is found at most twice as often. If it is found twice as
+    often, the share of the test's rows among all rows found is binomial. This is an exact test of two Poisson rates
+    (Przyborowski and Wilenski 1940), here at 0.1 %.
 
-    count, rows : the rows of the test that were found, and all
-    alike, others : likewise, of the second half of the training log
+    count, rows : the test's rows that are in the training log, and all of its rows
+    alike, others : of the second half of the training log, the rows that are in its first half, and all
     """
     from scipy import special
 

@@ -59,8 +59,11 @@ class Rewards:
         for ad, counts in other.counts.items():
             self.counts[ad] = self.counts.get(ad, 0) + counts
         for ad, (largest, count) in other.top.items():
-            previous, kept = self.top.get(ad, (largest, 0))
-            self.top[ad] = max(previous, largest), kept * (previous >= largest) + count * (largest >= previous)
+            own_largest, own_count = self.top.get(ad, (largest, 0))
+            if own_largest == largest:
+                self.top[ad] = largest, own_count + count
+            elif own_largest < largest:
+                self.top[ad] = largest, count
         for name, counts in other.policy_rows.items():
             of_policy = self.policy_rows.setdefault(name, {})
             for ad, count in counts.items():
@@ -145,7 +148,7 @@ def _with_rest(groups: Groups, sums: np.ndarray) -> np.ndarray:
 
 
 def _none_of(part, rows, rewarded):
-    """The chance that none of so many rewarded rows is in a part of all rows."""
+    """The chance that none of `rewarded` rows, drawn without replacement from `rows`, is among the first `part`."""
     from scipy.special import gammaln
 
     rest = np.maximum(rows - part, 0)

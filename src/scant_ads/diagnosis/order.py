@@ -17,7 +17,9 @@ ROW = np.dtype([("block", "u1"), ("time", "i8"), ("tie", "u8"), ("ad", "i4"), ("
 
 @dataclass
 class Order:
-    """The earliest rows of each part of a log, and how often successive rows of its file differ; both add up.
+    """The earliest rows of each part of a log, and how often successive rows of its file differ.
+
+    Those of a log can be put together from those of its parts.
 
     start, rows : the number in the log of the first row, and how many there are
     kept : `ROW` (kept rows), in order: the part; the time in microseconds, or the row's number; a random number, by
@@ -82,16 +84,20 @@ class Order:
             self.runs, self.ends = other.runs, other.ends
 
     def _latest(self) -> np.ndarray:
-        """The last time of each part, int64 (parts), from which on further rows are not kept."""
+        """The latest time at which a further row of each part may be kept, int64 (parts).
+
+        It is that of the last row kept; any time as long as fewer than `KEPT` are.
+        """
         count, latest = np.bincount(self.kept["block"], minlength=BLOCKS), np.full(BLOCKS, np.iinfo(np.int64).max)
-        full = count == KEPT
-        latest[full] = self.kept["time"][np.cumsum(count)[full] - 1]
+        full, last = count == KEPT, np.cumsum(count) - 1  # of each part the place of its last row
+        latest[full] = self.kept["time"][last[full]]
         return latest
 
     def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
-        """By ad, of the kept rows that come next to one that shows it how many there are, how many show it again, and
-        of these the sums of 1 / propensity and of its square; float64 (4).
+        """By ad, float64 (4), about the kept rows that come next to one that shows it.
 
+        They are how many there are, how many show it again, and of the latter the sums of 1 / propensity and of its
+        square.
         Of each user there is the first kept row alone, since a user's ads may depend on each other.
 
         least_propensity : smaller propensities count as this one

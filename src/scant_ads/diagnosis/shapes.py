@@ -31,10 +31,12 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
     """Features called by the ads, as pi_0 and pi_1, that are from 0 to 1 and sum to 1 in each row."""
     ads, names = logs.ordered({ad for part in head for ad in part.actions}), head[0].names
     numbers = {name for name in names if name not in head[0].categories}
-    for name in names if len(ads) > 1 else ():
-        prefix, first_ad, _ = name.rpartition(ads[0])
+    if len(ads) < 2:
+        return
+    for name in names:
+        prefix, first_ad, rest = name.rpartition(ads[0])
         columns = [f"{prefix}{ad}" for ad in ads]
-        if not first_ad or name != columns[0] or not numbers.issuperset(columns):
+        if not first_ad or rest or not numbers.issuperset(columns):
             continue
         places = [names.index(column) for column in columns]
         values = np.concatenate([part.features[:, places] for part in head])
@@ -49,7 +51,7 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
 
 
 def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
-    """Features of which visits with one value nearly always have the ad of another one with it.
+    """Features whose values look like users: visits with the same value nearly always have the same ad.
 
     Where ads are drawn by chance, visit by visit, another visit has this ad with a probability of at most the largest
     propensity: there are not more such visits than in as many tosses of a coin with it. Rows are taken in random order,

@@ -116,25 +116,26 @@ class Groups:
         ]  # fmt: skip
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each of the first groups, bool (rows x groups).
+        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to those of texts.
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
         place = {name: index for index, name in enumerate(visits.names)}
+        all_rows, in_block = np.ones(len(visits), bool), block[:, None] == np.arange(BLOCKS)
         numbers = visits.features[:, [place[name] for name in self.middles]]
-        of_texts = [
-            visits.features[:, place[name]] == visits.categories[name].index(text)
-            if text in visits.categories[name] else np.zeros(len(visits), bool)
-            for name, kept in self.texts.items() for text in kept
-        ]  # fmt: skip
-        return np.column_stack([
-            np.ones(len(visits), bool), block[:, None] == np.arange(BLOCKS),
-            numbers > np.array([*self.middles.values()], np.float32), *of_texts,
-        ])  # fmt: skip
+        is_above = numbers > np.array([*self.middles.values()], np.float32)
+        has_text = []
+        for name, kept in self.texts.items():
+            codes = {text: code for code, text in enumerate(visits.categories[name])}
+            has_text += [visits.features[:, place[name]] == codes.get(text, -1) for text in kept]
+        return np.column_stack([all_rows, in_block, is_above, *has_text])
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """A number with rows above it and not above it, near the median; None if all values are the same."""
+    """The median, or the greatest value below it if none is above it; None if all values are the same.
+
+    So some rows are above it, and some are not.
+    """
     values = values[~np.isnan(values)]
     if not len(values) or values.min() == values.max():
         return None
@@ -370,5 +371,8 @@ def alike(propensity: float, ads: int) -> int | None:
     if abs(whole * propensity - 1) > 1e-12:
         half = rounding(propensity)
         fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
-        whole = ads if fewest <= ads <= most else fewest if fewest == most else 0
+        if fewest <= ads <= most:
+            whole = ads
+        else:
+            whole = fewest if fewest == most else 0
     return whole if whole >= ads else None

@@ -37,7 +37,7 @@ class Always:
         return np.where(fits, (visits.action == index) / visits.propensity, 1.0)
 
     def choices(self, visits) -> np.ndarray:
-        """What it shows in each row of a log, int (rows), as far as the log tells."""
+        """The ad that it shows in each row of a log, int (rows): its own where it is eligible, else the one logged."""
         index, fits = self._among(visits)
         return np.where(fits, index, visits.action)
 
@@ -148,7 +148,7 @@ class Difference:
         return outside
 
     def _distance(self, difference: float) -> float:
-        """How many standard errors, under a difference, the estimate is away from it."""
+        """How many standard errors the estimate is away from a difference, at the likeliest rates that have it."""
         (first, second), (n, m) = self._rates(difference), self.rows
         error = np.sqrt((first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1))
         gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
@@ -195,7 +195,7 @@ class Ratio:
         return 1 / inverse if inverse else np.inf
 
     def _distance(self, ratio: float) -> float:
-        """How many standard errors, under a ratio, the first rate is above its likeliest value."""
+        """How many standard errors x / n is above ratio * y / m, at the likeliest rates that have the ratio."""
         (x, y), (n, m) = self.clicks, self.rows
         linear, square = n * ratio + x + m + y * ratio, (n + m) * ratio
         second = 2 * (x + y) / (linear + np.sqrt(max(linear**2 - 4 * square * (x + y), 0.0)))  # the likeliest rates

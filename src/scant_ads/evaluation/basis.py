@@ -188,23 +188,25 @@ class Basis:
             return
         self._measured(self.training.name, self.training.summary, self.training.tally)
         training, test, train, mean = self.training, self.test.name, self.training.name, self.unit.mean
-        comparable = tally.mean("") and training.tally.mean("")
-        if others := of_others(tally, training.tally) if comparable else ():
+        both_earn = tally.mean("") and training.tally.mean("")
+        rates = of_others(tally, training.tally) if both_earn else None
+        if rates:
             self.doubts.add(OTHER_VISITS)
             self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
-            test_rate, training_rate = (self.unit.rate(*map(self.unit.value, ends)) for ends in others)
+            test_rate, training_rate = (self.unit.rate(*map(self.unit.value, ends)) for ends in rates)
             self.notes.append(
                 f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by {train}: "
                 f"visits, or times, differ, and today's {mean} is that of the training log. Policies may look better, "
                 "or worse, only because of this; --split compares on the same visits"
             )
-        periods = summary.period, training.summary.period
-        if None not in periods:
-            (begins, ends), (first, last) = periods
-            if last < begins or ends < first:
-                days = [np.datetime_as_string(time, "D") for time in (first, last, begins, ends)]
-                self.notes.append(f"the training log is of {days[0]} to {days[1]}, the test log of {days[2]} to "
-                                  f"{days[3]}: today's {mean} is of another time")  # fmt: skip
+        test_period, training_period = summary.period, training.summary.period
+        if test_period is None or training_period is None:
+            return
+        if training_period[1] < test_period[0] or test_period[1] < training_period[0]:
+            learnt_on, tested_on = (" to ".join(np.datetime_as_string(time, "D") for time in period)
+                                    for period in (training_period, test_period))  # fmt: skip
+            self.notes.append(f"the training log is of {learnt_on}, the test log of {tested_on}: today's {mean} is of "
+                              "another time")  # fmt: skip
 
 
 def check_declared(declared: float | str | None) -> None:

@@ -86,8 +86,8 @@ class Users:
     def design(self, policy: str, rows: int, square: float) -> float:
         """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
 
-        policy : the terms are its w r
-        rows, square : of all visits their number, and the sum of the squares of the terms
+        policy : whose w r are the terms
+        rows, square : the number of all visits, and the sum of their squared terms
         """
         if not len(self.settle().key):
             return 1.0
@@ -211,7 +211,7 @@ class ByUser:
         return terms, weight if policy else self.visits
 
     def may_be_one(self, policy: str) -> bool:
-        """Whether the mean weight is 1, within the error of `evaluation.ALARM` that it has with users as the units."""
+        """Whether a t test with users as its units, at `evaluation.ALARM`, lets the mean weight be 1."""
         weight, rows = self._sums(policy)[0], float(self.visits.sum())
         mean, users = float(weight.sum()) / rows, len(self)
         if users < 2:

@@ -75,7 +75,8 @@ class Mean:
 def difference(terms, count, largest: tuple[float, float], random, slack=None) -> Mean:
     """The mean of r (w - v), how much better the first of two policies is, rows in random order.
 
-    More than `intervals.EXACT` distinct terms are rounded to a grid, as `gridded` does.
+    Terms are counted as their distance from the least possible one, minus the largest v. More than `intervals.EXACT`
+    distinct ones are rounded to a grid, as `gridded` does.
 
     Parameters
     ----------
@@ -84,22 +85,26 @@ def difference(terms, count, largest: tuple[float, float], random, slack=None) -
     random : the generator of the order, and of the rounding
     slack : float64 (cells), the rounding error of each term, for which bounds allow
     """
-    width, order = float(sum(largest)), np.argsort(terms, kind="stable")
-    count, moved = count[order], np.clip(terms[order] + largest[1], 0.0, width)
-    mean = float(count @ terms[order]) / count.sum()
-    slack = np.zeros(len(moved)) if slack is None else slack[order]
-    value, code = np.unique(moved, return_inverse=True)
+    least, width = -largest[1], float(sum(largest))
+    order = np.argsort(terms, kind="stable")
+    terms, count = terms[order], count[order]
+    mean = float(count @ terms) / count.sum()
+    slack = np.zeros(len(terms)) if slack is None else slack[order]
+    distance = np.clip(terms - least, 0.0, width)
+    value, code = np.unique(distance, return_inverse=True)
     if len(value) > intervals.EXACT:
-        value, code, beyond = _on_grid(moved, width)
-        above = random.binomial(count, np.clip(beyond, 0.0, 1.0))
-        code, count, slack = np.r_[code, code + 1], np.r_[count - above, above], np.r_[slack, slack]
-    off = np.zeros(len(value))
-    np.maximum.at(off, code, slack)
+        value, code, beyond = _on_grid(distance, width)
+        rounded_up = random.binomial(count, np.clip(beyond, 0.0, 1.0))  # how many of each; the others are rounded down
+        code, count, slack = np.r_[code, code + 1], np.r_[count - rounded_up, rounded_up], np.r_[slack, slack]
+    most_slack = np.zeros(len(value))  # of all terms that have become this value
+    np.maximum.at(most_slack, code, slack)
     total = np.bincount(code, count, len(value)).astype(np.int64)
-    value, total, off = value[total > 0], total[total > 0], off[total > 0]
-    ends = (None, None) if not off.any() else (np.maximum(value - off, 0.0), np.minimum(value + off, width))
-    drawn = intervals.Terms(value, intervals.in_random_order(total, random), width, None, *ends)
-    return Mean(mean, drawn, -largest[1])
+    value, total, most_slack = value[total > 0], total[total > 0], most_slack[total > 0]
+    low = high = None
+    if most_slack.any():
+        low, high = np.maximum(value - most_slack, 0.0), np.minimum(value + most_slack, width)
+    drawn = intervals.Terms(value, intervals.in_random_order(total, random), width, None, low, high)
+    return Mean(mean, drawn, least)
 
 
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:

@@ -32,7 +32,8 @@ class Evaluation:
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `decisions.pairs`
     choice : which policy to choose; see `decisions.chosen`. Also its lift; lift_lower and lift_upper, bounds that hold
-        however it was chosen; better and worse, whether these are above 0, and below. None if no policy can be judged
+        however it was chosen; better, whether the lower one is above 0, and worse, whether the upper one is below 0.
+        None if no policy can be judged
     unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`

@@ -1,11 +1,11 @@
 """Policies judged on a log: the row of each, its lift over today's, each pair of policies, and which one to choose.
 
-The bound follows from how the test log was logged, never from the results: Clopper-Pearson's, which is then exact, if
-rewards are 0 or 1 and only one weight above 0 is possible; else the betting bound, which holds for all weights and
-rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers follow from what is
-kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of rows in which betting
-takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get the same bounds,
-whatever the policy is called.
+Which bound is taken follows from how the test log was logged, never from the results. If rewards are 0 or 1 and only
+one weight above 0 is possible, it is Clopper-Pearson's, which is then exact. Else it is the betting bound, which holds
+for all weights and rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers
+follow from what is kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of
+rows in which betting takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get
+the same bounds, whatever the policy is called.
 """
 
 from collections.abc import Mapping
@@ -173,8 +173,10 @@ class Judge:
     def judge_learnt(self, name: str, policy: Policy) -> None:
         """Evaluate a learnt policy."""
         possible = evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
+        if policy.epsilon and self.tally.eligible:  # exploration gives each ad more where fewer are eligible
+            possible = None
         self.judge(
-            name, name, None if policy.epsilon and self.tally.eligible else possible,
+            name, name, possible,
             new_ads=self.tally.new.get(name, 0) / self.tally.rows, untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
         )  # fmt: skip
@@ -194,8 +196,10 @@ class Judge:
             return None
         if self.least_propensity is not None:
             return self.users.rate(key, largest)
-        lower, missed = self.users.rate(key, np.inf).lower, self.users.missed(key).lower
-        return lifts.Bounds(lower, lambda level: 1 - missed(level))
+        # Where weights have no largest value, only lower bounds hold. Since weights are 1 on average, 1 less the lower
+        # bound of what clicks lack is an upper bound.
+        rate, missed = self.users.rate(key, np.inf), self.users.missed(key)
+        return lifts.Bounds(rate.lower, lambda level: 1 - missed.lower(level))
 
     def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
         """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""
@@ -341,8 +345,8 @@ class Judge:
         compared = {name: (judged.key, judged.largest, judged.sample) for name, judged in self.judged.items()}
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: (Logging.kind, 1.0, None)} | compared
-        means = {}
-        for pair in combinations(compared, 2) if self.least_propensity is not None else ():
+        means, can_compare = {}, self.least_propensity is not None
+        for pair in combinations(compared if can_compare else (), 2):
             keys, largest, samples = zip(*map(compared.get, pair), strict=True)
             if mean := self._difference(keys, largest, samples):
                 means[pair] = mean

@@ -20,9 +20,10 @@ def of_log(tally: Tally) -> dict[str, float]:
 def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[str, float]:
     """The share of a test's visits in which a policy shows each ad, in the order of ids, without those never shown.
 
-    Of a learnt policy it is the mean of its probabilities; of one ad for everyone, where visits have lists of eligible
-    ads, also what was shown where the ad could not be; of a column `policy:NAME` an estimate, the mean over rows of
-    its weight where they show the ad, so that shares sum to the mean weight, about 1.
+    For a learnt policy it is the mean of its probabilities. For one ad for everyone it is all visits; if these have
+    lists of eligible ads, other ads are those that were shown where the ad could not be. For a column `policy:NAME` it
+    is an estimate, the mean over rows of its weight where they show the ad: such shares sum to the mean weight, about
+    1.
 
     tally : of the test
     name, policy : the policy's name in the evaluation; it, or the NAME of its column

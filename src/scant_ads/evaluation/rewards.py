@@ -1,10 +1,11 @@
 """Doubly robust estimates whose reward model has seen earlier rows of the test log only.
 
-The rows are put in random order. A ridge regression for each ad, of its rewards on the features, is fitted at the end
-of each stage (1,024, 2,048, 4,096 rows, and so on) to all rows before, and used for the next stage; before the first
-there is none, and the terms are importance-weighted rewards. Given the rows before it, a row's term has the policy's
-CTR as its expectation, whatever the model says. So betting's intervals are as valid as for importance weighting. The
-folds of the usual cross-fitting (Chernozhukov et al. 2018) depend on each other: its intervals hold in the limit only.
+The rows are put in random order, and in stages that end after 1,024, 2,048, 4,096 rows, and so on. At the end of each a
+ridge regression of an ad's rewards on the features is fitted to all rows so far, for each ad. It is used in the next
+stage; in the first one there is none, and terms are importance-weighted rewards. Given the rows before it, a row's term
+has the policy's CTR as its expectation, whatever the model says. So betting's intervals are as valid as for importance
+weighting. The folds of the usual cross-fitting (Chernozhukov et al. 2018) depend on each other: its intervals hold in
+the limit only.
 """
 
 import numpy as np

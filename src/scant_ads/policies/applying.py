@@ -96,7 +96,7 @@ def apply(
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
     names, texts, lists = policy.learnt.encoder.names, policy.learnt.encoder.texts, eligible or policy.learnt.lists
-    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
+    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)  # lists are one more column of texts
     metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
     with _Writer(target, metadata) as writer:
         for table in batches.read(path, *read, keep, ROWS):

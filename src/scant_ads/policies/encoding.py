@@ -58,8 +58,8 @@ class Encoder:
             features[:, marks] = np.isnan(raw[:, self.lacking])
             if self.texts:
                 for place, codes in zip(self.places.values(), _codes(visits, self.texts).T, strict=True):
-                    columns = place[codes]  # -1, a text that is unknown, is the last one
-                    rows = np.flatnonzero(columns >= 0)
+                    columns = place[codes]  # the code of an unknown text, -1, takes the last place
+                    rows = np.flatnonzero(columns >= 0)  # the others have no column, and all zeros
                     features[rows, columns[rows]] = 1
         columns = {part.name: getattr(visits, part.name) for part in fields(Log)}
         return Log(**columns | {"features": features, "names": self.encoded})

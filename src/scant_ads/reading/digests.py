@@ -38,9 +38,8 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     texts = {f"feature:{name}": (labels, log.features[:, log.names.index(name)].astype(np.int64))
              for name, labels in log.categories.items()}  # fmt: skip
     texts["action"] = log.actions, log.action
-    numeric = [index for index, name in enumerate(log.names) if name not in log.categories]
-    exact = None if single else log.exact
-    numeric = numeric if exact is None else []
+    exact = None if single else log.exact  # the digests of numbers as they were given, in double precision
+    numeric = [index for index, name in enumerate(log.names) if name not in log.categories] if exact is None else []
     of_policies = log.probabilities if roles is None else None
     roles = roles_of(log) if roles is None else roles
     names = [*(f"feature:{log.names[index]}" for index in numeric), *roles]
@@ -58,10 +57,7 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     if exact is not None:
         digests += exact.T
     if log.eligible is not None:
-        entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
-        for start in range(0, len(log), logs.CHUNK):
-            rows = slice(start, start + logs.CHUNK)
-            digests[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
+        _add_eligible(digests, log)
     for name, (labels, code) in texts.items():
         _add_texts(digests, name, labels, code)
     return digests
@@ -76,6 +72,14 @@ def _of_ids(log: Visits) -> np.ndarray:
         rest[1] += hashing.mixed(log.position.astype(np.uint64) * hashing.weights_of("position")[1])
     digests[1] += rest[1]
     return digests
+
+
+def _add_eligible(digests: np.ndarray, log: Visits) -> None:
+    """Add what lists of eligible ads add to digests, in place: the sum of their hashes, whatever their order."""
+    entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
+    for start in range(0, len(log), logs.CHUNK):
+        rows = slice(start, start + logs.CHUNK)
+        digests[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
 
 
 def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
@@ -97,7 +101,8 @@ class Index:
     def __init__(self, digests: np.ndarray):
         order = np.argsort(digests[0])
         self.first, self.second = digests[:, order]
-        self.table = np.zeros(1 << (64 - TABLE), bool)  # whether one begins so: spares most of the searching
+        # by the first bits of a digest, whether there is any with these: most digests that are none of these end here
+        self.table = np.zeros(1 << (64 - TABLE), bool)
         self.table[self.first >> np.uint64(TABLE)] = True
 
     def has(self, digests: np.ndarray) -> np.ndarray:

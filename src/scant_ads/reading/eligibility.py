@@ -61,8 +61,12 @@ def fits(values: Sequence, actions: Sequence[str]) -> bool:
     if texts:
         ads, has = of_texts(texts)
         sets = iter([{ads[index] for index in np.flatnonzero(row)} for row in has])
-    lists = [next(sets) if isinstance(value, str) else {*texts_of(value)} if isinstance(value, list) else set()
-             for value in values]  # fmt: skip
+    lists: list[set[str]] = []
+    for value in values:
+        if isinstance(value, str):
+            lists.append(next(sets))
+        else:
+            lists.append({*texts_of(value)} if isinstance(value, list) else set())
     among = sum(ad in ads for ad, ads in zip(actions, lists, strict=True))
     return 2 * among >= len(lists) > 0 and max(map(len, lists)) > 1
 

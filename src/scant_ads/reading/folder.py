@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,17 @@ from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_f
 ROWS = 1 << 18  # of a batch
 # problems that one batch cannot tell of the log
 OF_LOG = ("empty", "id", "left-out", "user", "time", "list", "braces", "index")
+
+
+class Head(NamedTuple):
+    """What the first rows of a log tell.
+
+    kinds : by feature that has a value in some row, what it holds; see `layout.Columns`
+    problems : those that one batch cannot tell
+    """
+
+    kinds: dict[str, str]
+    problems: list[Problem]
 
 
 class Folder:
@@ -81,13 +93,14 @@ class Folder:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        def head(name: str):
-            name = self.renamed.get(name, name)
+        def head(name_or_role: str):
+            """The first rows of a column; None if the file lacks it."""
+            name = self.renamed.get(name_or_role, name_or_role)
             if name not in all_names:
                 return None
             with pq.ParquetFile(path) as file:
                 batch = next(file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table())
-            return nested.unstructured(pa.table(batch), (), [name]).table.column(name)
+            return nested.unstructured(pa.table(batch), ignore=(), kept=[name]).table.column(name)
 
         with files.foreign(path):
             names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
@@ -128,7 +141,7 @@ class Folder:
         only : the file whose rows are read; None for all
         """
         for table, path, first_row, start in self._tables(rows, only):
-            yield self._reading(table, path, dict(self._head[0])), path, first_row, start
+            yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
@@ -150,32 +163,36 @@ class Folder:
             mend = ("Parts end in .parquet, and neither their names nor those of their folders begin with '.' or '_': "
                     "rename what is one, or write it so")  # fmt: skip
             problems.append(Problem("left-out", "warning", reason, mend))
-        return problems + self._head[1]
+        return problems + self._head.problems
 
     @cached_property
-    def _head(self) -> tuple[dict[str, str], list[Problem]]:
-        """What features hold that have a value in some row, see `layout.Columns`; and problems of single features."""
+    def _head(self) -> Head:
+        """The features that have a value in some row, and the problems of the log, by its first rows."""
         import pyarrow as pa
 
         names = [name for name in filter(is_feature, self.types) if not pa.types.is_nested(self.types[name])]
         head = self._first_rows(names)
         lacking = {name for name in names if head.column(name).null_count == head.num_rows}
-        for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)) if lacking else ():
-            lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+        if lacking:  # a value may come later
+            for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)):
+                lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
         kept = [name for name in names if name not in lacking and name not in self._plan.keys]
         kinds = dict.fromkeys((*kept, *self._plan.features), "")
         reading = self._reading(head, self.path, kinds)
-        return kinds, [problem for problem in reading.problems if problem.kind in OF_LOG]
+        return Head(kinds, [problem for problem in reading.problems if problem.kind in OF_LOG])
 
     @cached_property
     def _plan(self) -> nested.Plan:
-        """What becomes of columns of objects."""
+        """What becomes of columns of objects, by the first rows of columns of text, which alone may hold some."""
         import pyarrow as pa
 
-        names = [name for name, kind in self.types.items() if is_feature(name) and layout.kind_of(kind) == "text"]
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
-        names = [*names, *({"action", KEY + ELIGIBLE} & {*self.types})] if names else []
-        return plan.decide(self._first_rows(names) if names else pa.table({}), self.categorical)
+        texts = [name for name, kind in self.types.items() if is_feature(name) and layout.kind_of(kind) == "text"]
+        if not texts:
+            return plan.decide(pa.table({}), self.categorical)
+        # a list in an object is told to be of eligible ads by the ads shown, if no column of its own has the lists
+        roles = [role for role in ("action", KEY + ELIGIBLE) if role in self.types]
+        return plan.decide(self._first_rows([*texts, *roles]), self.categorical)
 
     def _first_rows(self, names: list[str]):
         """Some columns of the first rows, an Arrow table."""

@@ -139,15 +139,17 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
         content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
         content.problems.append(Problem("cut", "error", *CUT))
-    if wabbit.ID not in renaming.columns.values():
-        if wabbit.ID in content.table.column_names and not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}:
+    if wabbit.ID not in renaming.columns.values():  # then it is the id of visits, unless there is to be another or none
+        is_id = not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}
+        if is_id and wabbit.ID in content.table.column_names:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
         renaming.ignore |= {wabbit.ID}
     units = replace(units, rewards=units.rewards or "costs")
     form = [kind] + ([f"packed with {stream.packing}"] if stream.packing else [])
     form += ["reward = 1 - cost" if units.rewards == "losses" else "reward = -cost"]
     names = [name.removeprefix(KEY) for name in content.table.column_names]
-    renaming.ignore |= {KEY + ELIGIBLE} & {KEY + name for name in renaming.ignore}
+    if ELIGIBLE in renaming.ignore:
+        renaming.ignore |= {KEY + ELIGIBLE}
     reading = layout.Columns(
         path, ", ".join(form), (*names, *content.keys.lists, *content.keys.met),
         renaming.applied(content.table), content.lines, content.problems, frozenset(categorical), units=units,

@@ -1,4 +1,4 @@
-"""Texts of Python's, such as {'age': 30}, in which some write what others write as JSON."""
+"""Values written as Python writes them, such as {'age': 30}, where JSON was to be expected."""
 
 import ast
 
@@ -6,13 +6,13 @@ LONGEST, DEEPEST = 1 << 16, 50  # of a text that is read: its characters, and it
 
 
 def literal(text: str):
-    """What a text of Python's holds: a dictionary or a list, of texts, numbers, True, False, None, or further ones.
+    """The value of a text of Python's: texts, numbers, True, False and None, or dictionaries and lists of such values.
 
     No code is run.
 
     Raises
     ------
-    SyntaxError : it is none, or too long or too deep
+    SyntaxError : it is no such text, or too long or too deep
     ValueError : a dictionary has a key twice, or one that is no text
     """
     if len(text) > LONGEST or sum(map(text.count, "[{(")) > DEEPEST:

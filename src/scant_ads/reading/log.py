@@ -1,6 +1,6 @@
 """A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and evaluated on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -122,9 +122,10 @@ class Log:
     @cached_property
     def _drawn(self) -> "Log":
         random, share = generator(0, "advice", "learnt"), LEARNT / len(self)
-        drawn = [random.random(min(ROWS, len(self) - start), np.float32) < share for start in range(0, len(self), ROWS)]
+        starts = range(0, len(self), ROWS)  # by parts, so that few random numbers are in memory
+        drawn = np.concatenate([random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts])
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
-        chosen[chosen] = np.concatenate(drawn)
+        chosen[chosen] = drawn  # of the rows of this log, which may be a part of its source
         return type(self)(self.source, self.name, self.half_of, chosen, self.units)
 
     @property
@@ -288,28 +289,35 @@ def _place(reading: Reading, problem: Problem, path: Path | None, first_row: int
 
 
 def _joined(parts: list[Visits]) -> Visits:
-    """The rows of logs with the same columns, one after the other."""
-    actions, names = logs.ordered({ad for part in parts for ad in part.actions}), parts[0].names
-    number = {ad: index for index, ad in enumerate(actions)}
-    alike = (name for name in parts[0].columns() if name != "eligible")
+    """The rows of logs with the same columns, one after the other.
+
+    Each log numbers its ads, and the texts of a feature, on its own. All are numbered anew.
+    """
+    actions = logs.ordered({ad for part in parts for ad in part.actions})
+    alike = (name for name in parts[0].columns() if name not in ("action", "eligible"))
     columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
-    places = [np.array([number[ad] for ad in part.actions], np.int32) for part in parts]
-    action = [place[part.action] for place, part in zip(places, parts, strict=True)]
+    new_actions = [_new_numbers(part.actions, actions) for part in parts]
+    columns["action"] = np.concatenate([new[part.action] for new, part in zip(new_actions, parts, strict=True)])
     if parts[0].eligible is not None:
-        columns["eligible"] = np.zeros((len(columns["reward"]), len(actions)), bool)
-        ends = np.cumsum([len(part) for part in parts])
-        for place, part, end in zip(places, parts, ends, strict=True):
-            columns["eligible"][end - len(part) : end, place] = part.eligible
+        columns["eligible"], start = np.zeros((len(columns["action"]), len(actions)), bool), 0
+        for new, part in zip(new_actions, parts, strict=True):
+            columns["eligible"][start : start + len(part), new] = part.eligible
+            start += len(part)
     categories = {}
     for name in parts[0].categories:
         texts = dict.fromkeys(text for part in parts for text in part.categories[name])
         if "" in texts:  # last, as where rows are read at once
             texts[""] = texts.pop("")
-        code, column = {text: index for index, text in enumerate(texts)}, names.index(name)
-        moved = [np.array([code[text] for text in part.categories[name]])[part.features[:, column].astype(int)]
-                 for part in parts]  # fmt: skip
-        columns["features"][:, column], categories[name] = np.concatenate(moved), tuple(texts)
-    return replace(parts[0], **columns | {"action": np.concatenate(action)}, actions=actions, categories=categories)
+        column, categories[name] = parts[0].names.index(name), tuple(texts)
+        codes = [_new_numbers(part.categories[name], texts)[part.features[:, column].astype(int)] for part in parts]
+        columns["features"][:, column] = np.concatenate(codes)
+    return replace(parts[0], **columns, actions=actions, categories=categories)
+
+
+def _new_numbers(own: Iterable[str], common: Iterable[str]) -> np.ndarray:
+    """The place of each of a log's own names among those of all logs, int32."""
+    place = {name: index for index, name in enumerate(common)}
+    return np.array([place[name] for name in own], np.int32)
 
 
 class Report(dict):

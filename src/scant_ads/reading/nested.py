@@ -62,6 +62,7 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     parts, columns, names = Parts(None), [], []
 
     def take(name: str, column, inside: bool) -> None:
+        """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless they are of ads."""
         nested = types.is_struct(column.type)
         of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
         listed = inside and types.is_nested(column.type) and not nested and not of_ads
@@ -111,12 +112,12 @@ def as_texts(frame):
 
 
 def parsed(text: str):
-    """What a text of JSON holds.
+    """The value of a text of JSON.
 
     Raises
     ------
-    ValueError : it is none (JSONDecodeError), or has half of a character (UnicodeError); or, with the reason, it has a
-        key twice in one object, or a whole number that no double can hold
+    ValueError : the text is not JSON (JSONDecodeError), or has half of a character (UnicodeError); or, with the reason,
+        it has a key twice in one object, or a whole number that no double can hold
     RecursionError : it is nested too deeply
     """
     thing = _JSON.decode(text)
@@ -142,7 +143,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
 def _python(text: str):
-    """What a text of Python's holds, if JSON can hold it; raises what `parsed` does."""
+    """The value of a Python literal, as JSON would hold it; raises what `parsed` does."""
     try:
         return parsed(json.dumps(literal(text), allow_nan=False))
     except TypeError:
@@ -221,10 +222,15 @@ class Keys:
         return self
 
     def columns(self, objects: Iterable[Mapping | None], count: int) -> tuple[dict, dict[int, str], dict[int, str]]:
-        """The columns that flat objects become, Arrow arrays by name; and by index the objects of which a key is not
-        known, and those with a list where there was none, each with the first name of such a key.
+        """The columns that flat objects become, and which objects do not fit.
 
         count : of the objects, which are needed one at a time
+
+        Returns
+        -------
+        columns : Arrow arrays by name
+        late : by index of an object, its first key that is not known
+        odd : by index of an object, its first key with a list where there was none in the first rows
         """
         values = {name: [None] * count for name in self.kinds}
         late, odd = {}, {}
@@ -246,22 +252,18 @@ class Keys:
         codes : by row, the index of its object, int (rows); -1 for none
         """
         problems = []
-        for kind, names in (("late", late), ("listed", odd)):
-            if not names:
-                continue
-            rows = np.isin(codes, [*names])
-            name = names[int(codes[np.argmax(rows)])]
-            if kind == "late":
-                reason = f"{name!r} has no value in the first {layout.HEAD:,} rows; such keys are left out"
-                problems.append(
-                    _of_rows(kind, "warning", reason, "To use it, move a row with it forward", rows, self.column)
-                )
-            else:
-                reason, mend = (
-                    f"{name} is a list here, and none in the first rows",
-                    f"Leave it out with --ignore {quote(name)}",
-                )
-                problems.append(_of_rows(kind, "error", reason, mend, rows, self.column))
+        if late:
+            rows = np.isin(codes, [*late])
+            name = late[int(codes[np.argmax(rows)])]
+            reason = f"{name!r} has no value in the first {layout.HEAD:,} rows; such keys are left out"
+            mend = "To use it, move a row with it forward"
+            problems.append(_of_rows("late", "warning", reason, mend, rows, self.column))
+        if odd:
+            rows = np.isin(codes, [*odd])
+            name = odd[int(codes[np.argmax(rows)])]
+            reason = f"{name} is a list here, and none in the first rows"
+            mend = f"Leave it out with --ignore {quote(name)}"
+            problems.append(_of_rows("listed", "error", reason, mend, rows, self.column))
         return problems
 
 
@@ -312,7 +314,7 @@ class Plan:
     unseen : columns of text without a value in the first rows
     problems : what there is to know of them
     has_lists : whether a column of its own has the lists of eligible ads
-    shown : the ads of the first rows
+    actions : the ads of the first rows
     """
 
     where: object

@@ -1,8 +1,8 @@
 """A job for each file of a log in a folder: its `tally.Summary` is written to a file, and all of them are put together.
 
-A file is parquet. Its rows are the digests of the part's rows, its metadata all else, with what it was made of: the
-log's files and their rows, the part as it then was, how columns were read, the policies, the training log. Parts are
-put together only if all of this is the same, so that numbers equal one process's to the last bit.
+A file is parquet. Its rows are the digests of the part's rows; all else is in its metadata. They also say what it was
+made of: the log's files and their rows, the part as it then was, how columns were read, the policies, the training log.
+Parts are put together only if all of this is the same, so that numbers equal one process's to the last bit.
 """
 
 import hashlib
@@ -144,7 +144,7 @@ def _path(log: Folder, name: str) -> Path:
 
 
 def _made_of(log: Folder, path: Path | None, policies, train: Training | None) -> dict:
-    """What the result of a part depends on, fit for JSON; without the part itself if there is no path."""
+    """All that the summary of a part of a log depends on, for JSON; only what all parts share if `path` is None."""
     listed = [[str(file.relative_to(log.path)), rows] for file, rows in zip(log.files, log.counts, strict=True)]
     inputs = {
         "version": VERSION, "log": hashlib.sha256(json.dumps(listed).encode()).hexdigest(),

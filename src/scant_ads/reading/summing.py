@@ -74,11 +74,11 @@ class Training:
         return self.index.has(row_digests if same and self.single == (test.exact is None) else self._of(test))
 
     def _of(self, visits: Visits) -> np.ndarray:
-        """What tells rows apart as far as both logs do, uint64 (2 x rows)."""
+        """Ids of rows by what both logs have: their ids, else the digests of shared columns; uint64 (2 x rows)."""
         return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
 
     def shares(self, count: int, rows: int) -> bool:
-        """Whether more of a test's rows are in it, too, than chance explains."""
+        """Whether `count` of a test's `rows` are more than are in both logs by chance."""
         return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
 
 

@@ -141,7 +141,10 @@ class Tally:
 
     @property
     def alike(self) -> int:
-        """By what sums of "uniform" are divided: the number of ads; 1 where visits have lists of eligible ones."""
+        """The number by which sums of the policy "uniform" are divided; see `weight_of_alike`.
+
+        It is the number of ads, which is known at the end only; 1 where visits have lists of eligible ads.
+        """
         return 1 if self.eligible else len(self.ads)
 
     def merge(self, other: "Tally") -> None:
@@ -202,12 +205,7 @@ class Tally:
                 _add_sums(self.mix.setdefault(name, {}), dict(zip(log.actions, sums, strict=True)))
         for name, term in terms.items():
             self.segments[name] = self.segments.get(name, 0) + _sums(term, of_click, len(CUTS))
-        pieces = len(CUTS) if len(log.actions) <= ADS else 1
-        place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
-        powers = (np.bincount(place[clicked], np.rint(reward**power * SCALE), size) for power in (1, 2))
-        sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
-        by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
-        self._merge_ads(dict(zip(log.actions, by_ad, strict=True)))
+        self._merge_ads(_sums_by_ad(log, piece))
 
     def add_best(self, name: str, ads: tuple[str, ...], choice) -> None:
         """Add the best ads of a learnt policy, and what it explores."""
@@ -271,8 +269,11 @@ class Tally:
         if Uniform.kind in pair:
             terms = terms / self.alike
             terms, size = terms - other, terms + other
-        terms, slack = np.r_[0.0, -terms if swapped else terms], np.r_[0.0, size * (ROUNDED if cells.rounded else 0.0)]
-        return decisions.difference(terms, np.r_[self.rows - count.sum(), count], largest, random, slack)
+        terms = -terms if swapped else terms
+        slack = size * ROUNDED if cells.rounded else np.zeros_like(size)
+        # and 0 in all rows without a reward
+        terms, slack, count = np.r_[0.0, terms], np.r_[0.0, slack], np.r_[self.rows - count.sum(), count]
+        return decisions.difference(terms, count, largest, random, slack)
 
     def drift(self, name: str) -> health.Drift:
         """The test of drift of a policy's terms; see `health.drift`."""
@@ -303,12 +304,15 @@ class Tally:
         An ad's rate may drift although the rate of all ads does not, as in rows sorted by what users like.
         """
         tests = [("", self.drift(""))]
+        if len(self.ads) > ADS:  # then their sums are not kept in pieces
+            return tests
         most = len(tests[0][1].rates)
         _, design = self.of_rewards()  # of an ad's rows it is about as large
-        for ad in logs.ordered({*self.ads}) if len(self.ads) <= ADS else ():
+        for ad in logs.ordered({*self.ads}):
             impressions, clicks, squares = self.ads[ad]
             drift = health.drift(impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
-            tests += [(ad, drift)] if len(drift.rates) > 1 else []
+            if len(drift.rates) > 1:
+                tests.append((ad, drift))
         return tests
 
     def packed(self) -> dict:
@@ -360,8 +364,23 @@ class Tally:
 
 
 def weight_of_alike(log: Visits) -> np.ndarray:
-    """What sums of "uniform" have, float64 (rows): 1 / p, or the weight of showing all eligible ads alike."""
+    """The weights with which sums of "uniform" are made, float64 (rows).
+
+    They are 1 / p, to be divided by the number of ads; where visits have lists, the weight of showing all ads of the
+    list alike.
+    """
     return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
+
+
+def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
+    """The rows of a log as in `Tally.ads`; `piece` is the piece of each row."""
+    pieces = len(CUTS) if len(log.actions) <= ADS else 1
+    place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+    clicked = np.flatnonzero(log.reward)
+    powers = (np.bincount(place[clicked], np.rint(log.reward[clicked] ** power * SCALE), size) for power in (1, 2))
+    sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
+    by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
+    return dict(zip(log.actions, by_ad, strict=True))
 
 
 def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:

@@ -81,7 +81,7 @@ def kind(path, head: bytes) -> str | None:
         raise DataError(path, "it is Vowpal Wabbit's JSON of continuous actions (_label_ca)", 1, advice)
     if isinstance(thing, dict) and "_multi" in thing:
         return JSON
-    if thing is None and not re.match(r'[{[]\s*[{"]', line):
+    if thing is None and not re.match(r'[{[]\s*[{"]', line):  # nor the beginning of JSON that goes on
         return None
     lines = ", lines=True" if isinstance(thing, dict) else ""
     reason = "it is JSON, but not Vowpal Wabbit's dsjson, whose lines have _label_cost"
@@ -366,7 +366,10 @@ def _labelled(line: str) -> tuple[str | None, str | None]:
 
 
 def _features(line: str) -> dict[str, float | str]:
-    """The features of a line of text."""
+    """The features of a line of text, `|NAMESPACE:WEIGHT feature:value ...`, as numbers or texts.
+
+    A number is multiplied by the weight of its namespace, and added to earlier ones of its feature; 1 if there is none.
+    """
     features: dict[str, float | str] = {}
     for space in line.split("|")[1:]:
         words, name, scale = space.split(), "", 1.0
@@ -375,12 +378,11 @@ def _features(line: str) -> dict[str, float | str]:
             scale = _number(weight or 1.0, "weight")
         for word in words:
             feature, colon, value = word.partition(":")
-            feature = f"{name}.{feature}" if name or not is_feature(feature) else feature  # no role of another column
+            if name or not is_feature(feature):  # so that a feature called "reward" is not taken for the reward
+                feature = f"{name}.{feature}"
             number = layout.as_number(value) if colon else 1.0
-            if number is None and feature not in features:
-                features[feature] = value
-            elif number is None or isinstance(features.get(feature), str):
+            has_text = number is None or isinstance(features.get(feature), str)
+            if has_text and feature in features:
                 raise ValueError(f"has two {feature!r}")
-            else:
-                features[feature] = features.get(feature, 0.0) + scale * number
+            features[feature] = value if has_text else features.get(feature, 0.0) + scale * number
     return features
