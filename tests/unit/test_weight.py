@@ -28,11 +28,11 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
-    # approximate intervals; ads that not every visit can get, in reading, judging and use
-    "scant_ads": 7109,
+    # approximate intervals; ads that not every visit can get, in reading, judging and use; smaller modules
+    "scant_ads": 7116,
     "study": 1300,  # claims in groups and parts; code of readers beside scant; whose a study is
     "theory": 966,
-    "verdict": 1960,  # what verdicts mean
+    "verdict": 1972,  # what verdicts mean; the judging of cells in a module of its own
 }
 # tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
 LINES = {"rules": 560, "claims": 2581, "tests": 43000}

@@ -26,7 +26,7 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import DataError, short
-from scant_ads.reading import layout
+from scant_ads.reading import arrays, layout
 from scant_ads.reading.nested import Keys, of_lists, parsed
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
@@ -321,7 +321,7 @@ def _parsed(content: str) -> dict:
 
 
 def _number(value, what: str) -> float:
-    number = layout.as_number(value) if isinstance(value, str) else value
+    number = arrays.as_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise ValueError(f"has no {what}" if value is None else f"has the {what} {short(value)}, which is not a number")
     return float(number)
@@ -376,7 +376,7 @@ def _features(line: str) -> dict[str, float | str]:
         for word in words:
             feature, colon, value = word.partition(":")
             feature = f"{name}.{feature}" if name or not is_feature(feature) else feature  # no role of another column
-            number = layout.as_number(value) if colon else 1.0
+            number = arrays.as_number(value) if colon else 1.0
             if number is None and feature not in features:
                 features[feature] = value
             elif number is None or isinstance(features.get(feature), str):
