@@ -55,8 +55,9 @@ def unseen(grades, shown, k, poison):
     return known
 
 
-def plain(surrogate, scores, grades, shown, k, *settings):
-    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, *settings)
+def plain(surrogate, scores, grades, shown, k, gamma, *settings):
+    options = dict(zip(("epsilon", "mismatch", "ordered", "floor", "control", "order", "slot"), settings, strict=False))
+    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, gamma, **options)
 
 
 def compiled(

@@ -91,7 +91,8 @@ def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds:
     """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see `best_fixed`."""
     counts = (np.bincount(queries[:t], minlength=len(stream)) for t in rounds)
     zero = np.zeros(stream.features.shape[1])
-    return np.array([Total(stream, OBJECTIVES.index(objective), of_prefix).at(zero)[0] for of_prefix in counts])
+    totals = (Total(stream, OBJECTIVES.index(objective), of_prefix) for of_prefix in counts)
+    return np.array([total.evaluate(zero).value for total in totals])
 
 
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
