@@ -186,6 +186,7 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
     ------
     SettingError : see `cell`; or the cell is not observable
     """
+    # Streams have grades up to 15.
     grades = facts.loss.values(np.arange(16)) if not facts.loss.binary else np.arange(2)
     top_grade = max(1, int(np.searchsorted(grades, facts.largest)))
     try:

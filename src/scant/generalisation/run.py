@@ -253,7 +253,7 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
     mean, radius = setup.mean(sample, surrogate), population.norm if ball.norm == "l2" else population.largest
     problem = theory.problem(
         surrogate, sample.m, sample.d, population.largest_grade, ball.radius, radius, setup.job["sigma"],
-        best_risk=max(best[key].risk, 0.0),
+        best_risk=max(best[key].risk, 0.0),  # that of SmoothDCG is below 0
     )  # fmt: skip
     solution, rate, spread = fitter.fit(Task(setup, mean, ball, problem, random))
     row = {
@@ -368,4 +368,5 @@ def measure(setup: Setup, fits: list[Found], seed: int) -> None:
 
 
 def _key(fitted: Found, weights: np.ndarray) -> tuple:
+    # An array that several fits share is measured once; as all are kept, no id is used again.
     return fitted.row["m"], fitted.row["surrogate"], id(weights)

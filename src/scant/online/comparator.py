@@ -75,6 +75,7 @@ def best_fixed(
     if not (np.isfinite(radius) and radius > 0):
         raise SettingError(f"radius is {radius}: the ball of weights needs a finite radius above 0")
     queries, rounds = np.asarray(queries), np.asarray(rounds)
+    # The compiled sums do not check bounds.
     if len(queries) and not (queries.min() >= 0 and queries.max() < len(stream)):
         raise ValueError(f"queries must be places in the stream, from 0 to {len(stream) - 1}")
     if len(rounds) and not (rounds.min() >= 1 and rounds.max() <= len(queries)):

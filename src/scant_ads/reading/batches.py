@@ -174,7 +174,7 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
                 text = short(str(column[row].as_py()))
                 raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
                                 advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # too large is infinite, which is found next
             features[:, index] = values
         if (bad := np.isinf(features[:, index])).any():
             reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"

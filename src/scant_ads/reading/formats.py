@@ -365,6 +365,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
         "parse_options": csv.ParseOptions(
+            # Empty lines are kept, so that rows can be counted as lines.
             delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd, newlines_in_values=True
         ),
         "convert_options": csv.ConvertOptions(

@@ -404,6 +404,7 @@ class Columns:
             return nothing
         for lowest in EPOCHS:
             if values.min() >= lowest and values.max() < 10 * lowest:
+                # The times of today are from 1e9 on in seconds: how much larger they are tells the unit.
                 return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
         self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
         return nothing
@@ -416,7 +417,7 @@ class Columns:
         single = any(arrays.is_single(self.table[name].type) for name in names)
         exact = None if single else np.zeros((self.rows, 2), np.uint64)
         for name in names:
-            column = arrays.plain(self.table.pop(name))
+            column = arrays.plain(self.table.pop(name))  # freed once it is read
             values, texts = self.feature(name, column)
             if values is None:
                 continue
