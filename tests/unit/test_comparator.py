@@ -117,7 +117,7 @@ def test_the_tangent_of_kl_is_summed_too(packed):
     assert value == pytest.approx(expected, rel=1e-12)
     assert gradient[0] == pytest.approx(200 * g[0] - 200 * g[1], rel=1e-12)
     hessian = np.empty((1, 1))
-    batch.curvature(one.features, one.offsets, one.grades, np.array([1]), batch.KL, 1.0, np.array([2.0]), hessian)
+    batch.curvature(total_of(one, [0], "kl").queries, batch.KL, 1.0, np.array([2.0]), hessian)
     assert hessian[0, 0] < 1e-100  # a straight line, but for e^-400
 
 
@@ -152,8 +152,7 @@ def test_gradient_and_curvature_are_those_of_finite_differences(stream, queries,
         gradient, differences(lambda w: total.evaluate(w, smoothing).smooth, weights, 1e-6), rtol=1e-6, atol=1e-5
     )
     hessian = np.full((D, D), np.nan)
-    s = stream
-    batch.curvature(s.features, s.offsets, s.grades, total.counts, total.objective, smoothing, weights, hessian)
+    batch.curvature(total.queries, total.objective, smoothing, weights, hessian)
     np.testing.assert_array_equal(hessian, hessian.T)
     expected = differences(lambda w: total.evaluate(w, smoothing).gradient, weights, 1e-6)
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-4)

@@ -19,10 +19,12 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     # references know what their figures show; code of readers beside scant; archives that run elsewhere
     "compare": 1156,
     "data": 1857,  # registered sets as they are written; tables of one's own from CSV or a function
-    "games": 2814,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
-    "generalisation": 1470,  # |grad f|^2 <= 4 H f, and which bound a gap is held against; each learner says how it fits
+    "games": 2817,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
+    "generalisation": 1472,  # |grad f|^2 <= 4 H f, and which bound a gap is held against; each learner says how it fits
     "learning": 352,  # what was in scant itself
-    "kernels": 2810,  # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures
+    # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures; what
+    # belongs together has one name, in place of rows of arguments
+    "kernels": 2879,
     "online": 4226,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1414,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best

@@ -64,6 +64,10 @@ class Sample:
         self.gains, self.exponentials = np.exp2(np.arange(32.0)) - 1, np.exp(-np.arange(32.0))
 
     @property
+    def queries(self) -> batch.Queries:
+        return batch.Queries(self.features, self.offsets, self.grades, self.ideal, self.counts)
+
+    @property
     def lists(self) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, m, d) and grades (n, m); nothing is copied."""
         documents = self.n * self.m
@@ -91,9 +95,8 @@ class Mean:
         """F at `weights` (d)."""
         s, gradient = self.sample, np.empty(len(weights))
         value, smooth, support = batch.total(
-            s.features, s.offsets, s.grades, s.ideal, s.counts, self.objective, smoothing, weights / self.scale,
-            s.gains, s.exponentials, gradient,
-        )  # fmt: skip
+            s.queries, self.objective, smoothing, weights / self.scale, s.gains, s.exponentials, gradient
+        )
         gradient /= self.scale * s.n
         penalty = 0.5 * self.ridge * float(weights @ weights)
         gradient += self.ridge * weights
@@ -102,7 +105,7 @@ class Mean:
     def newton(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
         """Newton's step (d) for the smoothed value of a convex surrogate; it stays in the l2 ball."""
         s, step, hessian = self.sample, np.empty(len(weights)), np.empty((len(weights), len(weights)))
-        batch.curvature(s.features, s.offsets, s.grades, s.counts, self.objective, smoothing, weights, hessian)
+        batch.curvature(s.queries, self.objective, smoothing, weights, hessian)
         hessian = hessian / s.n + self.ridge * np.eye(len(weights))
         batch.model_step(hessian, gradient, weights, radius, step)
         return step
@@ -162,7 +165,7 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
                 value, smooth, support, gradient = mean.evaluate(weights, smoothing)
                 used += 1
                 recent = [smooth]
-        elif slack <= enough * abs(best):
+        elif slack <= enough * abs(best):  # nearly stationary: there is no certificate without convexity
             break
         if used > NEWTON_AFTER and mean.convex and ball.norm == "l2" and len(weights) <= NEWTON_FEATURES:
             direction = mean.newton(weights, smoothing, gradient, ball.radius)
@@ -178,6 +181,7 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
             used += 1
             if smooth <= max(recent) + 1e-4 * size * slope or size < 1e-10 or used >= passes:
                 break
+            # The minimum of a parabola through both values and the slope, unless it is too near to either.
             shorter = -0.5 * size * size * slope / (smooth - recent[-1] - size * slope)
             size = shorter if 0.1 * size <= shorter <= 0.9 * size else size / 2
         moved, bent = trial - weights, new_gradient - gradient

@@ -29,25 +29,23 @@ class Total:
         from scant.kernels import batch
 
         largest_grade = max(1, stream.metadata["largest_grade"])
-        self.kernel, self.stream, self.counts = batch, stream, counts
+        self.kernel = batch
+        self.queries = batch.Queries(stream.features, stream.offsets, stream.grades, stream.ideal_dcg, counts)
         self.objective, self.smoothed = objective, objective == batch.RANKSVM
         self.gains, self.exponentials = streams.gains(largest_grade), np.exp(-np.arange(largest_grade + 1.0))
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
         """F at `weights` (d)."""
-        s, gradient = self.stream, np.empty(len(weights))
+        gradient = np.empty(len(weights))
         sums = self.kernel.total(
-            s.features, s.offsets, s.grades, s.ideal_dcg, self.counts, self.objective, smoothing, weights, self.gains,
-            self.exponentials, gradient,
-        )  # fmt: skip
+            self.queries, self.objective, smoothing, weights, self.gains, self.exponentials, gradient
+        )
         return Evaluation(*sums, gradient)
 
     def step(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
         """Newton's step (d) for the smoothed value; it stays in the ball."""
-        s, step, hessian = self.stream, np.empty(len(weights)), np.empty((len(weights), len(weights)))
-        self.kernel.curvature(
-            s.features, s.offsets, s.grades, self.counts, self.objective, smoothing, weights, hessian
-        )  # fmt: skip
+        step, hessian = np.empty(len(weights)), np.empty((len(weights), len(weights)))
+        self.kernel.curvature(self.queries, self.objective, smoothing, weights, hessian)
         self.kernel.model_step(hessian, gradient, weights, radius, step)
         return step
 
@@ -97,4 +95,4 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
                 break
             low, high = (low, size) if rise > 0 else (size, high)
             size = (low + high) / 2
-    return best_weights, best, max(0.0, best - bound)
+    return best_weights, best, max(0.0, best - bound)  # rounding may take the bound above the best
