@@ -8,6 +8,7 @@ smaller index is taken. Bad input raises a `ValueError` that says where.
 """
 
 from functools import wraps
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,20 @@ from scant.measures import GAINS, as_cutoff, as_grades, as_scores, discount
 # kl takes the exponential only up to here: exp(300) is about 2e130, so that its square, sums of it and its
 # quotients by small probabilities all stay finite.
 EXP_CLIP = 300.0
+
+
+class Evaluation(NamedTuple):
+    """A sum, or a mean, of a surrogate over queries at some weights w; see `scant.kernels.batch.total`.
+
+    smooth : the value with smoothed hinges, for RankSVM
+    support : support + <gradient, v - w> is nowhere above the value, at any weights v
+    gradient : of the smoothed value, shape (d,)
+    """
+
+    value: float
+    smooth: float
+    support: float
+    gradient: np.ndarray
 
 
 def _query(scores, grades):

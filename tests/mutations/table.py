@@ -318,9 +318,9 @@ MUTATIONS = [
      "return (nodes + 1) / 2, weights / 2", "return (nodes + 1) / 2, weights"),
     ("scant/verdict/anytime.py", ANYTIME + "::test_evidence_on_the_margin_is_1_on_average[2]",
      "shrunk = outside + cosine**2 / spread", "shrunk = outside + cosine**2"),
-    ("scant/verdict/claims.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
+    ("scant/verdict/judging.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
      "return low <= cell.ceiling <= high", "return cell.ceiling < low"),
-    ("scant/verdict/claims.py", CLAIMS + "::test_a_measured_violation_is_never_silenced",
+    ("scant/verdict/judging.py", CLAIMS + "::test_a_measured_violation_is_never_silenced",
      'if not silent or verdict.verdict == "fails":', "if not silent:"),
     ("scant/games/play.py", "unit/test_games_play.py::test_no_ranking_is_worse_than_the_worst",
      "return np.sort(sums, axis=1) @ weights", "return np.sort(sums, axis=1)[:, ::-1] @ weights"),
@@ -354,7 +354,7 @@ MUTATIONS = [
      "np.where(others > 0, 1.0 - self.epsilon, 1.0)", "1.0 - self.epsilon"),
     ("scant/ads/learners.py", ELIGIBLE + "::test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it",
      "for ad in learnt:\n                rows = log.eligible", "for ad in ():\n                rows = log.eligible"),
-    ("scant_ads/reading/layout.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
+    ("scant_ads/reading/arrays.py", WABBIT + "::test_an_index_without_a_name_is_left_out_and_told",
      "compute.count_distinct(column).as_py() == len(column)", "compute.count_distinct(column).as_py() <= len(column)"),
 ]
 

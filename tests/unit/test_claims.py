@@ -21,7 +21,7 @@ from scant.present.traces import Played
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory.bounds import impossible_floor
-from scant.verdict import claims, readings, selection, statistics, tables
+from scant.verdict import claims, judging, readings, selection, statistics, tables
 from scant.verdict import drawings as drawing_claims
 from scant.verdict.examined import Cell, Reading
 
@@ -426,7 +426,7 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
                   for estimate, p_holds, p_fails in cells]  # fmt: skip
         cell = Cell("a", "one", "", pd.Series([1.0]), claim=CLAIM)
         reading = Reading("first", None, {}, [cell] * len(cells), single, undecided)
-        return claims.deciding(reading, outcome)
+        return judging.deciding(reading, outcome)
 
     assert decides("holds", (9.0, 0.02, 1.0), (4.0, 0.001, 0.9), (5.0, 0.001, 1.0)) == 0
     assert decides("holds", (9.0, 0.001, 0.8), (4.0, 0.001, 1.0), (5.0, 0.001, 0.9)) == 1

@@ -100,7 +100,7 @@ def test_of_no_rounds_there_is_no_prefix():
 @pytest.mark.parametrize("scale", [0.0, 0.3, 4.0])
 def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
     weights = scale * np.random.default_rng(1).normal(size=D)
-    value, smooth, support, gradient = total_of(stream, queries, objective).at(weights, 1e-9)
+    value, smooth, support, gradient = total_of(stream, queries, objective).evaluate(weights, 1e-9)
     expected, slope = summed(stream, queries, objective, weights)
     assert value == pytest.approx(expected, rel=1e-10)
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)  # the smoothing is too small to matter
@@ -112,12 +112,12 @@ def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
 def test_the_tangent_of_kl_is_summed_too(packed):
     """Scores beyond the largest exponent that is taken: 200 times 2."""
     one = packed([([1, 0], [[200.0], [-200.0]])])
-    value, _, _, gradient = total_of(one, [0], "kl").at(np.array([2.0]))
+    value, _, _, gradient = total_of(one, [0], "kl").evaluate(np.array([2.0]))
     expected, g = surrogates.kl([400.0, -400.0], [1, 0])
     assert value == pytest.approx(expected, rel=1e-12)
     assert gradient[0] == pytest.approx(200 * g[0] - 200 * g[1], rel=1e-12)
     hessian = np.empty((1, 1))
-    batch.curvature(one.features, one.offsets, one.grades, np.array([1]), batch.KL, 1.0, np.array([2.0]), hessian)
+    batch.curvature(total_of(one, [0], "kl").queries, batch.KL, 1.0, np.array([2.0]), hessian)
     assert hessian[0, 0] < 1e-100  # a straight line, but for e^-400
 
 
@@ -138,7 +138,7 @@ def test_smoothed_hinges_are_what_they_are_defined_to_be(stream, queries, smooth
                     smooth += a * z - smoothing * a**2 / 2
                     support += a * z
                     gradient += a * (x[j] - x[i])
-    found = total_of(stream, queries, "ranksvm").at(weights, smoothing)
+    found = total_of(stream, queries, "ranksvm").evaluate(weights, smoothing)
     np.testing.assert_allclose(found[:3], [value, smooth, support], rtol=1e-12)
     np.testing.assert_allclose(found[3], gradient, rtol=1e-10, atol=1e-10)
     assert smooth < support < value
@@ -147,15 +147,14 @@ def test_smoothed_hinges_are_what_they_are_defined_to_be(stream, queries, smooth
 @pytest.mark.parametrize("objective", CONVEX)
 def test_gradient_and_curvature_are_those_of_finite_differences(stream, queries, objective):
     total, weights, smoothing = total_of(stream, queries, objective), np.array([0.4, -0.7, 0.2, 0.5]), 1.5
-    _, _, _, gradient = total.at(weights, smoothing)
+    _, _, _, gradient = total.evaluate(weights, smoothing)
     np.testing.assert_allclose(
-        gradient, differences(lambda w: total.at(w, smoothing)[1], weights, 1e-6), rtol=1e-6, atol=1e-5
+        gradient, differences(lambda w: total.evaluate(w, smoothing).smooth, weights, 1e-6), rtol=1e-6, atol=1e-5
     )
     hessian = np.full((D, D), np.nan)
-    s = stream
-    batch.curvature(s.features, s.offsets, s.grades, total.counts, total.objective, smoothing, weights, hessian)
+    batch.curvature(total.queries, total.objective, smoothing, weights, hessian)
     np.testing.assert_array_equal(hessian, hessian.T)
-    expected = differences(lambda w: total.at(w, smoothing)[3], weights, 1e-6)
+    expected = differences(lambda w: total.evaluate(w, smoothing).gradient, weights, 1e-6)
     np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-4)
     assert np.abs(hessian).min() > 0.01  # else an entry could be wrong unseen
 
@@ -323,7 +322,7 @@ def test_every_tangent_bounds_the_sum_from_below(stream, queries, objective):
     values = np.array([summed(stream, queries, objective, v)[0] for v in points])
     for w in in_ball(random, 2.0, 6):
         for smoothing in (0.01, 1.0, 10.0) if objective == "ranksvm" else (1.0,):
-            _, _, support, gradient = total.at(w, smoothing)
+            _, _, support, gradient = total.evaluate(w, smoothing)
             assert np.all(support + (points - w) @ gradient <= values + 1e-9)
 
 
@@ -336,11 +335,11 @@ def test_no_weights_in_the_ball_are_better_than_certified(stream, queries, objec
     near = close + 0.05 * radius * random.normal(size=(30, D))
     near *= np.minimum(1, radius / np.linalg.norm(near, axis=1))[:, None]
     points = np.r_[in_ball(random, radius, 60), near]
-    values = np.array([total.at(v)[0] for v in points])
+    values = np.array([total.evaluate(v).value for v in points])
     widths = []
     for enough in (1.0, 0.1, 1e-3, ENOUGH[objective]):
         weights, value, gap = minimise(total, np.zeros(D), radius, enough)
-        assert value == total.at(weights)[0]
+        assert value == total.evaluate(weights).value
         assert 0 <= gap <= enough * value + 1e-9
         assert value - gap <= least + 1e-9
         assert np.all(value - gap <= values + 1e-9)

@@ -13,6 +13,7 @@ from scant import surrogates
 from scant.data.stream import gains
 from scant.errors import SettingError
 from scant.kernels import top
+from scant.kernels.pieces import Tables
 from scant.measures import rank
 from scant.online.estimators import ALL, NEEDS, check, estimate, inclusion, value_and_gradient
 from scant.online.top import CODES
@@ -55,8 +56,9 @@ def unseen(grades, shown, k, poison):
     return known
 
 
-def plain(surrogate, scores, grades, shown, k, *settings):
-    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, *settings)
+def plain(surrogate, scores, grades, shown, k, gamma, *settings):
+    options = dict(zip(("epsilon", "mismatch", "ordered", "floor", "control", "order", "slot"), settings, strict=False))
+    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, gamma, **options)
 
 
 def compiled(
@@ -75,11 +77,14 @@ def compiled(
         objective=CODES.index(surrogate), mismatch=float(mismatch), ordered=ordered, floor=floor, control=control,
         slot=slot,
     )  # fmt: skip
-    events = top.estimate(
-        learner, np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, k,
-        unseen(grades, shown, k, GRADES - grades).astype(np.int16), gamma, epsilon, GAINS, EXPONENTIALS,
-        np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), inside, np.full(m, -1, np.int16), g,
+    feedback = top.Feedback(
+        np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, inside, k,
+        unseen(grades, shown, k, GRADES - grades).astype(np.int16),
     )  # fmt: skip
+    scratch = top.Scratch(
+        np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), np.full(m, -1, np.int16)
+    )
+    events = top.estimate(learner, feedback, gamma, epsilon, Tables(GAINS, np.empty(0), EXPONENTIALS), scratch, g)
     return g, events
 
 

@@ -106,7 +106,7 @@ def test_blocks_of_a_horizon_that_they_do_not_divide():
     trace = play(game, {"kind": "rtopkf", "blocks": 10}, generator(0), np.arange(1, 108))
     assert trace.explored[[9, 19, 29, 89]].tolist() == [5, 10, 15, 45]  # ten rounds each, five to explore
     assert trace.explored[-1] == 50  # and seventeen in the last
-    lengths = build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["lengths"]
+    lengths = build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["blocks"].lengths
     assert lengths.tolist() == [10] * 9 + [17]
 
 

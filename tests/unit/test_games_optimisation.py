@@ -186,8 +186,7 @@ def test_the_value_by_hand():
         (0.3, 0.5 * (math.exp(0.6) - 0.6 - 1) / 0.3**2),
         (2e-5, 1 + 2 / 3 * 2e-5),  # where psi is a series
     ):
-        arrays = of.losses, of.actions_class, of.actions_top, of.signal
-        compiled = optimisation.value_of(q, eta, *arrays, p, G, tops(of, p), values)
+        compiled = optimisation.value_of(q, eta, of.program, p, G, tops(of, p), values)
         assert compiled == pytest.approx(by_hand, rel=1e-9)
         assert value(of, eta, q, p, G) == pytest.approx(by_hand, rel=1e-9)
 
@@ -217,17 +216,16 @@ def test_the_compiled_loop_is_the_plain_class_in_the_smallest_cell():
 def test_the_solver_ends_where_it_did():
     """It may end anywhere within its accuracy, but studies that are played again have the same results."""
     of = problem(cell("precision@2", 3, 1))
-    _, *arrays = vars(of).values()
-    ends = [optimisation.optimise(np.array(q), 0.1, ACCURACY, 0.04, *arrays, np.zeros(of.variables), False) for q in QS]
+    arrays, zeros = of.program, np.zeros(of.variables)
+    ends = [optimisation.optimise(np.array(q), 0.1, ACCURACY, 0.04, arrays, zeros.copy(), False) for q in QS]
     assert ends == pytest.approx(ENDS, rel=1e-6)
 
 
 def test_the_solver_starts_anew_where_it_cannot_go_on():
     of = problem(cell("sum-loss", 3, 2))
-    arrays = [array for name, array in vars(of).items() if name != "shown"]
     q, variables = np.full(6, 1 / 6), np.full(of.variables, np.nan)
-    anew = optimisation.optimise(q, 0.1, ACCURACY, 0.04, *arrays, variables, True)
-    assert anew == optimisation.optimise(q, 0.1, ACCURACY, 0.04, *arrays, np.zeros(of.variables), False)
+    anew = optimisation.optimise(q, 0.1, ACCURACY, 0.04, of.program, variables, True)
+    assert anew == optimisation.optimise(q, 0.1, ACCURACY, 0.04, of.program, np.zeros(of.variables), False)
 
 
 @pytest.mark.parametrize(

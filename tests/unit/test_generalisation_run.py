@@ -123,7 +123,7 @@ def test_the_ranker_is_the_best_for_the_surrogates_that_are_said(moves):
     for surrogate in population.best_for:
         mean = solve.Mean(sample, surrogate)
         found = solve.minimise(mean, population.best, solve.Ball("l2", 3.0))
-        assert mean.at(population.best)[0] - found.value < 2e-3 * (1 + mean.at(np.zeros(4))[0])
+        assert mean.evaluate(population.best).value - found.value < 2e-3 * (1 + mean.evaluate(np.zeros(4)).value)
     assert "squared" in population.best_for and ("ranksvm" in population.best_for) == (moves == 0)
 
 
@@ -219,7 +219,7 @@ def test_risks_are_unbiased_and_their_errors_right():
     made = setup(m=[4], n=[8], fresh=50, learners=LEARNERS[:1])
     weights, best = np.array([1.0, -0.5, 0.3, 0.0]), np.zeros(4)
     large = made.mean(solve.Sample(*made.population.draw(generator(9), 60_000, 4)), "listnet")
-    truth = large.at(weights)[0], large.at(weights)[0] - large.at(best)[0]
+    truth = large.evaluate(weights).value, large.evaluate(weights).value - large.evaluate(best).value
     scores = []
     for seed in range(200):
         one = run.Found({"m": 4, "surrogate": "listnet"}, weights, best)
@@ -237,7 +237,7 @@ def test_the_best_weights_are_about_as_good_as_they_say():
         ball, mean = made.ball("l2"), made.mean(large, surrogate)
         best = run.best_weights(made, surrogate, ball, 6)
         least, _ = solve.from_starts(mean, ball, 5, generator())
-        assert -1e-3 < mean.at(best.weights)[0] - least.value < 10 * abs(best.error) + 2e-3
+        assert -1e-3 < mean.evaluate(best.weights).value - least.value < 10 * abs(best.error) + 2e-3
     informative = setup(d=[30], population={"generator": "linear", "settings": {"informative": 2}})
     assert not run.best_weights(informative, "listnet", informative.ball("l1"), 6).weights[2:].any()
     known = setup(population={"generator": "separable", "settings": {}})
@@ -253,12 +253,12 @@ def test_ascent_does_not_go_above_the_largest_gap():
     angles, radii = np.meshgrid(np.linspace(0, 2 * np.pi, 40), np.linspace(0, 1, 8))
     grid = ball.radius * np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1).reshape(-1, 2)
     large = made.mean(solve.Sample(*made.population.draw(generator(9), 20_000, 4)), "listnet")
-    risks, found, largest = np.array([large.at(w)[0] for w in grid]), [], []
+    risks, found, largest = np.array([large.evaluate(w).value for w in grid]), [], []
     for seed in range(30):
         row = run.of_seed(made, {}, seed)[0]
         features, grades = made.population.draw(made.random("sample", seed), 8, 4)
         mean = made.mean(solve.Sample(features, grades), "listnet")
-        largest.append(max(risks - [mean.at(w)[0] for w in grid]))
+        largest.append(max(risks - [mean.evaluate(w).value for w in grid]))
         found.append(row["uniform"])
     error = np.std(found, ddof=1) / np.sqrt(30)
     assert np.mean(found) <= np.mean(largest) + 2 * error

@@ -58,7 +58,7 @@ def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
     mean = Mean(queries, surrogate, sigma)
     values, gradient = losses(queries, surrogate, weights, sigma)
     np.testing.assert_allclose(mean.losses(weights), values, rtol=1e-12)
-    value, smooth, support, found = mean.at(weights, 1e-9)
+    value, smooth, support, found = mean.evaluate(weights, 1e-9)
     assert value == pytest.approx(values.mean(), rel=1e-12)
     np.testing.assert_allclose(found, gradient, rtol=1e-6, atol=1e-9)
     assert smooth == pytest.approx(value, rel=1e-6)
@@ -69,15 +69,16 @@ def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
 def test_gradients_by_finite_differences(surrogate):
     mean = Mean(sample(), surrogate, 0.7, ridge=0.3)
     weights = np.random.default_rng(3).normal(size=D)
-    numeric = optimize.approx_fprime(weights, lambda at: mean.at(at, 0.5)[1], 1e-6)
-    np.testing.assert_allclose(mean.at(weights, 0.5)[3], numeric, rtol=1e-4, atol=1e-5)
+    numeric = optimize.approx_fprime(weights, lambda at: mean.evaluate(at, 0.5).smooth, 1e-6)
+    np.testing.assert_allclose(mean.evaluate(weights, 0.5).gradient, numeric, rtol=1e-4, atol=1e-5)
 
 
 def test_the_first_queries_are_a_sample_of_their_own():
     whole = sample(20)
     part, weights = whole.first(7), np.ones(D)
     assert np.shares_memory(part.features, whole.features)
-    assert Mean(part, "listnet").at(weights)[0] == pytest.approx(losses(whole, "listnet", weights)[0][:7].mean())
+    mean = losses(whole, "listnet", weights)[0][:7].mean()
+    assert Mean(part, "listnet").evaluate(weights).value == pytest.approx(mean)
     assert part.lists[0].shape == (7, 6, D)
 
 
@@ -206,7 +207,7 @@ def test_no_weights_are_below_the_certificate(surrogate, norm, passes):
     found = minimise(mean, ball.project(np.ones(D)), ball, passes=passes)
     assert found.value == pytest.approx(losses(queries, surrogate, found.weights)[0].mean(), rel=1e-9)
     assert found.gap >= found.value - least.value - 1e-9  # the certificate is no less than the true distance
-    assert all(mean.at(w)[0] >= found.value - found.gap - 1e-9 for w in points(ball, 60))
+    assert all(mean.evaluate(w).value >= found.value - found.gap - 1e-9 for w in points(ball, 60))
     assert ball.length(found.weights) <= ball.radius * (1 + 1e-9)
 
 
@@ -248,7 +249,7 @@ def test_smoothdcg_has_no_certificate_and_the_best_of_several_starts():
     assert found.value <= alone.value and spread >= 0
     assert found.passes > alone.passes
     # A local minimum: no step along the projected gradient improves it by much.
-    gradient = mean.at(found.weights)[3]
+    gradient = mean.evaluate(found.weights).gradient
     assert np.linalg.norm(ball.project(found.weights - 0.01 * gradient) - found.weights) < 1e-3
 
 
@@ -272,7 +273,7 @@ def test_a_difference_of_means_has_the_difference_of_gradients(surrogate):
     difference = solve.Difference(Mean(sample(9, seed=3), surrogate), Mean(sample(14, seed=4), surrogate))
     weights = np.random.default_rng(3).normal(size=D)
     first, second = (losses(sample(n, seed=s), surrogate, weights)[0].mean() for n, s in ((9, 3), (14, 4)))
-    assert difference.at(weights)[0] == pytest.approx(first - second)
+    assert difference.evaluate(weights).value == pytest.approx(first - second)
     if surrogate != "ranksvm":
-        numeric = optimize.approx_fprime(weights, lambda at: difference.at(at)[0], 1e-6)
-        np.testing.assert_allclose(difference.at(weights)[3], numeric, rtol=1e-4, atol=1e-5)
+        numeric = optimize.approx_fprime(weights, lambda at: difference.evaluate(at).value, 1e-6)
+        np.testing.assert_allclose(difference.evaluate(weights).gradient, numeric, rtol=1e-4, atol=1e-5)

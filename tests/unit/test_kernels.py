@@ -14,6 +14,7 @@ from scant.kernels import full, pieces, sorting
 
 GRADES = 4
 GAINS, DISCOUNTS = gains(GRADES), discounts(400)
+TABLES = pieces.Tables(GAINS, DISCOUNTS, np.exp(-np.arange(GRADES + 1.0)))
 QUARTERS = st.integers(-12, 12).map(lambda quarter: quarter / 4)  # exact, and often tied
 SIXTY_FOURTHS = st.integers(-64, 64).map(lambda part: part / 64)
 
@@ -127,9 +128,10 @@ def test_slam(query, weights, averaged, margin):
     labels = np.minimum(grades, 1) if kind == "ap" else grades
     cut = None if averaged else cut  # the kernel's callers average over whole lists only
     g, by_grade = np.full(len(grades), np.nan), margin == "grade-gap"
+    choice = pieces.Slam(cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged)
     value = pieces.slam(
-        scores, sort(scores), labels, cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged,
-        GAINS, DISCOUNTS, np.full((6, GRADES + 1), np.nan), np.empty(len(grades), np.uint32), g,
+        scores, sort(scores), labels, choice, TABLES,
+        np.full((6, GRADES + 1), np.nan), np.empty(len(grades), np.uint32), g,
     )  # fmt: skip
     expected = surrogates.slam_weights(kind, scores, labels, cut)
     if averaged:
@@ -243,10 +245,8 @@ def test_the_sum_of_surrogates_at_fixed_weights(packed, kind, places, uniform, s
     labels.flags.writeable = False
     order, updated = random.integers(0, 5, 40), random.integers(0, 2, 40).astype(np.uint8)
     weights, multiples, sums = random.integers(-64, 65, 6) / 64, np.array([0.25, 1.0, 8.0]), np.empty((3, 40))
-    full.surrogates_along(
-        stream.features, stream.offsets, labels, order, updated, kind, places, uniform, GAINS, DISCOUNTS, weights,
-        multiples, sums,
-    )  # fmt: skip
+    rounds = pieces.Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, order)
+    full.surrogates_along(rounds, labels, updated, kind, places, uniform, TABLES, weights, multiples, sums)
     for multiple, found in zip(multiples, sums, strict=True):
         total = 0.0
         for t, q in enumerate(order):

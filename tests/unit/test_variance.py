@@ -23,9 +23,8 @@ def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     own = tuple(np.argsort(-scores, kind="stable"))
     rankings = list(itertools.permutations(range(4)))
     chances = np.array([gamma / 24 + (1 - gamma) * (ranking == own) for ranking in rankings])
-    estimates = np.array(
-        [estimate(surrogate, scores, grades, ranking, k, gamma, 0.5, mismatch, ordered) for ranking in rankings]
-    )
+    options = {"epsilon": 0.5, "mismatch": mismatch, "ordered": ordered}
+    estimates = np.array([estimate(surrogate, scores, grades, ranking, k, gamma, **options) for ranking in rankings])
     mean = chances @ estimates
     variance = chances @ ((estimates - mean) ** 2).sum(axis=1)
     got = moments(surrogate, scores, grades, k, gamma, 0.5, mismatch, ordered)

@@ -142,7 +142,7 @@ class Campaign:
             features = self.users(min(CHUNK, rows - start), random)
             propensities = self.propensities(features, policy)
             edges = propensities.cumsum(axis=1)
-            u = random.random(len(features))[:, None] * edges[:, -1:]
+            u = random.random(len(features))[:, None] * edges[:, -1:]  # the last edge is 1, but for rounding
             action = np.minimum((u >= edges).sum(axis=1), len(self.shares) - 1)
             cells = np.arange(len(features)), action
             clicked = random.random(len(features)) < self.rates(features)[cells]
@@ -241,7 +241,7 @@ def _check_arrays(campaign: Campaign) -> None:
     count = len(pieces.first)
     for name, array, shape in (
         *((name, getattr(campaign, name), (offers,)) for name in ("shares", "click_rates", "intercepts", "offsets")),
-        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),
+        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),  # NaN for the normal features
         ("view", campaign.view, (settings.dimensions, offers)),
         ("weights", campaign.weights, (count, offers)),
         ("centre", pieces.centre, (count, 2)),

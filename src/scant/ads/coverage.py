@@ -241,7 +241,7 @@ def _coverage(setting: Setting, repeats: int, random, level: float, replicates: 
     rows = []
     for bound, (estimate, lower, low, high) in bounds.items():
         for side, holds, width in (
-            ("lower", lower <= truth * (1 + 1e-12), estimate - lower),
+            ("lower", lower <= truth * (1 + 1e-12), estimate - lower),  # a bound may be the truth, but for rounding
             ("two-sided", (low <= truth * (1 + 1e-12)) & (truth * (1 - 1e-12) <= high), high - low),
         ):
             covered = int(np.count_nonzero(holds))
@@ -263,7 +263,7 @@ def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarra
     cuts = np.union1d(ends, parts)
     click = factors[np.searchsorted(parts, cuts), None] * np.array(setting.click)
     cell_shares = np.concatenate([share * click, share * (1 - click)], axis=1)
-    cell_shares /= cell_shares.sum(axis=1, keepdims=True)
+    cell_shares /= cell_shares.sum(axis=1, keepdims=True)  # a multinomial refuses shares that sum to more than 1
     pieces = random.multinomial(np.diff(cuts, prepend=0), cell_shares, (repeats, len(cuts)))
     first = np.searchsorted(np.searchsorted(ends, cuts), np.arange(len(ends)))  # the first piece of each stage
     counts = np.add.reduceat(pieces, first, axis=1)

@@ -248,6 +248,7 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     before = np.cumsum(count, axis=-2) - count
     rows = before.sum(axis=-1)
     mean = before @ x / np.maximum(rows, 1)
+    # 1/4, the largest variance in [0, 1], counts as a row: without rows there is none to be seen.
     variance = (0.25 + np.maximum(before @ x**2 - rows * mean**2, 0.0)) / (rows + 1)
     whole = np.maximum(2 * rows, FIRST)
     horizon = count.sum(axis=(-2, -1))[..., None] if planned else whole * np.log1p(whole)
@@ -295,7 +296,7 @@ def resampled(terms: Terms, random: np.random.Generator, replicates: int = 10_00
     """
     value, total = terms.value, terms.total
     if len(value) > 64:
-        bins = value.view(np.int64) >> 49
+        bins = value.view(np.int64) >> 49  # positive doubles sort as their bits do; three of the mantissa are kept
         bins = np.searchsorted(np.unique(bins), bins)
         counts = np.bincount(bins, total)
         value, total = np.bincount(bins, total * value) / np.maximum(counts, 1), counts

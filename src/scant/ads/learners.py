@@ -282,6 +282,7 @@ class OneAgainstAll(WholeLog):
         weighted[np.arange(len(log)), log.action] = log.reward / log.propensity
         features = features.astype(np.float64)
         with _unchecked():
+            # Scikit-learn's loss is the sum of squares, not half of their mean.
             self.regression = Ridge(self.regularisation * len(log)).fit(features, weighted)
             if log.eligible is None:  # all rows tell of every ad
                 return
@@ -338,6 +339,7 @@ class FilterTree(WholeLog):
         for left, right, referee in self.matches:
             winners.append(_decide(referee, features, winners[left], winners[right], eligible))
         winner = winners[-1] if winners else np.zeros(len(features), np.int32)
+        # Where no ad that takes part is eligible, the first that is.
         return winner if eligible is None else np.where(_fits(eligible, winner), winner, eligible.argmax(axis=1))
 
 

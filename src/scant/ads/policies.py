@@ -65,6 +65,7 @@ class Choice:
         if self.eligible is None:
             return 1.0 - self.epsilon, self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
         others = np.count_nonzero(self.eligible, axis=1) - 1
+        # A single eligible action is certain.
         return np.where(others > 0, 1.0 - self.epsilon, 1.0), self.epsilon / np.maximum(others, 1)
 
 
@@ -126,7 +127,7 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
     last = np.append(ranked[1:] != ranked[:-1], True)  # rows of equal score are chosen together
     hits, chosen = np.cumsum(clicked[order])[last], np.flatnonzero(last) + 1
     values = {"precision": hits / chosen, "recall": hits / clicks, "f1": 2 * hits / (chosen + clicks)}
-    return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])
+    return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])  # the last key counts first
 
 
 def _check_actions(action: np.ndarray, actions: int) -> None:

@@ -170,7 +170,7 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
     rows, paths_read = [], None
     for i, seed in enumerate(tqdm(seeds, desc=job["learner"], unit=" seeds", delay=2, disable=None)):
         paths = [part_paths[min(i, len(part_paths) - 1)] for part_paths in (train_paths, test_paths)]
-        if paths != paths_read:
+        if paths != paths_read:  # a log that all seeds share is read once
             place, paths_read = _place(*paths), paths
         case = Case(job, seed, place, world)
         rows += [{"seed": seed} | row for row in case.rows()]
@@ -235,6 +235,7 @@ class Case:
                            for epsilon in epsilons for row in (*next(truths), *self._rows(fit, epsilon))])  # fmt: skip
         chosen = len(groups) - 1
         if self.job["tuning"] == "paper":
+            # Of equal ones the largest lambda is chosen.
             chosen = max(range(len(groups)), key=lambda i: (_on_test(groups[i]), groups[i][0]["lambda"]))
         return (row | {"chosen": i == chosen} for i, rows in enumerate(groups) for row in rows)
 
@@ -335,7 +336,7 @@ def estimates(
     constant = evaluation.least_propensity(test.propensity) is not None
     weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions)
     shown = np.bincount(train.action, minlength=chosen.actions)
-    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)
+    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)  # 0 of an ad never shown
     return evaluation.evaluate(
         test.reward, test.propensity, chosen.probability(test.action), weights[-1], level, random,
         (rates[test.action], chosen.expected(rates)), weights if binary and constant else None, shuffle,

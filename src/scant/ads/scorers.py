@@ -183,7 +183,7 @@ def train(
     if not learner.learns:
         raise SettingError(f"the kind {learner.kind!r} is a control, which learns nothing from a log")
     rows = [np.flatnonzero(log.action == ad) for ad in range(len(log.actions))]
-    seeds = random.integers(2**63, size=len(rows))
+    seeds = random.integers(2**63, size=len(rows))  # one for each ad, so that what it draws does not depend on others
     rewards = _rewards(learner, log, settings)
     learnt = [ad for ad, shown in enumerate(rows) if (rewards[shown] != rewards[shown[:1]]).any()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
@@ -244,6 +244,7 @@ def undersample(clicked: np.ndarray, ratio: int, random: np.random.Generator) ->
     """
     positive, negative = np.flatnonzero(clicked), np.flatnonzero(~np.asarray(clicked, bool))
     if ratio * len(positive) < len(negative):
+        # Their order does not matter: they are sorted next.
         negative = random.choice(negative, ratio * len(positive), replace=False, shuffle=False)
     return np.sort(np.concatenate([positive, negative]))
 
@@ -259,6 +260,7 @@ def _scale(features: np.ndarray, standardise: bool) -> tuple[np.ndarray, np.ndar
     centre = features.mean(axis=0, dtype=np.float64)
     width = _deviation(features, centre)
     constant = (features == features[0]).all(axis=0)
+    # A mean that is rounded would leave them a deviation above 0.
     centre[constant], width[constant] = features[0, constant], 1.0
     return centre.astype(np.float32), np.maximum(width, np.finfo(np.float32).tiny).astype(np.float32)
 

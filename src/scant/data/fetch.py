@@ -312,6 +312,7 @@ class _Limited:
         response.raise_for_status()
         if response.status_code != 200:  # such as 206, a part of the file
             raise ValueError(f"the server answers with status {response.status_code}")
+        # Without this header, what comes is written as it was sent.
         encoding = response.raw.headers.pop("content-encoding", "").strip().lower()
         if encoding not in ENCODINGS:
             raise ValueError(f"the server packs it by {encoding!r}")

@@ -115,6 +115,7 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
                 grade, rest = _GRADE.fullmatch(line).groups()
                 if grade:
                     rows += 1
+                    # Rows beyond the last query are refused below, once they are counted.
                     line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest)
                 target.write(line)  # each stays where it is, so that errors name the lines of the original
         if rows != (total := sum(sizes)):
@@ -155,7 +156,7 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
     used, widths = np.zeros(features, np.int64), np.array([0, 19])
     with open(path, "rb", buffering=0) as file:
         length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
-        text = bytearray(max(min(size, length), 64) + 1)
+        text = bytearray(max(min(size, length), 64) + 1)  # the last byte is for the end of a last line that lacks it
         skip_mark(file)
         while True:
             if kept > LONGEST:
@@ -190,7 +191,7 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
                     rows_before = True
                     yield Block(query[:n], grade[:n], x[:n], lines[:n], printed[:n])
             kept = stop - end
-            text[:kept] = text[end:stop]
+            text[:kept] = text[end:stop]  # the beginning of the next line
             if not count:
                 break
     if rows_before and not used.any():

@@ -30,6 +30,7 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
         whole = not settings["drop_last"]
         queries = chain.from_iterable(stream.joined(tables.read_ranking([path]), last=whole) for path in table_paths)
         scaling = settings.get("features") or ("as-is" if settings.get("normalised") else "query-minmax")
+    # All streams of a data set have its documents in one order.
     shuffle = generator(study_seed, "documents", settings.get("dataset", name))
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
     stream.write(target, arranged, {"stream": name, "settings": settings, "features_reading": scaling})

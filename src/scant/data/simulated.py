@@ -86,7 +86,7 @@ def linear(
     grade 2, and so on, and the last grade has the rest.
     """
     ranker = _unit(random.standard_normal(features))
-    deviation = np.sqrt(1 / 12)
+    deviation = np.sqrt(1 / 12)  # of a number uniform on [0, 1]
     shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
     sample = np.sqrt(1 + noise**2) * np.sort(random.standard_normal(100_000))
     thresholds = np.quantile(sample, 1 - shares)
@@ -158,7 +158,7 @@ def retrieval(
     ValueError : a class has fewer than `documents` + 1 rows, or there is one class only
     """
     low, high = x.min(axis=0), x.max(axis=0)
-    x = (x - low) / np.where(high > low, high - low, 1)
+    x = (x - low) / np.where(high > low, high - low, 1)  # constant features become 0
     classes = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
     if len(classes) < 2 or min(map(len, classes.values())) <= documents:
         raise ValueError(

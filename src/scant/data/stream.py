@@ -186,7 +186,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
                 if x.shape[1:] != (width,):
                     raise DataError(path, f"query {query} has {x.shape[1]} features, others {width}")
             features = np.concatenate(block_features)
-            norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))
+            norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))  # squares could overflow float32
             if not np.isfinite(norms).all():
                 query = np.repeat(block_ids, lengths)[np.argmin(np.isfinite(norms))]
                 raise DataError(path, f"query {query} has a feature that is not finite")
@@ -204,7 +204,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
                 margin = min(margin, *(gap(x.astype(np.float64) @ ranker, grade) for _, grade, x in block))
         if not ids:
             raise DataError(path, "a stream needs at least one query")
-        raw.flush()
+        raw.flush()  # the map below is of the file, not of what is still in the buffer
         documents = int(np.sum(sizes))
         metadata = metadata | {
             "queries": len(ids),

@@ -88,13 +88,13 @@ class Blocks(Player):
 
         prior : if set, the blocks are adaptive
         """
+        from scant.kernels import games
+
         return "games:play_blocks", {
             "sorter": SORTERS[self.black_box.sorter],
             "rate": float(self.black_box.rate),
             "k": self.k,
-            "lengths": lengths,
-            "noises": noises,
-            "counted": counted,
+            "blocks": games.Blocks(lengths, noises, counted),
             "at_random": self.rest == "random",
             "adaptive": prior is not None,
             "gain": self.facts.loss.gain,

@@ -64,7 +64,7 @@ def _gains(relevances: np.ndarray) -> np.ndarray:
     """The gains 2^r - 1 (rounds x items), as whole numbers if they fit into int8."""
     if relevances.max() <= 1:
         return relevances
-    if relevances.max() <= 7:
+    if relevances.max() <= 7:  # 2^7 - 1 is the largest number of int8
         return ((1 << relevances.astype(np.int16)) - 1).astype(np.int8)
     return np.exp2(relevances) - 1
 

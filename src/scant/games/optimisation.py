@@ -40,6 +40,13 @@ class Problem:
     span: np.ndarray
 
     @property
+    def program(self):
+        """What the compiled solver takes of it."""
+        from scant.kernels.optimisation import Program
+
+        return Program(*(getattr(self, name) for name in Program._fields))
+
+    @property
     def variables(self) -> int:
         """How many variables the program has."""
         return len(self.losses) * self.null.shape[1] + self.span.shape[1] + len(self.shown) + 1
@@ -48,13 +55,14 @@ class Problem:
 @lru_cache(maxsize=64)
 def problem(cell: Cell) -> Problem:
     """The convex program's arrays for a cell."""
+    # Losses that differ by rounding alone are of one class.
     losses, of_ranking = np.unique(np.round(cell.losses, 12), axis=0, return_inverse=True)
     actions, first_rankings = np.unique(np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True)
     signals = cell.signals.reshape(-1, len(cell.relevances))
     signal = cell.feedback + cell.feedbacks * np.arange(len(cell.tops))[:, None]
     base = np.linalg.lstsq(signals.T, (losses - losses.mean(axis=0)).T, rcond=None)[0]
     _, sizes, rows = np.linalg.svd(signals.T)
-    rank = np.count_nonzero(sizes > 1e-9)
+    rank = np.count_nonzero(sizes > 1e-9)  # the other singular values are 0, but for rounding
     arrays = first_rankings, losses, actions[:, 0], actions[:, 1], signal, base, rows[rank:].T, rows[:rank].T
     return Problem(*(np.ascontiguousarray(array) for array in arrays))
 
@@ -122,13 +130,12 @@ class ExplorationByOptimisation(Player):
         """
         from scant.kernels import optimisation
 
-        program = self.problem
-        arrays = [array for name, array in vars(program).items() if name != "shown"]  # in the order of the loop's own
-        value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, *arrays, self.variables, self.round > 0)
+        program, warm = self.problem.program, self.round > 0
+        value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, program, self.variables, warm)
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
-        optimisation.fill(self.variables, program.base, program.null, program.span, program.actions_top, self.G, self.P)
+        optimisation.fill(self.variables, program, self.G, self.P)
         self.p[:] = self.variables[-len(self.p) - 1 : -1]
         self.solved_p, self.solved_q, self.reached = self.p.copy(), q, value
         return value
@@ -137,14 +144,13 @@ class ExplorationByOptimisation(Player):
         # The functions of the compiled loop: the solver would amplify the rounding of others.
         from scant.kernels.optimisation import carry, value_of, weigh
 
-        program, q = self.problem, np.empty(len(self.estimates))
+        program, q = self.problem.program, np.empty(len(self.estimates))
         values = np.empty(program.losses.shape[1])
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
         if self.round:
             moved = carry(self.solved_p, self.solved_q, q, program.actions_class, program.actions_top, self.p, self.P)
-            arrays = program.losses, program.actions_class, program.actions_top, program.signal
-            value = value_of(q, self.eta, *arrays, self.p, self.G, self.P, values)
+            value = value_of(q, self.eta, program, self.p, self.G, self.P, values)
         if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):
             value = self._solve(q)
         self.q, self.reaches = q, value
@@ -152,7 +158,7 @@ class ExplorationByOptimisation(Player):
         while self.action < len(self.p) - 1 and u >= self.p[self.action]:
             u -= self.p[self.action]
             self.action += 1
-        return self.cell.rankings[program.shown[self.action]]
+        return self.cell.rankings[self.problem.shown[self.action]]
 
     def learn(self, ranking, seen):
         top = self.problem.actions_top[self.action]
@@ -170,7 +176,8 @@ class ExplorationByOptimisation(Player):
     def loop(self):
         return "optimisation:play_optimised", {
             "cell": self.cell,
-            **vars(self.problem),
+            "numbers": self.problem.shown,
+            "program": self.problem.program,
             "accuracy": ACCURACY,
             "tolerance": TOLERANCE,
             "scale": float(self.scale),

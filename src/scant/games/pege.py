@@ -56,7 +56,7 @@ class Phases(Player):
         if not self.to_explore:
             return self.leader
         cell = (self.to_explore - 1) % self.cells
-        first = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
+        first = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))  # the last cell may be shorter
         return np.r_[first, self.leader[~np.isin(self.leader, first)]]
 
     def learn(self, ranking, seen):

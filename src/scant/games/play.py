@@ -36,6 +36,7 @@ class Game:
         losses.check(self.loss, self.stream)
         self.rounds, self.items = self.stream.shape
         values = self.loss.values(self.stream)
+        # Where they fit, values take an eighth of the memory.
         small = values.dtype.kind in "biu" and values.min() >= -128 and values.max() <= 127
         self.values = _read_only(values, np.int8 if small else np.float64)
         self.scale = _read_only(np.ones(self.rounds) if self.loss.scale is None else self.loss.scale(self.stream))
@@ -61,7 +62,7 @@ class Game:
         """
         key = kept.tobytes()
         if key not in self._best:
-            rounds = np.union1d(kept, self.rounds)
+            rounds = np.union1d(kept, self.rounds)  # the last round decides which ranking is best for all
             prefix, horizon, ranking = self._best_ap(rounds) if self.loss.places is None else self._best_linear(rounds)
             constant = self.constant_at(rounds)
             self._best[key] = (prefix + constant)[: len(kept)], (horizon + constant)[: len(kept)], ranking
@@ -84,6 +85,7 @@ class Game:
         from scant.kernels import games
 
         if self.loss.places is None:
+            # AP is worst with all relevant items at the bottom, so that their number tells it.
             of_counts = np.tri(self.items + 1, self.items, -1)  # row r has r relevant items
             worst = [float(self.loss.measure(np.arange(self.items)[::-1], row)) for row in of_counts]
             return np.cumsum(np.take(worst, np.count_nonzero(self.stream, axis=1)))[kept - 1]
@@ -259,12 +261,13 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
     name, arguments = loop
     if "cell" in arguments:
         return _compiled_on_cell(game, name, arguments, random, kept)
-    values, scale, explored = game.values[: kept[-1]], game.scale[: kept[-1]], np.zeros(len(kept), np.int64)
-    shared = (values, scale, _read_only(game.loss.weights(game.items)), game.loss.places is None)
-    total, kept = np.empty(len(kept)), _read_only(kept, np.int64)
-    results = (total,) if name == "games:play_full" else (total, explored)  # the former never explores
-    _loop(name)(*shared, *arguments.values(), random, kept, *results)
-    return total + game.constant_at(kept), explored
+    from scant.kernels import games
+
+    weights, by_ap = _read_only(game.loss.weights(game.items)), game.loss.places is None
+    played = games.Game(game.values[: kept[-1]], game.scale[: kept[-1]], weights, by_ap)
+    record = games.Record(_read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64))
+    _loop(name)(played, *arguments.values(), random, record)
+    return record.total + game.constant_at(kept), record.explored
 
 
 def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
@@ -272,14 +275,16 @@ def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> t
 
     arguments : the `cell` (`scant.games.cells.Cell`) to play; then what not all loops on cells take, in their order
     """
-    cell, explored, total = arguments["cell"], np.zeros(len(kept), np.int64), np.empty(len(kept))
-    outcomes = _read_only(cell.outcomes(game.stream[: kept[-1]]), np.int64)
+    from scant.kernels import cells, games
+
+    cell = arguments["cell"]
+    tables = cell.outcomes(game.stream[: kept[-1]]), cell.losses, cell.top_of, cell.feedback
+    types = np.int64, np.float64, np.int64, np.int64
+    played = cells.Cell(*map(_read_only, tables, types))
+    record = games.Record(_read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64))
     others = [value for key, value in arguments.items() if key != "cell"]
-    _loop(name)(
-        outcomes, _read_only(cell.losses), _read_only(cell.top_of, np.int64), _read_only(cell.feedback, np.int64),
-        *others, random, _read_only(kept, np.int64), total, explored,
-    )  # fmt: skip
-    return -total if game.loss.gain else total, explored
+    _loop(name)(played, *others, random, record)
+    return -record.total if game.loss.gain else record.total, record.explored
 
 
 def _loop(name: str):

@@ -111,7 +111,7 @@ def indistinguishable(random, rounds: int, distribution: str = "either"):
     if distribution == "either":
         distribution = ("first", "second")[int(random.random() < 0.5)]
     edges = np.cumsum(chances[distribution])
-    edges[-1] = 1.0
+    edges[-1] = 1.0  # rounding may leave it below, and a number drawn between
     return _rows(rounds, 3, lambda n: VECTORS[np.searchsorted(edges, random.random(n), side="right")])
 
 
@@ -255,6 +255,7 @@ def _chosen(random, rounds: int, utilities: np.ndarray, choices: int) -> np.ndar
 
 def _index_in(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Indices drawn by uniform numbers `u` (n) from a distribution with these cumulative weights; int64 (n)."""
+    # The product may round up to the last edge, beyond which there is no index.
     return np.minimum(np.searchsorted(edges, u * edges[-1], side="right"), len(edges) - 1)
 
 

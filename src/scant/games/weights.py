@@ -35,6 +35,7 @@ class Table(Player):
 
     def rank(self):
         edges = np.cumsum(self.probabilities())
+        # The product may round up to the last edge, beyond which there is no ranking.
         self.drawn = min(int(np.searchsorted(edges, self.random.random() * edges[-1], "right")), len(edges) - 1)
         return self.rankings[self.drawn]
 
@@ -152,7 +153,7 @@ def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.nd
     """
     from scant.kernels import games
 
-    matrix = np.maximum(matrix, 1e-300)
+    matrix = np.maximum(matrix, 1e-300)  # with zeros there may be no scaling at which all sum to 1
     games.balance(matrix, tolerance, most)
     return matrix
 
@@ -215,6 +216,7 @@ class CombBand(Table):
         if self.facts.loss.gain:
             loss = 1 - loss
         second_moment = (self.matrices * self.p[:, None]).T @ self.matrices
+        # Singular, since the rows and the columns of all permutations sum to 1.
         direction = np.linalg.pinv(second_moment, hermitian=True) @ self.matrices[self.drawn]
         self.logs -= self.eta * loss * (self.matrices @ direction)
 

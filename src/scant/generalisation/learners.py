@@ -6,11 +6,15 @@ returns weights (d). Its attribute `surrogate` ("listnet" if absent) names the l
 attribute `ball` says in which ball the best weights are sought: "l2" (if absent), of radius W, or "l1", of radius W1.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from scant.errors import SettingError
 from scant.learning import declarations
 from scant.learning.declarations import Look, Setting
+from scant.theory import generalisation as theory
 from scant.theory.constants import SURROGATES
 
 NOT_CONVEX = "smoothdcg"
@@ -45,16 +49,39 @@ def _looks(marker: str, line: str) -> dict[str, Look]:
     return {surrogate: Look(colour, marker, line) for surrogate, colour in COLOURS.items()}
 
 
+class Fit(NamedTuple):
+    """What a learner finds on a sample.
+
+    solution : a `scant.generalisation.solve.Solution`
+    rate : the step size, or lambda
+    spread : the worst mean loss that a start led to, less the best
+    """
+
+    solution: object
+    rate: float = np.nan
+    spread: float = np.nan
+
+
 class Batch(declarations.Learner):
     """What the learners share. Each minimises the mean of a surrogate over weights in a ball.
 
+    options : its settings, none of which is absent
     ball : the norm of the ball, "l2" or "l1"
+    minimises : whether it finds the least mean loss itself, so that ascents may start from its weights
     """
 
     ball: ClassVar[str] = "l2"
+    minimises: ClassVar[bool] = False
     settings = (SURROGATE,)
     draws = False
     needs_convex: ClassVar[str] = ""  # the setting whose value theory knows for convex surrogates alone
+
+    def __init__(self, options: Mapping):
+        self.options, self.surrogate = options, options["surrogate"]
+
+    def fit(self, task) -> Fit:
+        """What it finds on the sample of a `scant.generalisation.run.Task`."""
+        raise NotImplementedError
 
     @classmethod
     def check(cls, settings):
@@ -78,6 +105,12 @@ class Descent(Batch):
     looks = _looks("s", "--")
     needs_convex = "step"
 
+    def fit(self, task):
+        step = self.options["step"]
+        rate = (theory.optimistic_rate if step == "optimistic" else theory.descent_rate)(task.sample.n, task.problem)
+        rate = float(rate * (1.0 if isinstance(step, str) else step))
+        return Fit(task.descend(rate), rate)
+
 
 class Regularised(Batch):
     """Regularised empirical risk minimisation in the l2 ball (Theorem 36)."""
@@ -88,6 +121,11 @@ class Regularised(Batch):
     looks = _looks("^", ":")
     needs_convex = "lambda"
 
+    def fit(self, task):
+        factor = 1.0 if self.options["lambda"] == "theory" else self.options["lambda"]
+        rate = float(theory.regularisation(task.sample.n, task.problem) * factor)
+        return Fit(task.minimise(rate), rate)
+
 
 class ERM(Batch):
     """Empirical risk minimisation in the l2 ball (Theorem 38)."""
@@ -96,6 +134,11 @@ class ERM(Batch):
     about = "The least of the sample's mean loss in the l2 ball of radius W (Theorem 38)."
     settings = (SURROGATE, STARTS)
     looks = _looks("o", "-")
+    minimises = True
+
+    def fit(self, task):
+        solution, spread = task.from_starts(self.options["starts"] if self.surrogate == NOT_CONVEX else 1)
+        return Fit(solution, spread=spread)
 
 
 class SparseERM(ERM):
@@ -108,9 +151,3 @@ class SparseERM(ERM):
 
 
 LEARNERS = {learner.kind: learner for learner in (Descent, Regularised, ERM, SparseERM)}
-
-
-def completed(settings: dict) -> dict:
-    """The settings of a built-in learner, with those that are absent."""
-    absent = {setting.name: setting.absent for setting in LEARNERS[settings["kind"]].settings}
-    return absent | settings

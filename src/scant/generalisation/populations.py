@@ -148,7 +148,7 @@ class Separable(Population):
         moved = random.random((n, m))
         features = _entries(random, self.entries, (n, m, self.d)) * self.scales.astype(np.float32)
         missing = grades - features @ self.best
-        features += (missing[..., None] * self.along).astype(np.float32)
+        features += (missing[..., None] * self.along).astype(np.float32)  # now the score is the grade
         grades = grades + (moved < self.moves / 2) - (moved > 1 - self.moves / 2)
         return features, grades.astype(np.int16)
 
@@ -180,11 +180,12 @@ class Lists(Population):
         self.largest_grade = max(1, stream.metadata["largest_grade"])
         features = stream.features[:, :d]
         self.largest = float(max(features.max(), -features.min()))
+        # In blocks, since squares of all features would take twice the memory of the features.
         squares = (np.square(block, dtype=np.float64).sum(axis=1).max() for block in _blocks(features))
         self.norm = math.sqrt(max(squares))
 
     def draw(self, random, n, m):
-        places, draws = random.spawn(2)
+        places, draws = random.spawn(2)  # apart, so that fewer queries are the beginning of more
         queries = self.queries[places.integers(0, len(self.queries), n)]
         starts, sizes = self.stream.offsets[queries], np.diff(self.stream.offsets)[queries]
         if self.lists == "cut":

@@ -15,7 +15,7 @@ from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import write_parquet
 from scant.generalisation import populations, solve
-from scant.generalisation.learners import LEARNERS, NOT_CONVEX, completed
+from scant.generalisation.learners import LEARNERS, NOT_CONVEX, Batch, Fit
 from scant.generalisation.populations import Population
 from scant.learning.declarations import own_class
 from scant.learning.runs import origin
@@ -109,6 +109,72 @@ class Best:
     error: float
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a learner is to fit, and the ways that there are.
+
+    mean : the mean loss on the sample, as a function of the weights
+    ball : in which the weights are sought
+    problem : what theory knows of it
+    random : the learner's own
+    """
+
+    setup: Setup
+    mean: solve.Mean
+    ball: solve.Ball
+    problem: theory.Problem
+    random: np.random.Generator
+
+    @property
+    def sample(self) -> solve.Sample:
+        return self.mean.sample
+
+    def descend(self, rate: float) -> solve.Solution:
+        """Online gradient descent, once over the sample."""
+        return solve.descend(self.mean, self.ball, rate)
+
+    def minimise(self, ridge: float) -> solve.Solution:
+        """The least of the mean loss plus `ridge` / 2 times the square of the weights' norm."""
+        mean = self.setup.mean(self.sample, self.mean.surrogate, ridge)
+        return solve.minimise(mean, np.zeros(self.sample.d), self.ball)
+
+    def from_starts(self, starts: int) -> tuple[solve.Solution, float]:
+        """The least of the mean loss, and the spread of what several searches found."""
+        return solve.from_starts(self.mean, self.ball, starts, self.random)
+
+
+class Own:
+    """A user's own learner, which fits as the others do."""
+
+    minimises = False
+
+    def __init__(self, settings: dict):
+        self.cls, self.settings = own_class(settings["kind"]), settings
+        self.surrogate, self.ball = getattr(self.cls, "surrogate", "listnet"), getattr(self.cls, "ball", "l2")
+
+    def fit(self, task: Task) -> Fit:
+        """What it finds on a task's sample.
+
+        Raises
+        ------
+        SettingError : its weights are not as many as the features, or not finite
+        """
+        options = {key: value for key, value in self.settings.items() if key not in ("kind", "options")}
+        own = self.settings.get("options", {})
+        learner = self.cls(radius=task.ball.radius, random=task.random, **options, **own)
+        weights, d = np.asarray(learner.fit(*task.sample.lists), float), task.sample.d
+        if weights.shape != (d,) or not np.isfinite(weights).all():
+            raise SettingError(f"{self.settings['kind']}: fit is to return {d} finite weights")
+        return Fit(solve.Solution(weights, task.mean.evaluate(weights).value, np.nan, 0, "one's own"))
+
+
+def made(settings: dict) -> Batch | Own:
+    """The learner that a study's settings declare, with the settings that are absent."""
+    if (cls := LEARNERS.get(settings["kind"])) is None:
+        return Own(settings)
+    return cls({setting.name: setting.absent for setting in cls.settings} | settings)
+
+
 @dataclass
 class Found:
     """What a learner found on a sample.
@@ -180,57 +246,27 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
     best : as in `of_seed`
     """
     random = setup.random("learner", seed, sample.n, sample.m, sample.d)
-    kind, population = settings["kind"], setup.population
-    cls = LEARNERS[kind] if kind in LEARNERS else own_class(kind)
-    options = completed(settings) if kind in LEARNERS else {}
-    surrogate = options.get("surrogate", getattr(cls, "surrogate", "listnet"))
-    ball = setup.ball(getattr(cls, "ball", "l2"))
+    fitter, population = made(settings), setup.population
+    surrogate, ball = fitter.surrogate, setup.ball(fitter.ball)
     if (key := (surrogate, ball.norm, sample.m)) not in best:
         best[key] = best_weights(setup, surrogate, ball, sample.m)
     mean, radius = setup.mean(sample, surrogate), population.norm if ball.norm == "l2" else population.largest
     problem = theory.problem(
         surrogate, sample.m, sample.d, population.largest_grade, ball.radius, radius, setup.job["sigma"],
-        best_risk=max(best[key].risk, 0.0),
+        best_risk=max(best[key].risk, 0.0),  # that of SmoothDCG is below 0
     )  # fmt: skip
-    rate, spread = np.nan, np.nan
-    if kind == "averaged-ogd":
-        step = options["step"]
-        rate = (theory.optimistic_rate if step == "optimistic" else theory.descent_rate)(sample.n, problem)
-        rate *= 1.0 if isinstance(step, str) else step
-        solution = solve.descend(mean, ball, float(rate))
-    elif kind == "regularised-erm":
-        rate = theory.regularisation(sample.n, problem) * (1.0 if options["lambda"] == "theory" else options["lambda"])
-        solution = solve.minimise(setup.mean(sample, surrogate, float(rate)), np.zeros(sample.d), ball)
-    elif kind in LEARNERS:
-        solution, spread = solve.from_starts(mean, ball, options["starts"] if surrogate == NOT_CONVEX else 1, random)
-    else:
-        solution = own(cls, settings, ball, mean, random)
+    solution, rate, spread = fitter.fit(Task(setup, mean, ball, problem, random))
     row = {
-        "learner": learner, "kind": kind, "surrogate": surrogate, "ball": ball.norm, "W": ball.radius, "R": radius,
-        "seed": seed, "n": sample.n, "m": sample.m, "d": sample.d, "status": solution.status,
+        "learner": learner, "kind": settings["kind"], "surrogate": surrogate, "ball": ball.norm, "W": ball.radius,
+        "R": radius, "seed": seed, "n": sample.n, "m": sample.m, "d": sample.d, "status": solution.status,
         "certificate": solution.gap, "passes": solution.passes, "spread": spread,
-        "norm": ball.length(solution.weights), "rate": float(rate), "train": mean.at(solution.weights)[0],
+        "norm": ball.length(solution.weights), "rate": rate, "train": mean.evaluate(solution.weights).value,
         "best_error": best[key].error, "at_zero": best[key].at_zero, "worst": best[key].worst, "found": best[key].risk,
     }  # fmt: skip
     fitted = Found(row, solution.weights, best[key].weights)
-    if ascents and kind.startswith("erm"):
+    if ascents and fitter.minimises:
         fitted.ascended = ascents.largest(mean, ball, [solution.weights, best[key].weights])
     return fitted
-
-
-def own(cls: type, settings: dict, ball: solve.Ball, mean: solve.Mean, random) -> solve.Solution:
-    """What a user's own learner finds.
-
-    Raises
-    ------
-    SettingError : its weights are not as many as the features, or not finite
-    """
-    options = {key: value for key, value in settings.items() if key not in ("kind", "options")}
-    learner = cls(radius=ball.radius, random=random, **options, **settings.get("options", {}))
-    weights = np.asarray(learner.fit(*mean.sample.lists), float)
-    if weights.shape != (mean.sample.d,) or not np.isfinite(weights).all():
-        raise SettingError(f"{settings['kind']}: fit is to return {mean.sample.d} finite weights")
-    return solve.Solution(weights, mean.at(weights)[0], np.nan, 0, "one's own")
 
 
 def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best:
@@ -253,7 +289,7 @@ def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best
     half = solve.minimise(setup.mean(sample.first(sample.n // 2), surrogate), best.weights, ball)
     features, grades = setup.for_check
     check = setup.mean(solve.Sample(features[:, :m], grades[:, :m]), surrogate)
-    error = check.at(half.weights)[0] - check.at(best.weights)[0]
+    error = check.evaluate(half.weights).value - check.evaluate(best.weights).value
     losses = _losses(mean, ball, best.weights)
     return Best(np.r_[best.weights, np.zeros(population.d - sample.d)], *losses, error)
 
@@ -262,7 +298,7 @@ def _losses(mean: solve.Mean, ball: solve.Ball, weights: np.ndarray) -> tuple[fl
     """The mean loss of weights, of weights 0, and of the opposite weights with the norm of the ball's radius."""
     length = ball.length(weights)
     opposite = -weights * (ball.radius / length if length else 1.0)
-    return tuple(float(mean.at(played)[0]) for played in (weights, np.zeros(len(weights)), opposite))
+    return tuple(float(mean.evaluate(played).value) for played in (weights, np.zeros(len(weights)), opposite))
 
 
 class Ascents:
@@ -294,7 +330,7 @@ class Ascents:
             difference = solve.Difference(mean, self.setup.mean(self.sample, mean.surrogate))
             ends = [solve.minimise(difference, start, ball, **SEARCH) for start in starts]
             weights = min(ends, key=lambda end: end.value).weights
-            self.found[key] = weights, mean.at(weights)[0]
+            self.found[key] = weights, mean.evaluate(weights).value
         return self.found[key]
 
 
@@ -332,4 +368,5 @@ def measure(setup: Setup, fits: list[Found], seed: int) -> None:
 
 
 def _key(fitted: Found, weights: np.ndarray) -> tuple:
+    # An array that several fits share is measured once; as all are kept, no id is used again.
     return fitted.row["m"], fitted.row["surrogate"], id(weights)

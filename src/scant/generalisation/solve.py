@@ -11,6 +11,7 @@ import numpy as np
 
 from scant.kernels import batch, generalisation
 from scant.kernels.top import KL, LISTNET, RANKSVM, SMOOTHDCG, SQUARED
+from scant.surrogates import Evaluation
 
 OBJECTIVES = {"listnet": LISTNET, "smoothdcg": SMOOTHDCG, "ranksvm": RANKSVM, "squared": SQUARED, "kl": KL}
 NOT_CONVEX = "smoothdcg"
@@ -63,6 +64,10 @@ class Sample:
         self.gains, self.exponentials = np.exp2(np.arange(32.0)) - 1, np.exp(-np.arange(32.0))
 
     @property
+    def queries(self) -> batch.Queries:
+        return batch.Queries(self.features, self.offsets, self.grades, self.ideal, self.counts)
+
+    @property
     def lists(self) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, m, d) and grades (n, m); nothing is copied."""
         documents = self.n * self.m
@@ -86,22 +91,21 @@ class Mean:
         self.objective, self.smoothed = OBJECTIVES[surrogate], surrogate == "ranksvm"
         self.convex, self.scale = surrogate != NOT_CONVEX, sigma if surrogate == "smoothdcg" else 1.0
 
-    def at(self, weights: np.ndarray, smoothing: float = 1.0) -> tuple[float, float, float, np.ndarray]:
-        """Value, smoothed value, support and gradient (d) at `weights` (d), see `scant.kernels.batch.total`."""
+    def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
+        """F at `weights` (d)."""
         s, gradient = self.sample, np.empty(len(weights))
         value, smooth, support = batch.total(
-            s.features, s.offsets, s.grades, s.ideal, s.counts, self.objective, smoothing, weights / self.scale,
-            s.gains, s.exponentials, gradient,
-        )  # fmt: skip
+            s.queries, self.objective, smoothing, weights / self.scale, s.gains, s.exponentials, gradient
+        )
         gradient /= self.scale * s.n
         penalty = 0.5 * self.ridge * float(weights @ weights)
         gradient += self.ridge * weights
-        return value / s.n + penalty, smooth / s.n + penalty, support / s.n + penalty, gradient
+        return Evaluation(value / s.n + penalty, smooth / s.n + penalty, support / s.n + penalty, gradient)
 
     def newton(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
         """Newton's step (d) for the smoothed value of a convex surrogate; it stays in the l2 ball."""
         s, step, hessian = self.sample, np.empty(len(weights)), np.empty((len(weights), len(weights)))
-        batch.curvature(s.features, s.offsets, s.grades, s.counts, self.objective, smoothing, weights, hessian)
+        batch.curvature(s.queries, self.objective, smoothing, weights, hessian)
         hessian = hessian / s.n + self.ridge * np.eye(len(weights))
         batch.model_step(hessian, gradient, weights, radius, step)
         return step
@@ -144,8 +148,8 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
     passes : the most; a search that has not reached the gap by then says so
     """
     smoothing, weights, bound, used = 2.0, ball.project(start), -np.inf, 2
-    enough_of_zero = ENOUGH_OF_ZERO * abs(mean.at(np.zeros(len(start)))[0])
-    value, smooth, support, gradient = mean.at(weights, smoothing)
+    enough_of_zero = ENOUGH_OF_ZERO * abs(mean.evaluate(np.zeros(len(start))).value)
+    value, smooth, support, gradient = mean.evaluate(weights, smoothing)
     best, best_weights, recent, flat = value, weights, [smooth], 0
     step = 1.0 / max(np.abs(gradient).max(), 1e-12)
     while used < passes:
@@ -158,10 +162,10 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
                 break
             if mean.smoothed and value - support > slack:
                 smoothing, recent = smoothing / 4, []
-                value, smooth, support, gradient = mean.at(weights, smoothing)
+                value, smooth, support, gradient = mean.evaluate(weights, smoothing)
                 used += 1
                 recent = [smooth]
-        elif slack <= enough * abs(best):
+        elif slack <= enough * abs(best):  # nearly stationary: there is no certificate without convexity
             break
         if used > NEWTON_AFTER and mean.convex and ball.norm == "l2" and len(weights) <= NEWTON_FEATURES:
             direction = mean.newton(weights, smoothing, gradient, ball.radius)
@@ -173,10 +177,11 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
             break
         while True:
             trial = weights + size * direction
-            value, smooth, support, new_gradient = mean.at(trial, smoothing)
+            value, smooth, support, new_gradient = mean.evaluate(trial, smoothing)
             used += 1
             if smooth <= max(recent) + 1e-4 * size * slope or size < 1e-10 or used >= passes:
                 break
+            # The minimum of a parabola through both values and the slope, unless it is too near to either.
             shorter = -0.5 * size * size * slope / (smooth - recent[-1] - size * slope)
             size = shorter if 0.1 * size <= shorter <= 0.9 * size else size / 2
         moved, bent = trial - weights, new_gradient - gradient
@@ -198,11 +203,11 @@ class Difference:
     def __init__(self, mean: Mean, other: Mean):
         self.mean, self.other = mean, other
 
-    def at(self, weights: np.ndarray, smoothing: float = 1.0) -> tuple[float, float, float, np.ndarray]:
-        """Value, thrice, and gradient (d); RankSVM's hinges are hardly smoothed."""
-        value, _, _, gradient = self.mean.at(weights, 1e-2)
-        other_value, _, _, other_gradient = self.other.at(weights, 1e-2)
-        return *[value - other_value] * 3, gradient - other_gradient
+    def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
+        """The difference at `weights` (d); RankSVM's hinges are hardly smoothed, so that three values are one."""
+        value, _, _, gradient = self.mean.evaluate(weights, 1e-2)
+        other_value, _, _, other_gradient = self.other.evaluate(weights, 1e-2)
+        return Evaluation(*[value - other_value] * 3, gradient - other_gradient)
 
 
 def random_weights(random: np.random.Generator, d: int, ball: Ball) -> np.ndarray:
@@ -238,6 +243,6 @@ def descend(mean: Mean, ball: Ball, rate: float) -> Solution:
     generalisation.descend(
         s.features, s.grades, s.m, s.n, mean.objective, rate, ball.radius, s.gains, s.exponentials, weights, average
     )
-    value, _, support, gradient = mean.at(average, 1e-12)
+    value, _, support, gradient = mean.evaluate(average, 1e-12)
     gap = value - support + float(gradient @ average) + ball.support(gradient)
     return Solution(average, value, max(0.0, gap), 1, "one pass")

@@ -9,6 +9,7 @@ so that max(0, z) - u / 2 <= h(z) <= max(0, z), and a z <= max(0, z) for every p
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,20 @@ from scant.kernels.top import KL, LISTNET, RANKSVM, smooth_surrogate
 LONG = 60  # documents: from here on sorting is quicker than looking at all pairs
 DAMPING = 1e-12  # a share of the Hessian's diagonal, far above rounding
 SHIFTS = 60  # of Newton's method in `model_step`; seven are usual
+
+
+class Queries(NamedTuple):
+    """Queries, each as often as `counts` says.
+
+    features, offsets, labels, ideal : the stream's features, offsets, grades and ideal DCG
+    counts : int64 (queries)
+    """
+
+    features: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+    ideal: np.ndarray
+    counts: np.ndarray
 
 
 @compiled()
@@ -147,15 +162,11 @@ def hinges(scores, labels, smoothing, active, g):
 
 
 @compiled()
-def total(
-    features, offsets, labels, ideal, counts, objective, smoothing, weights, gains, exponentials, gradient
-):  # fmt: skip
-    """Sum the surrogate over queries, each as often as `counts` says; its gradient in the weights goes into `gradient`.
+def total(queries, objective, smoothing, weights, gains, exponentials, gradient):
+    """Sum the surrogate over `Queries`; its gradient in the weights goes into `gradient`.
 
     Parameters
     ----------
-    features, offsets, labels, ideal : the stream's features, offsets, grades and ideal DCG
-    counts : int64 (queries)
     objective : a convex one of the constants of `scant.kernels.top`
     smoothing : u > 0 of RankSVM; the others have no use for it
     weights : float64 (features)
@@ -170,6 +181,7 @@ def total(
 
     The latter two are the value, except for RankSVM.
     """
+    features, offsets, labels, ideal, counts = queries
     largest = longest(offsets)
     scores, scratch, g = np.empty(largest), np.empty(largest), np.empty(largest)
     bits, goals = np.empty(largest, np.int64), np.empty(exponentials.shape[0])
@@ -197,13 +209,14 @@ def total(
 
 
 @compiled(fastmath=SUMS)
-def curvature(features, offsets, labels, counts, objective, smoothing, weights, hessian):
+def curvature(queries, objective, smoothing, weights, hessian):
     """The second derivative in the weights of the (smoothed) sum, into `hessian`, float64 (features, features).
 
     A query's part is X' W X, where the matrix W of its documents is 2 I (squares), diag(e^s) (KL), diag(p) - p p' with
     p = softmax(s) (ListNet), or 1 / u times the Laplacian of the pairs with 0 < z < u (RankSVM). Arguments as in
     `total`.
     """
+    features, offsets, labels, _, counts = queries
     largest, d = longest(offsets), features.shape[1]
     scores, scratch, p = np.empty(largest), np.empty(largest), np.empty(largest)
     bits, mean = np.empty(largest, np.int64), np.empty(d)

@@ -1,25 +1,41 @@
 """The loops over rounds of learners that keep a number for each ranking, on a cell of the atlas.
 
-All take first, read-only: `outcomes`, int64 (rounds), the number of each round's relevance vector; `losses`, float64
-(rankings x outcomes); `top_of`, int64 (rankings), the number of each ranking's top set; and `feedback`, int64 (sets x
-outcomes), what each top set shows. See `scant.games.cells.Cell`. And last: `random`, `kept`, `total` and `explored` as
-the loops of `scant.kernels.games`. Random numbers are drawn in the order of the plain learners.
+All take a `Cell` first, and last `random` and a `Record`, as the loops of `scant.kernels.games`. Random numbers are
+drawn in the order of the plain learners.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from scant.kernels import compiled
 
 
+class Cell(NamedTuple):
+    """A cell and what comes in it, read-only; see `scant.games.cells.Cell`.
+
+    outcomes : int64 (rounds), the number of each round's relevance vector
+    losses : float64 (rankings x outcomes)
+    top_of : int64 (rankings), the number of each ranking's top set
+    feedback : int64 (sets x outcomes), what each top set shows
+    """
+
+    outcomes: np.ndarray
+    losses: np.ndarray
+    top_of: np.ndarray
+    feedback: np.ndarray
+
+
 @compiled()
-def play_forecaster(outcomes, losses, top_of, feedback, estimators, eta, gamma, random, kept, total, explored):
+def play_forecaster(cell, estimators, eta, gamma, random, record):
     """Play the forecaster, see `scant.games.forecaster.Forecaster`.
 
     estimators : float64 (sets x feedbacks x rankings)
     eta, gamma : its rates
     """
+    outcomes, losses, top_of, feedback = cell
+    kept, total, explored = record
     rankings, sets = losses.shape[0], feedback.shape[0]
     logs, edges, shares = np.zeros(rankings), np.empty(rankings), np.empty(sets)
     report, value, exploring = 0, 0.0, 0

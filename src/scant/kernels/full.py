@@ -8,6 +8,7 @@ from scant.kernels import compiled
 from scant.kernels.iterates import LAST, MEAN, gather
 from scant.kernels.iterates import ROWS as ITERATES
 from scant.kernels.pieces import (
+    Slam,
     listnet,
     longest,
     max_hinge,
@@ -18,7 +19,7 @@ from scant.kernels.pieces import (
     step,
 )
 from scant.kernels.sorting import sort_scores, sorter
-from scant.kernels.steps import KEPT, ROWS, SCHEDULE, move
+from scant.kernels.steps import KEPT, ROWS, SCHEDULE, Past, move
 
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY, HELD_OUT = range(7)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
@@ -100,7 +101,7 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     d = features.shape[1]
     ranked = np.empty(largest, np.int16)
     flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
-    gradient, sums, memory, kept = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), np.zeros((ITERATES, d))
+    past, kept = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), np.zeros((ITERATES, d))
 
     for t in range(queries.shape[0]):
         q = queries[t]
@@ -163,10 +164,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
                 share = 1.0 - reached
             if learner.kind == SLAM:
                 places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
-                slam(
-                    s, o, label, places, learner.measure == AP_WHOLE, learner.margin, learner.by_grade,
-                    learner.averaged, gains, discounts, scratch, by_label[:m], g[:m],
-                )  # fmt: skip
+                uniform = learner.measure == AP_WHOLE
+                choice = Slam(places, uniform, learner.margin, learner.by_grade, learner.averaged)
+                slam(s, o, label, choice, tables, scratch, by_label[:m], g[:m])
             else:
                 max_hinge(s, o, label, scratch, g[:m])
             updated[t] = 1
@@ -174,30 +174,30 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             if learner.steps == SCHEDULE:
                 step(x, g[:m], size * share, weights, flat[middle:end])
             else:
-                move(x, g[:m], share, flat[middle:end], learner.steps, size, 1.0, gradient, weights, sums, memory)
+                move(x, g[:m], share, flat[middle:end], learner.steps, size, 1.0, weights, past)
     return queries.shape[0]
 
 
 @compiled()
-def surrogates_along(
-    features, offsets, labels, queries, updated, kind, places, uniform, gains, discounts, weights, multiples, sums
-):  # fmt: skip
+def surrogates_along(rounds, labels, updated, kind, places, uniform, tables, weights, multiples, sums):
     """Sums, up to each round, of the learner's surrogate at multiples of `weights` over the rounds it updated in.
 
     These are the sums of f_t(multiple * weights) in the general bounds (perceptron paper, Theorems 6, 8 and 10).
 
     Parameters
     ----------
+    rounds, tables : `Rounds` and `Tables` of `scant.kernels.pieces`
+    labels : what the learner learns from, as in `play`
     updated : (rounds), whether the learner updated
-    places, uniform : the SLAM weights, as in `pieces.slam`
+    places, uniform : the SLAM weights, `cut` and `uniform` of `pieces.Slam`
     multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave their order
     sums : float64 (n, rounds), any content
-    The other parameters are the arrays of a stream, and tables of G and D.
     """
+    features, offsets, _, _, queries = rounds
     largest = longest(offsets)
     scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
     order, by_score = np.empty(largest, np.uint32), sorter(scores)
-    scratch, by_label = np.empty((6, gains.shape[0])), np.empty(largest, np.uint32)
+    scratch, by_label = np.empty((6, tables.gains.shape[0])), np.empty(largest, np.uint32)
     flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
     other = kind != SLAM  # not False, for which Numba would compile `slam` once more
     computed, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
@@ -214,10 +214,8 @@ def surrogates_along(
                 for i in range(m):
                     s[i] = multiples[k] * scores[i]
                 if kind == SLAM:
-                    values[q, k] = slam(
-                        s, o, label, min(places, m), uniform, 1.0, other, other, gains, discounts, scratch,
-                        by_label[:m], g[:m],
-                    )  # fmt: skip
+                    choice = Slam(min(places, m), uniform, 1.0, other, other)
+                    values[q, k] = slam(s, o, label, choice, tables, scratch, by_label[:m], g[:m])
                 else:
                     values[q, k] = max_hinge(s, o, label, scratch, g[:m])
         for k in range(n):

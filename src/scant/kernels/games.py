@@ -7,6 +7,7 @@ plain learners of `scant.games.learners` share, so that both play the same game.
 
 import math
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,44 @@ POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
 # Items' weights w as exp(w) = mantissa * 2^exponent, mantissas from 1 to 2: weights of any size, far apart or not, fit.
 # The rest is scratch of `quicksort`.
 Odds = namedtuple("Odds", "mantissas exponents relative items sides")
+
+
+class Game(NamedTuple):
+    """What items are worth in each round.
+
+    values : int8 or float64 (rounds x items); scale : float64 (rounds)
+    place_weights : float64 (items), the weight of each place
+    by_ap : the measure is AP instead
+    """
+
+    values: np.ndarray
+    scale: np.ndarray
+    place_weights: np.ndarray
+    by_ap: bool
+
+
+class Record(NamedTuple):
+    """What is reported of a play.
+
+    kept : int64, the rounds to report, from 1 and ascending
+    total : float64, the cumulative value at each; explored : int64, the exploration rounds up to each
+    """
+
+    kept: np.ndarray
+    total: np.ndarray
+    explored: np.ndarray
+
+
+class Blocks(NamedTuple):
+    """The blocks of RTop-kF, as many as cover the rounds.
+
+    lengths, noises : int64 and float64, the length and the noise of each
+    counted : float64, how many times each block's estimate is counted
+    """
+
+    lengths: np.ndarray
+    noises: np.ndarray
+    counted: np.ndarray
 
 
 @compiled()
@@ -132,17 +171,18 @@ def _worth(place, row, weights, by_ap, ranked):
 
 
 @compiled()
-def play_full(values, scale, place_weights, by_ap, learns, procedure, rate, noise, random, kept, total):
+def play_full(game, learns, procedure, rate, noise, random, record):
     """Play a learner that sorts what it has seen of all items, with fresh noise in each round.
 
     Parameters
     ----------
-    place_weights : float64 (items), the weight of each place; by_ap : the measure is AP instead
+    game, record : a `Game` and a `Record`; no round explores
     learns : if not, the weights stay 0: a uniformly random ranking each round
     procedure : how noise enters: UNIFORM on [0, noise], GUMBEL times noise, QUICKSORT
     rate : what a round's values are multiplied by as they are added to the weights
-    kept : the rounds, from 1 and ascending, to report; total : float64, the cumulative value at each
     """
+    values, scale, place_weights, by_ap = game
+    kept, total, _ = record
     rounds, m = values.shape
     weights, scores = np.zeros(m), np.empty(m)
     place, order, ranked = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, values.dtype)
@@ -182,22 +222,20 @@ def _spread(estimate, place, place_weights, ordered):
 
 
 @compiled()
-def play_blocks(
-    values, scale, place_weights, by_ap, procedure, rate, k, lengths, noises, counted, at_random, adaptive, gain, prior,
-    random, kept, total, explored,
-):  # fmt: skip
+def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, prior, random, record):
     """Play RTop-kF: blocks, in each of which every cell of k items is once shown on top, at a random time.
 
     Parameters
     ----------
+    game, blocks, record : a `Game`, `Blocks` and a `Record`
     procedure, rate : of the full-information learner, as in `play_full`
-    lengths, noises : int64 and float64, the length and the noise of each block, as many as cover the rounds
-    counted : float64, how many times each block's estimate is counted
     at_random : while a cell is shown, the other items are in uniformly random order, else in the learner's
     adaptive : blocks take their length and noise from the data instead, see `scant.games.learners.AdaptiveRTopKF`
     gain, prior : for that: whether greater is better; A R / D of a block before it is seen
-    kept, total : as in `play_full`; explored : int64, the exploration rounds up to each kept one
     """
+    values, scale, place_weights, by_ap = game
+    lengths, noises, counted = blocks
+    kept, total, explored = record
     rounds, m = values.shape
     c = (m + k - 1) // k
     weights, scores = np.zeros(m), np.empty(m)

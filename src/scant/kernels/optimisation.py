@@ -16,6 +16,7 @@ and p > 0, whose minimiser is within mu (d + A) of the optimum.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,43 @@ STEPS = 60  # of Newton's method with one barrier; it takes some five
 NEARLY = 0.05  # the squared Newton decrement at which a step is the last
 
 
+class Program(NamedTuple):
+    """A problem, as above.
+
+    losses : float64 (classes x outcomes)
+    actions_class, actions_top : int64 (actions), each one's class and top set
+    signal : int64 (top sets x outcomes), the number of the signal
+    base : float64 (signals x classes); null, span : float64 (signals x .)
+    """
+
+    losses: np.ndarray
+    actions_class: np.ndarray
+    actions_top: np.ndarray
+    signal: np.ndarray
+    base: np.ndarray
+    null: np.ndarray
+    span: np.ndarray
+
+
+class Derivatives(NamedTuple):
+    """Those of the barriers, see `_differentiate`, and the step of Newton's method; all float64, of any content.
+
+    gradient, step : (variables); J : (outcomes x variables)
+    blocks : (classes x r0 x r0); sides : (classes x r0 x border); corner : (border x border), border being r + A + 1
+    """
+
+    gradient: np.ndarray
+    step: np.ndarray
+    J: np.ndarray
+    blocks: np.ndarray
+    sides: np.ndarray
+    corner: np.ndarray
+
+
 @compiled()
-def fill(v, base, null, span, actions_top, G, P):
+def fill(v, program, G, P):
     """The estimator G (signals x classes) and the probabilities P (top sets) that are in the variables."""
+    base, null, span, actions_top = program.base, program.null, program.span, program.actions_top
     signals, C = base.shape
     free, rank = null.shape[1], span.shape[1]
     for s in range(signals):
@@ -46,11 +81,12 @@ def fill(v, base, null, span, actions_top, G, P):
 
 
 @compiled()
-def value_of(q, eta, losses, actions_class, actions_top, signal, p, G, P, f):
+def value_of(q, eta, program, p, G, P, f):
     """The values f (outcomes) of a distribution p and an estimator G, and the largest, which bounds the regret.
 
     Returns infinity where they are not defined: a probability is not above 0, or an estimate is beyond exp().
     """
+    losses, actions_class, signal = program.losses, program.actions_class, program.signal
     C, d = losses.shape
     sets, features = signal.shape[0], G.shape[0] // signal.shape[0]
     for a in range(p.shape[0]):
@@ -120,14 +156,14 @@ def _backward(L, b, n):
 
 
 @compiled()
-def _differentiate(
-    q, eta, losses, actions_class, actions_top, signal, null, span, v, G, P, f, gradient, J, blocks, sides, corner
-):
+def _differentiate(q, eta, program, v, G, P, f, derivatives):
     """The derivatives of the barriers of f (see `newton`), without the terms of p > 0 and t / mu.
 
-    gradient : minus the gradient; J : float64 (outcomes x variables), the gradients of f_x - t over t - f_x; the
-    Hessian is J'J and a matrix with a block for each class, r0 x r0; sides, r0 x border; and a corner, border x border
+    gradient : minus the gradient; J : the gradients of f_x - t over t - f_x; the Hessian is J'J and a matrix of the
+    blocks, the sides and the corner
     """
+    losses, actions_class, actions_top, signal, _, null, span = program
+    gradient, _, J, blocks, sides, corner = derivatives
     C, d = losses.shape
     free, rank, A, sets = null.shape[1], span.shape[1], actions_class.shape[0], signal.shape[0]
     features = null.shape[0] // sets
@@ -202,12 +238,13 @@ def _differentiate(
 
 
 @compiled()
-def _step(gradient, J, blocks, sides, corner, rank, A, step):
-    """The solution of Newton's equations for steps that keep the sum of p; False where there is none.
+def _step(derivatives, rank, A):
+    """Solve Newton's equations for a step that keeps the sum of p; False where there is none.
 
     The matrix is that of `_differentiate`. With y = J step as further unknowns, the variables of a class meet those of
     others in the border and y alone, so that they are eliminated class by class.
     """
+    gradient, step, J, blocks, sides, corner = derivatives
     C, free, size = blocks.shape[0], blocks.shape[1], corner.shape[0]
     d = J.shape[0]
     start = C * free
@@ -286,26 +323,23 @@ def _step(gradient, J, blocks, sides, corner, rank, A, step):
 
 
 @compiled()
-def newton(
-    q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, gradient, step, J, blocks,
-    sides, corner,
-):  # fmt: skip
+def newton(q, eta, mu, program, v, G, P, f, derivatives):
     """One damped step of Newton's method on the barrier; the squared decrement before it, or -1 where it fails.
 
-    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; gradient to corner : scratch
+    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; derivatives : scratch
     """
-    C, free, rank, A = losses.shape[0], null.shape[1], span.shape[1], actions_class.shape[0]
+    C, free = program.losses.shape[0], program.null.shape[1]
+    rank, A = program.span.shape[1], program.actions_class.shape[0]
+    gradient, step, corner = derivatives.gradient, derivatives.step, derivatives.corner
     at_p, at_t = C * free + rank, C * free + rank + A
-    fill(v, base, null, span, actions_top, G, P)
-    value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
-    _differentiate(
-        q, eta, losses, actions_class, actions_top, signal, null, span, v, G, P, f, gradient, J, blocks, sides, corner
-    )
+    fill(v, program, G, P)
+    value_of(q, eta, program, v[at_p:at_t], G, P, f)
+    _differentiate(q, eta, program, v, G, P, f, derivatives)
     gradient[at_t] -= 1.0 / mu
     for a in range(A):
         gradient[at_p + a] += 1.0 / v[at_p + a]
         corner[rank + a, rank + a] += 1.0 / v[at_p + a] ** 2
-    if not _step(gradient, J, blocks, sides, corner, rank, A, step):
+    if not _step(derivatives, rank, A):
         return -1.0
     decrement = 0.0
     for i in range(at_t + 1):
@@ -318,8 +352,8 @@ def newton(
     for _ in range(60):
         for i in range(at_t + 1):
             v[i] = gradient[i] + length * step[i]
-        fill(v, base, null, span, actions_top, G, P)
-        largest = value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
+        fill(v, program, G, P)
+        largest = value_of(q, eta, program, v[at_p:at_t], G, P, f)
         if largest < v[at_t] and _barrier(v, mu, at_p, at_t, f) <= before - 0.2 * length * decrement + 1e-9:
             return decrement
         length *= 0.5
@@ -339,7 +373,7 @@ def _barrier(v, mu, at_p, at_t, f):
 
 
 @compiled()
-def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal, base, null, span, v, warm):
+def optimise(q, eta, accuracy, scale, program, v, warm):
     """Minimise the largest value over estimators and distributions, to within `accuracy` of it (relative).
 
     q : float64 (classes), the weights of exponential weights; eta : their learning rate
@@ -350,19 +384,20 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
     -------
     value : the largest f_x of what is found, exactly; infinity where none was found
     """
-    C, d = losses.shape
-    A, free, rank = actions_class.shape[0], null.shape[1], span.shape[1]
+    C, d = program.losses.shape
+    A, free, rank = program.actions_class.shape[0], program.null.shape[1], program.span.shape[1]
     at_p, at_t = C * free + rank, C * free + rank + A
-    G, P, f = np.empty(base.shape), np.empty(signal.shape[0]), np.empty(d)
+    G, P, f = np.empty(program.base.shape), np.empty(program.signal.shape[0]), np.empty(d)
     gradient, step, J = np.empty(at_t + 1), np.empty(at_t + 1), np.empty((d, at_t + 1))
     border = rank + A + 1
     blocks, sides, corner = np.empty((C, free, free)), np.empty((C, free, border)), np.empty((border, border))
+    derivatives = Derivatives(gradient, step, J, blocks, sides, corner)
     for attempt in range(2):
         if attempt == 1 or not warm:
             v[:] = 0.0
             v[at_p:at_t] = 1.0 / A
-        fill(v, base, null, span, actions_top, G, P)
-        largest = value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
+        fill(v, program, G, P)
+        largest = value_of(q, eta, program, v[at_p:at_t], G, P, f)
         if largest == math.inf:
             continue
         cold = attempt == 1 or not warm
@@ -372,14 +407,11 @@ def optimise(q, eta, accuracy, scale, losses, actions_class, actions_top, signal
         solved = False
         while True:
             for _ in range(STEPS):
-                decrement = newton(
-                    q, eta, mu, losses, actions_class, actions_top, signal, base, null, span, v, G, P, f, gradient,
-                    step, J, blocks, sides, corner,
-                )  # fmt: skip
+                decrement = newton(q, eta, mu, program, v, G, P, f, derivatives)
                 if decrement < NEARLY:
                     break
-            fill(v, base, null, span, actions_top, G, P)
-            largest = value_of(q, eta, losses, actions_class, actions_top, signal, v[at_p:at_t], G, P, f)
+            fill(v, program, G, P)
+            largest = value_of(q, eta, program, v[at_p:at_t], G, P, f)
             goal = accuracy * max(largest, scale) / (d + A)
             solved = decrement >= 0.0 and decrement < NEARLY
             if mu <= goal * 1.5 or not solved:
@@ -429,27 +461,26 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
 
 
 @compiled()
-def play_optimised(
-    outcomes, all_losses, top_of, feedback, numbers, losses, actions_class, actions_top, signal, base, null, span,
-    accuracy, tolerance, scale, certificate, solved, random, kept, total, explored,
-):  # fmt: skip
+def play_optimised(cell, numbers, program, accuracy, tolerance, scale, certificate, solved, random, record):
     """Play `scant.games.optimisation.ExplorationByOptimisation` on a cell.
 
     Parameters
     ----------
-    outcomes : int64 (rounds), the number of each round's relevance vector; all_losses : (rankings x outcomes)
+    cell : a `scant.kernels.cells.Cell`
     numbers : int64 (actions), the number of the ranking that an action shows
-    losses, actions_class, actions_top, signal, base, null, span : the problem, see the module
+    program : the cell's `Program`
     accuracy, tolerance, scale : see the class
     certificate : float64 (rounds), set to the bound on the expected regret at each round
     solved : int64 (1), set to how often the problem was solved
-    kept, total : as in `scant.kernels.games.play_full`
+    record : a `scant.kernels.games.Record`
     """
-    C, A = losses.shape[0], numbers.shape[0]
-    at_p = C * null.shape[1] + span.shape[1]
-    features = base.shape[0] // signal.shape[0]
+    outcomes, all_losses, _, feedback = cell
+    kept, total, _ = record
+    C, A = program.losses.shape[0], numbers.shape[0]
+    at_p = C * program.null.shape[1] + program.span.shape[1]
+    features = program.base.shape[0] // program.signal.shape[0]
     v = np.zeros(at_p + A + 1)
-    G, P, f = np.empty(base.shape), np.empty(signal.shape[0]), np.empty(losses.shape[1])
+    G, P, f = np.empty(program.base.shape), np.empty(program.signal.shape[0]), np.empty(program.losses.shape[1])
     estimates, q, solved_q, p, solved_p = np.zeros(C), np.empty(C), np.empty(C), np.empty(A), np.empty(A)
     spent, value, reached, regret, report = scale, 0.0, math.inf, 0.0, 0
     logarithm = math.log(max(C, 2))
@@ -458,12 +489,10 @@ def play_optimised(
         weigh(estimates, eta, q)
         bound, moved = math.inf, math.inf
         if t > 0:
-            moved = carry(solved_p, solved_q, q, actions_class, actions_top, p, P)
-            bound = value_of(q, eta, losses, actions_class, actions_top, signal, p, G, P, f)
+            moved = carry(solved_p, solved_q, q, program.actions_class, program.actions_top, p, P)
+            bound = value_of(q, eta, program, p, G, P, f)
         if moved > tolerance or not bound <= reached + tolerance * max(reached, 0.01 * scale):
-            anew = optimise(
-                q, eta, accuracy, 0.01 * scale, losses, actions_class, actions_top, signal, base, null, span, v, t > 0
-            )
+            anew = optimise(q, eta, accuracy, 0.01 * scale, program, v, t > 0)
             if anew == math.inf:
                 raise ArithmeticError("exploration by optimisation: no estimator was found")
             solved[0] += 1
@@ -472,7 +501,7 @@ def play_optimised(
                 solved_q[c] = q[c]
             for a in range(A):
                 p[a] = solved_p[a] = v[at_p + a]
-            fill(v, base, null, span, actions_top, G, P)
+            fill(v, program, G, P)
         x, u, a = outcomes[t], random.random(), 0
         while a < A - 1 and u >= p[a]:
             u -= p[a]
@@ -481,7 +510,7 @@ def play_optimised(
         if report < kept.shape[0] and kept[report] == t + 1:
             total[report] = value
             report += 1
-        top = actions_top[a]
+        top = program.actions_top[a]
         for c in range(C):
             estimates[c] += G[top * features + feedback[top, x], c] / P[top]
         regret += eta * bound

@@ -25,15 +25,14 @@ def ordered_gap(sums, number, place_weights, place, ordered):
 
 
 @compiled()
-def play_phases(
-    values, scale, place_weights, by_ap, k, repeats, lengths, estimates_gap, spread, failure, random, kept, total,
-    explored,
-):  # fmt: skip
+def play_phases(game, k, repeats, lengths, estimates_gap, spread, failure, random, record):
     """Play `scant.games.pege.PEGE` or, if `estimates_gap`, `PEGE2`; parameters as in `scant.kernels.games.play_blocks`.
 
     repeats, lengths : int64, how often each cell is shown in each phase, and how many rounds are then exploited
     spread, failure : for PEGE2: the range of values, and the probability with which its gap may be wrong
     """
+    values, scale, place_weights, _ = game
+    kept, total, explored = record
     rounds, m = values.shape
     c = (m + k - 1) // k
     sums, ordered = np.zeros(m), np.empty(m)

@@ -7,6 +7,7 @@ G(r). The readable counterparts, which tests hold these to, are `scant.measures`
 
 import math
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -30,6 +31,21 @@ ERR_GRADE = 4  # as in scant.measures (likewise)
 Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
 Tables = namedtuple("Tables", "gains discounts exponentials")
 Measured = namedtuple("Measured", "measures ideals empty values")
+
+
+class Slam(NamedTuple):
+    """Which SLAM surrogate it is; see `slam`.
+
+    cut, uniform : documents weigh G(label) D(place) over the first `cut` places; if `uniform`, 1 each if relevant
+    margin, by_grade : the margin is `margin`, times the difference of the labels if `by_grade`
+    averaged : the weights are averaged within each label
+    """
+
+    cut: int
+    uniform: bool
+    margin: float
+    by_grade: bool
+    averaged: bool
 
 
 @intrinsic
@@ -228,17 +244,18 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
 
 
 @compiled()
-def slam(scores, order, labels, cut, uniform, margin, by_grade, averaged, gains, discounts, scratch, by_label, g):
+def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + labels^2).
 
     The documents, ordered by label and then score, weigh G(label) D(place) over the first `cut` places (perceptron
     paper, Eq. 11 and 24), or, if `uniform`, 1 each if relevant (Eq. 10: the AP weights); all over their sum. Each
     with a positive hinge against the best-scored document of a lower label moves its weight to that one (Eq. 13).
 
-    margin, by_grade : the margin is `margin`, times the difference of the labels if `by_grade`
-    averaged : the weights are averaged within each label
+    choice : a `Slam`; tables : `Tables`, whose gains and discounts count
     scratch : float64 of shape (6, labels), any content; by_label : uint32 (m), likewise
     """
+    cut, uniform, margin, by_grade, averaged = choice
+    gains, discounts, _ = tables
     m, labels_there = order.shape[0], scratch.shape[1]
     whole = scratch.view(np.int64)  # whole numbers are counted as such, since one waits for the next
     count, place, best, rival = whole[0], whole[1], whole[2], whole[3]

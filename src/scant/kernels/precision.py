@@ -56,11 +56,13 @@ def systematic(x, n, start, chosen):
 
 
 @compiled()
-def play_sets(values, scale, place_weights, by_ap, n, k, eta, random, kept, total, explored):
+def play_sets(game, n, k, eta, random, record):
     """Play `scant.games.precision.SemiBandit`; parameters as in `scant.kernels.games.play_full`.
 
     n : how many items count; k : how many are seen; eta : the learning rate at round 1
     """
+    values, scale, _, _ = game
+    kept, total, _ = record
     rounds, m = values.shape
     estimates, weights, x = np.zeros(m), np.empty(m), np.empty(m)
     chosen, listed = np.empty(m, np.bool_), np.empty(m, np.int64)

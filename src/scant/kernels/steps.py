@@ -1,6 +1,9 @@
 """Steps of descent as large as the gradients so far tell, compiled: `scant.online.steps` is the same, plain."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, step
@@ -13,6 +16,18 @@ ROWS = 5  # of the array `memory`
 FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.online.steps (a test holds them equal)
 
 
+class Past(NamedTuple):
+    """What steps are told of the gradients so far, 0 at first.
+
+    sums : float64 (KEPT); memory : float64 (ROWS, d)
+    gradient : float64 (d), the last one, which may be of any content
+    """
+
+    sums: np.ndarray
+    memory: np.ndarray
+    gradient: np.ndarray
+
+
 @compiled(fastmath=SUMS)
 def dot(a, b):
     """The inner product of two vectors."""
@@ -23,12 +38,13 @@ def dot(a, b):
 
 
 @compiled()
-def move(features, g, share, coming, steps, size, scale, gradient, weights, sums, memory):
-    """Take a step against `share` times features' g; `gradient` is scratch (d).
+def move(features, g, share, coming, steps, size, scale, weights, past):
+    """Take a step against `share` times features' g; `past` is a `Past`.
 
     `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since
     loops in which `pieces.step` stands twice are a tenth slower.
     """
+    sums, memory, gradient = past
     gradient[:] = 0.0
     step(features, g, -share, gradient, coming)
     sums[SQUARES] += dot(gradient, gradient)

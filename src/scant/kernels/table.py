@@ -26,12 +26,14 @@ def _worths(row, scale, place_weights, by_ap, rankings, worths):
 
 
 @compiled()
-def play_table(values, scale, place_weights, by_ap, rankings, sign, eta, spread, random, kept, total, explored):
+def play_table(game, rankings, sign, eta, spread, random, record):
     """Play `scant.games.learners.Hedge` or `MultiplicativeWeights`; parameters as in `scant.kernels.games.play_full`.
 
     rankings : int64 (m!, items); sign : 1 for losses, -1 for gains; eta : the learning rate
     spread : the largest difference of two rankings' losses, by which multiplicative weights divide losses; 0 for Hedge
     """
+    values, scale, place_weights, by_ap = game
+    kept, total, _ = record
     rounds, count = values.shape[0], rankings.shape[0]
     logs, weights, worths = np.zeros(count), np.empty(count), np.empty(count)
     report, value = 0, 0.0

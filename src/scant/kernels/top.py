@@ -2,6 +2,7 @@
 
 import math
 from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from scant.kernels.pieces import (
     step,
 )
 from scant.kernels.sorting import sort_scores, sorter
-from scant.kernels.steps import KEPT, ROWS, SQUARES, move
+from scant.kernels.steps import KEPT, ROWS, SQUARES, Past, move
 
 SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED, LOGISTIC = range(7)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
@@ -34,6 +35,37 @@ Learner = namedtuple(
     "objective judge top gamma gamma_decay slot mismatch ordered floor control rate decay steps iterate radius "
     "epsilon epsilon_decay ascend centre",
 )
+
+
+class Feedback(NamedTuple):
+    """What a round shows, and what is seen of it.
+
+    scores : float32 (m), of the last weights; order : the documents in the learner's own ranking
+    shown : the documents as shown, of which the first k are seen; explored : whether by exploring
+    inside : int8, at least m, whether each document is in the top k of `order`; looked at only if `explored`
+    labels : int16 (m), the grades, of which only those of the first k shown are looked at
+    """
+
+    scores: np.ndarray
+    order: np.ndarray
+    shown: np.ndarray
+    explored: bool
+    inside: np.ndarray
+    k: int
+    labels: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Arrays of any content.
+
+    floats, bits : float64 and int64, as long as the scores; counts : float64 (2, labels)
+    seen : of the labels' kind and length
+    """
+
+    floats: np.ndarray
+    bits: np.ndarray
+    counts: np.ndarray
+    seen: np.ndarray
 
 
 @compiled()
@@ -85,10 +117,7 @@ def divisor(learner, place, k, by_own, gamma, chance):
 
 
 @compiled()
-def estimate(
-    learner, scores, order, shown, explored, k, labels, gamma, epsilon, gains, exponentials, scratch, bits, counts,
-    inside, seen, g,
-):  # fmt: skip
+def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
     """The estimate of the surrogate's gradient from the grades of the first k documents shown, into `g`.
 
     Horvitz-Thompson: each document or pair seen is divided by the probability with which it is shown on top, or by
@@ -98,14 +127,17 @@ def estimate(
     is the gradient of the loss of the documents seen.
 
     learner : a `Learner`, whose objective, slot, mismatch, ordered, floor and control count
-    inside : int8 (m), whether each document is in the top k of `order`; looked at only if `explored`
-    seen : scratch of the labels' kind and length
+    feedback, scratch : a `Feedback` and a `Scratch`
+    gamma, epsilon : the probability of exploring, and SmoothDCG's smoothing
 
     Returns
     -------
     How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether the estimate is 0
     because there are too few documents.
     """
+    scores, order, shown, explored, inside, k, labels = feedback
+    gains, _, exponentials = tables
+    floats, bits, counts, seen = scratch
     objective, m = learner.objective, scores.shape[0]
     clipped, chance = 0, gamma / (m - k + 1) if learner.slot else gamma * k / m
     if objective in (RANKSVM, LOGISTIC):
@@ -141,13 +173,13 @@ def estimate(
         return 0, False
     if objective == LISTNET:
         for p in range(k):
-            scratch[p], seen[p] = scores[shown[p]], labels[shown[p]]
-        listnet(scratch[:k], seen[:k], exponentials, bits[:k], counts[0], g[:k])
+            floats[p], seen[p] = scores[shown[p]], labels[shown[p]]
+        listnet(floats[:k], seen[:k], exponentials, bits[:k], counts[0], g[:k])
         for p in range(k):
-            scratch[p] = g[p]
+            floats[p] = g[p]
         g[:] = 0.0
         for p in range(k):
-            g[shown[p]] = scratch[p]
+            g[shown[p]] = floats[p]
         return 0, False
     if objective == SQUARED and not learner.control:
         for i in range(m):
@@ -155,17 +187,17 @@ def estimate(
     elif objective in (SQUARED, KL):
         g[:] = 0.0
     else:
-        clipped = softmax(scores, epsilon, scratch, bits, g)
+        clipped = softmax(scores, epsilon, floats, bits, g)
         total = 0.0
         for p in range(k):
             i = shown[p]
             weight = 1 / divisor(learner, p, k, not explored or inside[i], gamma, chance)
-            scratch[p] = gains[labels[i]] * weight * g[i]
-            total += scratch[p]
+            floats[p] = gains[labels[i]] * weight * g[i]
+            total += floats[p]
         for i in range(m):
             g[i] *= total / epsilon
         for p in range(k):
-            g[shown[p]] -= scratch[p] / epsilon
+            g[shown[p]] -= floats[p] / epsilon
         return clipped, False
     for p in range(k):
         i = shown[p]
@@ -229,7 +261,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     )
     ranked, inside = np.empty(largest, np.int16), np.empty(largest, np.int8)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
-    gradient, sums, memory, chances = np.empty(d), np.zeros(KEPT), np.zeros((ROWS, d)), 0.0
+    past, chances = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), 0.0
     kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.uint32)
 
     for t in range(queries.shape[0]):
@@ -295,10 +327,9 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
 
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
         if learner.top > 0:
-            clipped, idle = estimate(
-                learner, s, own, shown, explored, k, label, chance, smoothing, gains, exponentials, scratch[:m],
-                bits[:m], counts, inside, ranked[:m], g[:m],
-            )  # fmt: skip
+            feedback = Feedback(s, own, shown, explored, inside, k, label)
+            arrays = Scratch(scratch[:m], bits[:m], counts, ranked[:m])
+            clipped, idle = estimate(learner, feedback, chance, smoothing, tables, arrays, g[:m])
         elif learner.judge != learner.objective or learner.iterate != LAST:
             _, clipped = surrogate(
                 learner.objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
@@ -313,13 +344,11 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             if watched.shape[0] == 0:
                 step(x, g[:m], -size if learner.ascend else size, weights, flat[middle:end])
             else:
-                move(
-                    x, g[:m], -1.0 if learner.ascend else 1.0, flat[middle:end], learner.steps, size, learner.radius,
-                    gradient, weights, sums, memory,
-                )  # fmt: skip
+                sign = -1.0 if learner.ascend else 1.0
+                move(x, g[:m], sign, flat[middle:end], learner.steps, size, learner.radius, weights, past)
             project(weights, learner.radius)
             updated[t] = 1
         if watched.shape[0]:
             chances += chance
-            watched[t, 0], watched[t, 1] = sums[SQUARES], chances
+            watched[t, 0], watched[t, 1] = past.sums[SQUARES], chances
     return queries.shape[0]

@@ -29,7 +29,7 @@ def worst_losses(drawn: dict, seed: int, measure: str, empty: str, rounds: np.nd
     rounds : int64
     """
     losses = _by_query(*_draw(drawn, seed), measure, empty)
-    if not len(losses):
+    if not len(losses):  # all queries are skipped
         return np.zeros(len(rounds))
     passes, rest = np.divmod(rounds, len(losses))
     return passes * losses.sum() + np.r_[0.0, np.cumsum(losses)][rest]
@@ -81,10 +81,10 @@ def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
     for grades, features in _queries(drawn, seed):
         reached = []
         starts = np.array([features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)])
-        for direction in (*starts, *-starts):
+        for direction in (*starts, *-starts):  # both ways, since an ascent ends at a maximum near its start
             best = -np.inf
             for _ in range(ASCENTS):
-                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)
+                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)  # 0 where gradients cancel
                 here, slope = value(features @ weights, grades)
                 if here <= best * (1 + 1e-9):
                     break

@@ -75,6 +75,7 @@ def best_fixed(
     if not (np.isfinite(radius) and radius > 0):
         raise SettingError(f"radius is {radius}: the ball of weights needs a finite radius above 0")
     queries, rounds = np.asarray(queries), np.asarray(rounds)
+    # The compiled sums do not check bounds.
     if len(queries) and not (queries.min() >= 0 and queries.max() < len(stream)):
         raise ValueError(f"queries must be places in the stream, from 0 to {len(stream) - 1}")
     if len(rounds) and not (rounds.min() >= 1 and rounds.max() <= len(queries)):
@@ -91,7 +92,8 @@ def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds:
     """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see `best_fixed`."""
     counts = (np.bincount(queries[:t], minlength=len(stream)) for t in rounds)
     zero = np.zeros(stream.features.shape[1])
-    return np.array([Total(stream, OBJECTIVES.index(objective), of_prefix).at(zero)[0] for of_prefix in counts])
+    totals = (Total(stream, OBJECTIVES.index(objective), of_prefix) for of_prefix in counts)
+    return np.array([total.evaluate(zero).value for total in totals])
 
 
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:

@@ -93,7 +93,7 @@ def inclusion(
 
 
 def estimate(
-    surrogate: str, scores, grades, shown, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
+    surrogate: str, scores, grades, shown, k: int, gamma: float, *, epsilon: float = 0.01, mismatch: float = 1.0,
     ordered: bool = False, floor: float = 0.0, control: bool = False, order=None, slot: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
@@ -172,7 +172,7 @@ def moments(
     chances = [gamma / len(tops)] * len(tops) + [1 - gamma]
     estimates = np.array(
         [
-            estimate(surrogate, scores, grades, top, k, gamma, epsilon, mismatch, ordered)
+            estimate(surrogate, scores, grades, top, k, gamma, epsilon=epsilon, mismatch=mismatch, ordered=ordered)
             for top in (*tops, by_scores[: min(k, m)])
         ]
     )

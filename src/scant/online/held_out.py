@@ -81,7 +81,7 @@ class HeldOut(Contextual):
         SettingError : there are fewer than two queries that differ, or LightGBM is missing
         """
         of_queries = [_documents(stream[q][0]) for q in range(len(stream))]
-        distinct = list(dict.fromkeys(of_queries))
+        distinct = list(dict.fromkeys(of_queries))  # in the order of the stream; that of a set differs from run to run
         if len(distinct) < 2:
             raise SettingError("held-out needs queries that differ, to learn from some and to rank the others")
         fold_of = dict(zip(distinct, self.random.permutation(len(distinct)) % FOLDS, strict=True))
@@ -100,8 +100,9 @@ class HeldOut(Contextual):
         self.fit(stream)
         places = np.empty_like(stream.grades)
         for q, (start, end) in enumerate(pairwise(stream.offsets)):
+            # Scores, which the loop sorts by: the first place has the largest.
             places[start:end][self.rank(stream[q][0])] = np.arange(end - start, 0, -1)
-        places.flags.writeable = False
+        places.flags.writeable = False  # the loop is compiled for read-only arrays
         loop, arguments = super().loop(stream, records)
         return loop, arguments | {"labels": places}
 

@@ -9,6 +9,7 @@ search came to them.
 import numpy as np
 
 from scant.data import stream as streams
+from scant.surrogates import Evaluation
 
 # The search stops when the gap is at most a share of F plus this far smaller share of F(0); F* may be 0.
 ENOUGH_OF_ZERO = 1e-12
@@ -28,25 +29,23 @@ class Total:
         from scant.kernels import batch
 
         largest_grade = max(1, stream.metadata["largest_grade"])
-        self.kernel, self.stream, self.counts = batch, stream, counts
+        self.kernel = batch
+        self.queries = batch.Queries(stream.features, stream.offsets, stream.grades, stream.ideal_dcg, counts)
         self.objective, self.smoothed = objective, objective == batch.RANKSVM
         self.gains, self.exponentials = streams.gains(largest_grade), np.exp(-np.arange(largest_grade + 1.0))
 
-    def at(self, weights: np.ndarray, smoothing: float = 1.0) -> tuple[float, float, float, np.ndarray]:
-        """Value, smoothed value, support and gradient (d) at `weights` (d), see `scant.kernels.batch.total`."""
-        s, gradient = self.stream, np.empty(len(weights))
+    def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
+        """F at `weights` (d)."""
+        gradient = np.empty(len(weights))
         sums = self.kernel.total(
-            s.features, s.offsets, s.grades, s.ideal_dcg, self.counts, self.objective, smoothing, weights, self.gains,
-            self.exponentials, gradient,
-        )  # fmt: skip
-        return *sums, gradient
+            self.queries, self.objective, smoothing, weights, self.gains, self.exponentials, gradient
+        )
+        return Evaluation(*sums, gradient)
 
     def step(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
         """Newton's step (d) for the smoothed value; it stays in the ball."""
-        s, step, hessian = self.stream, np.empty(len(weights)), np.empty((len(weights), len(weights)))
-        self.kernel.curvature(
-            s.features, s.offsets, s.grades, self.counts, self.objective, smoothing, weights, hessian
-        )  # fmt: skip
+        step, hessian = np.empty(len(weights)), np.empty((len(weights), len(weights)))
+        self.kernel.curvature(self.queries, self.objective, smoothing, weights, hessian)
         self.kernel.model_step(hessian, gradient, weights, radius, step)
         return step
 
@@ -69,9 +68,9 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
     gap : no weights in the ball have F below value - gap
     """
     smoothing = 2.0  # at weights 0 all hinges are 1, which is then the middle of what is smoothed
-    enough_of_zero = ENOUGH_OF_ZERO * total.at(np.zeros(len(weights)))[0]
+    enough_of_zero = ENOUGH_OF_ZERO * total.evaluate(np.zeros(len(weights))).value
     best, best_weights, bound, flat = np.inf, weights, 0.0, 0  # the bound is 0 at first: no surrogate is negative
-    value, smooth, support, gradient = total.at(weights, smoothing)
+    value, smooth, support, gradient = total.evaluate(weights, smoothing)
     for _ in range(STEPS):
         if value < best:
             best, best_weights = value, weights
@@ -81,7 +80,7 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
             break
         if total.smoothed and (value - support > slack or flat):
             smoothing, flat = smoothing / 4, 0
-            value, smooth, support, gradient = total.at(weights, smoothing)
+            value, smooth, support, gradient = total.evaluate(weights, smoothing)
             continue
         if flat > 2:
             break
@@ -90,10 +89,10 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
         flat = flat + 1 if -slope <= ROUNDING * smooth else 0
         for _ in range(HALVINGS):  # until the slope along the step is small, or negative at its end
             weights = start + size * step
-            value, smooth, support, gradient = total.at(weights, smoothing)
+            value, smooth, support, gradient = total.evaluate(weights, smoothing)
             rise = gradient @ step
             if flat or abs(rise) <= -0.1 * slope or (rise < 0 and size == 1.0):
                 break
             low, high = (low, size) if rise > 0 else (size, high)
             size = (low + high) / 2
-    return best_weights, best, max(0.0, best - bound)
+    return best_weights, best, max(0.0, best - bound)  # rounding may take the bound above the best

@@ -89,6 +89,8 @@ def query_order(
     """
     queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
     if resampled is not None and len(queries):
+        # In the order of the files, which shuffled passes undo.
+        # In the order of the files, which shuffled passes undo.
         queries = np.sort(resampled.choice(queries, len(queries)))
         if order == "as-is":  # second copies after all first ones: a learner knows the query that it met a round before
             copies = np.arange(len(queries)) - np.searchsorted(queries, queries)
@@ -100,7 +102,7 @@ def query_order(
             order_of_pass = order_of_pass[random.random(len(order_of_pass)) < keep]
         passes.append(order_of_pass)
         total += len(order_of_pass)
-        if rounds is None or not len(queries):
+        if rounds is None or not len(queries):  # one pass; or none, where no number of passes would do
             break
     return np.concatenate(passes)[:rounds]
 
@@ -119,25 +121,33 @@ def play(
     loop = learner.loop(stream, records)
     if loop is None:
         return play_plain((stream[q] for q in queries), len(queries), learner, empty, measures)
-    from scant.kernels.pieces import Measured, Rounds, Tables
+    from scant.kernels.pieces import Measured, Rounds
 
     compiled, arguments = loop
-    grade = max(1, stream.metadata["largest_grade"])
-    codes = codes_of(recorded(measures, grade))
+    codes = codes_of(recorded(measures, max(1, stream.metadata["largest_grade"])))
     measured = np.zeros((len(queries), len(codes)))
     rounds = compiled(
         rounds=Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
-        tables=Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0))),
+        tables=tables_of(stream),
         recorded=Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, measured),
         random=learner.random, weights=learner.weights, updated=records["updated"], **arguments,
     )  # fmt: skip
     if not learner.pairwise:
         own_measure = list(MEASURES).index(learner.setup.measure)
+        # Without a relevant document no ranking loses less than another.
         records["loss"] = np.where(stream.relevant[queries] > 0, 1 - measured[:, own_measure], 0.0)
     if "ranker" not in arguments:  # it shows its own ranking
         records["ranker"] = measured[:, 0]
     failed_in = 0 if rounds == len(queries) else rounds + 1
     return _played(rounds, records | {"measured": measured}, learner, failed_in)
+
+
+def tables_of(stream: Stream):
+    """The `scant.kernels.pieces.Tables` for a stream's grades and its longest query."""
+    from scant.kernels.pieces import Tables
+
+    grade = max(1, stream.metadata["largest_grade"])
+    return Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0)))
 
 
 def play_plain(

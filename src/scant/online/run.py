@@ -18,7 +18,7 @@ from scant.learning.runs import kept_rounds, origin, table_of
 from scant.online import learners, top
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.learners import MEASURES, Contextual, class_of
-from scant.online.play import Play, play, play_plain, query_order, recorded
+from scant.online.play import Play, play, play_plain, query_order, recorded, tables_of
 from scant.randomness import generator
 from scant.theory import bounds
 
@@ -184,18 +184,18 @@ def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndar
     facts, settings, constants = stream.metadata, learner.setup, learner.general_constants()
     if constants is None or not learner.as_proved or not len(played.loss):
         return None
-    from scant.kernels import full
+    from scant.kernels import full, pieces
 
     direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
     m, ratio = constants
     labels = settings.labels(stream.grades)
-    labels.flags.writeable = False
+    labels.flags.writeable = False  # the loop is compiled for read-only arrays
     sums = np.empty((len(MULTIPLES), len(played.loss)))
+    rounds = pieces.Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries[: sums.shape[1]])
+    tables = tables_of(stream)
     full.surrogates_along(
-        stream.features, stream.offsets, labels, queries[: sums.shape[1]], played.updated, learner.branch,
-        m, settings.measure == "ap", streams.gains(max(1, facts["largest_grade"])),
-        streams.discounts(facts["largest_query"]), direction, MULTIPLES, sums,
-    )  # fmt: skip
+        rounds, labels, played.updated, learner.branch, m, settings.measure == "ap", tables, direction, MULTIPLES, sums
+    )
     norms = [float(np.linalg.norm(multiple * direction)) for multiple in MULTIPLES]
     at_multiples = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
     return np.minimum.reduce(at_multiples)

@@ -34,7 +34,7 @@ class Steps:
     def take(self, weights: np.ndarray, gradient: np.ndarray) -> None:
         """Move `weights` (d), in place, against `gradient` (d). The caller projects them on their ball, if any."""
         self.squares += gradient @ gradient
-        if self.squares > 0:
+        if self.squares > 0:  # until then gradients were 0, and sizes would divide by it
             self._move(weights, gradient)
 
     def _move(self, weights, gradient) -> None:
@@ -133,7 +133,7 @@ class CoinBetting(_Betting):
         length = np.linalg.norm(gradient)
         if length == 0:
             return
-        self.largest = self.largest or length
+        self.largest = self.largest or length  # the first gradient has none before it to be cut to
         gradient = gradient * min(1.0, self.largest / length)
         self.largest = max(self.largest, length)
         self.lengths += np.linalg.norm(gradient)

@@ -330,8 +330,9 @@ class Top(Contextual):
             return False
         if settings.k:
             gradient = estimators.estimate(
-                settings.objective, scores, grades, ranking, settings.k, self.chance, self.smoothing,
-                settings.mismatch, settings.ordered, settings.floor, settings.control, self.own_ranking, settings.slot,
+                settings.objective, scores, grades, ranking, settings.k, self.chance, epsilon=self.smoothing,
+                mismatch=settings.mismatch, ordered=settings.ordered, floor=settings.floor, control=settings.control,
+                order=self.own_ranking, slot=settings.slot,
             )  # fmt: skip
         else:
             _, gradient = estimators.value_and_gradient(settings.objective, scores, grades, self.smoothing)

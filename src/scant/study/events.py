@@ -38,6 +38,7 @@ class Events(logging.Handler):
     def emit(self, record):
         event = str(getattr(record, "event", ""))
         if event == PLANNED and self.file is None:
+            # Line by line, so that `scant status` sees each event at once.
             self.file = open(self.path, "w", encoding="utf-8", buffering=1)  # noqa: SIM115 (until `close`)
         if self.file and event in KEPT:
             self._write(event, record.created, {name: getattr(record, name) for name in KEPT[event]})

@@ -37,7 +37,7 @@ def expand(study: dict, datasets: Mapping) -> dict:
             for levels in _combinations(experiment):
                 _check(study, basis, levels)
                 for id, variant in _variant(study, datasets, name, basis, levels).items():
-                    if variant["sweeps"] in combinations:
+                    if variant["sweeps"] in combinations:  # two items of a sweep may come to the same
                         continue
                     if id in stated or id in experiments:
                         raise SettingError(f"there is an experiment {id!r} already")

@@ -8,7 +8,6 @@ come after those on its own, and readings in which nothing could violate the cla
 parts (`cells`), the first reading joins those of all of them.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -27,10 +26,11 @@ from scant.present.traces import Played
 from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import learner_level, learner_readings, unheeded
-from scant.verdict import selection
+from scant.verdict import judging, selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.examined import Cell, Examined, Reading
-from scant.verdict.selection import all_fit, chosen, fits
+from scant.verdict.judging import compared_with
+from scant.verdict.selection import all_fit, chosen, fits, in_words
 from scant.verdict.words import SILENT
 
 # The columns of a quantity's values that verdicts read. `why` says why a value is missing.
@@ -165,33 +165,33 @@ class _Examiner:
         """What of an experiment fits a claim, or why it does not."""
         kinds, where = self.quantities[claim["quantity"]], claim.get("where") or {}
         if experiment["kind"] not in kinds or not fits(experiment["kind"], where.get("kind", experiment["kind"])):
-            return _Lacking(1, f"no experiment with {_said({'kind': where.get('kind', list(kinds))})}")
+            return _Lacking(1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}")
         if name not in self.played or not all_fit(experiment, where, name):
-            return _Lacking(2, f"no experiment with {_said(where)}")
+            return _Lacking(2, f"no experiment with {in_words(where)}")
         place = self.plan.families[name].place.key
         streams = self._chosen(place, experiment, claim.get("on") or {})
         if not streams:
-            return _Lacking(3, f"none of the {place} with {_said(claim.get('on') or {})}")
+            return _Lacking(3, f"none of the {place} with {in_words(claim.get('on') or {})}")
         learners = self._chosen("learners", experiment, claim["learner"])
         if not learners:
-            return _Lacking(4, f"no learner with {_said(claim['learner'])}")
+            return _Lacking(4, f"no learner with {in_words(claim['learner'])}")
         if not ("other" in claim or isinstance(claim.get("against"), dict)):
             return self._with_each(claim, _Fitting(streams, learners))
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
-            return _Lacking(5, f"no experiment with {_said(claim['other'])} to compare with")
+            return _Lacking(5, f"no experiment with {in_words(claim['other'])} to compare with")
         if not isinstance(claim.get("against"), dict):
             return self._with_each(claim, _Fitting(streams, learners, elsewhere))
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
-            return _Lacking(5, f"no learner with {_said(claim['against'])} to compare with")
+            return _Lacking(5, f"no learner with {in_words(claim['against'])} to compare with")
         return self._with_each(claim, _Fitting(streams, learners, elsewhere, others))
 
     def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting | _Lacking:
         """What fits a claim, if that includes each learner that the claim names."""
         for wanted in claim.get("each", ()):
             if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved):
-                return _Lacking(5, f"no learner with {_said(wanted)}, which the statement names")
+                return _Lacking(5, f"no learner with {in_words(wanted)}, which the statement names")
         return fitting
 
     def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
@@ -324,7 +324,8 @@ class _Examiner:
             place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        return Reading(name, tuning, levels, cells, *_judged(claim, cells, self.level, self.study["testing"]), own)
+        judged = judging.judged(claim, cells, self.level, self.study["testing"])
+        return Reading(name, tuning, levels, cells, *judged, own)
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -345,7 +346,7 @@ class _Examiner:
         if name not in self.tables:
             target = self.plan.tables[name]
             self.tables[name] = making.frame_of(target.shown, *making.inputs(self.plan, target))
-        verdict = _of_table(claim, self.tables[name], self.level)
+        verdict = judging.of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
     def _of_coverage(self, claim: dict) -> Examined:
@@ -356,13 +357,13 @@ class _Examiner:
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:
-            return Examined(claim, missing=f"no bound {claim.get('bound')} on {_said(wanted)}")
+            return Examined(claim, missing=f"no bound {claim.get('bound')} on {in_words(wanted)}")
         facts = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
         cells = [
             Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        judged = _judged(claim, cells, self.level, self.study["testing"])
+        judged = judging.judged(claim, cells, self.level, self.study["testing"])
         return Examined(claim, [Reading("", None, {}, cells, *judged)])
 
 
@@ -406,28 +407,6 @@ def _of_all(readings: list[Reading]) -> Reading:
     )
 
 
-def deciding(reading: Reading, outcome: str) -> int | None:
-    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one does.
-
-    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
-    largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
-    Where no cell says anything it is the one whose ceiling is closest to that.
-    """
-    if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
-        return None
-    ends = [claimed_interval(cell) for cell in reading.cells]
-    speaking = [number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
-
-    def weakest(number: int) -> tuple[float, float]:
-        verdict = reading.single[number]
-        p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
-        cell = reading.cells[number]
-        value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
-        return p_value, min(value - ends[number][0], ends[number][1] - value)
-
-    return min(speaking or range(len(reading.single)), key=weakest)
-
-
 def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
     return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {*map(pair, earlier.cells)}
@@ -436,17 +415,6 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
 def pair(cell: Cell) -> tuple[str, str, str]:
     """The stream, the learner and the one that it is compared with, without the experiment that this is from."""
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
-
-
-def _said(wanted: dict) -> str:
-    """Wanted settings in words, such as "kind slam or listnet and measure ap"."""
-
-    def words(value) -> str:
-        if isinstance(value, dict):
-            return _said(value)
-        return " or ".join(map(words, value)) if isinstance(value, list) else "none" if value is None else str(value)
-
-    return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
 
 
 def _policies(rows: pd.DataFrame | None, only_epsilon: float | None) -> list[tuple]:
@@ -496,30 +464,6 @@ def _edges(*sides: pd.DataFrame) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
-def _ends(cell: Cell) -> tuple[float, float]:
-    """The interval in which a claim says that a cell's difference lies."""
-    claim = cell.claim
-    settings, relative = test_settings(claim, 0.95)
-    margin = settings["margin"]
-    if claim["comparison"] == "exact":
-        most = allowed(claim["quantity"])
-        return (-margin, margin) if most is None else (-math.inf, most + margin)
-    margin *= cell.of.abs().mean() if relative and cell.of is not None else 1.0
-    return verdicts.COMPARISONS[claim["comparison"]](margin, settings.get("bound", math.nan))[:2]
-
-
-def claimed_interval(cell: Cell) -> tuple[float, float]:
-    """The interval in which a claim says that a cell's estimate lies."""
-    low, high = _ends(cell)
-    return low + compared_with(cell.claim), high + compared_with(cell.claim)
-
-
-def _says_nothing(cell: Cell) -> bool:
-    """Whether a cell cannot violate its claim: even the most that could have been measured is as it says."""
-    low, high = _ends(cell)
-    return low <= cell.ceiling <= high
-
-
 def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
     """The least and the largest that a claim's differences can be; None if that is not known.
 
@@ -550,160 +494,3 @@ def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tup
     if claim["quantity"] == "ctr_gain":
         difference = 100 * difference / other[difference.notna()].mean()
     return difference, other
-
-
-def _judged(
-    claim: dict, cells: list[Cell], level: float, testing: str
-) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
-    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
-
-    If the claim compares the quantity with a number, estimates are of the quantity itself.
-    """
-    single, together, mean = _judged_differences(claim, cells, level, testing)
-    number = compared_with(claim)
-
-    def shifted(verdict):
-        return replace(
-            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
-        )
-
-    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
-
-
-def compared_with(claim: dict) -> float:
-    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
-    against = claim.get("against")
-    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
-    return float(against) if of_differences else 0.0
-
-
-def _judged_differences(
-    claim: dict, cells: list[Cell], level: float, testing: str
-) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
-    """The verdicts of `_judged`, with estimates of the differences."""
-    comparison, how = claim["comparison"], claim.get("over", "all")
-    silent = [_says_nothing(cell) for cell in cells]
-    if comparison == "exact":
-        single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
-        single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
-        return single, verdicts.together(single), None
-    settings, relative = test_settings(claim, level)
-    settings["testing"] = testing
-    seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
-    differences = [cell.differences.reindex(seeds) for cell in cells]
-    bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
-
-    def alone(cell: Cell, difference: pd.Series, base, quiet: bool) -> verdicts.Verdict:
-        facts = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
-        verdict = verdicts.judge(cell.observed(difference), comparison, **facts, **settings)
-        return _silenced(_named(verdict, [cell]), quiet)
-
-    single = list(map(alone, cells, differences, bases, silent))
-    speaking = [number for number, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
-    exact = [cells[number].exact for number in speaking]
-    mean = None
-    if how == "mean" or (len(speaking) > 1 and not any(exact)):
-        settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
-        if not any(cells[number].drawn for number in speaking):
-            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-        bases = [bases[number] for number in speaking] if relative else None
-        over_cells = verdicts.over([differences[number] for number in speaking], comparison, of=bases, **settings)
-        mean = _silenced(_named(over_cells, [cells[number] for number in speaking]), all(silent))
-    return single, mean if how == "mean" else verdicts.together(single), mean
-
-
-def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
-    """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
-    if not silent or verdict.verdict == "fails":
-        return verdict
-    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=(), bets=None)
-
-
-def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
-    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
-    if any(cell.drawn or cell.exact for cell in cells):
-        return verdict
-    return replace(verdict, test="nothing drawn")
-
-
-def test_settings(claim: dict, level: float) -> tuple[dict, bool]:
-    """The settings of `verdicts.judge` for a claim, and whether its margin is a share of the other's value."""
-    margin = claim.get("margin", 0.0)
-    relative = isinstance(margin, dict)
-    settings = {"margin": margin["relative"] if relative else margin, "level": level}
-    if claim["comparison"] == "slope":
-        settings["bound"] = claim["against"]
-    return settings, relative
-
-
-def _size(values):
-    """Absolute values, of which relative margins are shares, since a regret may be below 0; none of them is 0."""
-    return np.maximum(np.abs(values), np.finfo(float).tiny)
-
-
-def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
-    """The verdict on a cell that involves no chance: whether shares of bounds are in range, or numbers are equal."""
-    tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
-    if most is None:
-        return verdicts.exact(values, 0.0, tolerance, level)
-    verdict = verdicts.judge([values.max()], "slope", tolerance, level, bound=most, exact=True)
-    return replace(verdict, n=len(values))
-
-
-def _of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
-    """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
-    columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
-    for key in (*claim["cell"], *columns):
-        if key not in table:
-            raise unknown(f"column of the table {claim['table']}", key, table.columns)
-
-    def entries(wanted: dict, columns=columns) -> np.ndarray:
-        rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
-        if rows.empty:
-            raise SettingError(f"the table {claim['table']} has no row with {_said(wanted)}")
-        return rows[columns].to_numpy(object)
-
-    values = entries(claim["cell"])
-    if "expected" in claim:
-        expected = np.array(claim["expected"], object)
-        expected = expected[:, None] if expected.ndim and len(columns) == 1 else expected
-        if expected.ndim and expected.shape[-expected.ndim :] != values.shape[-expected.ndim :]:
-            raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
-        pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
-        return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
-    settings, relative = test_settings(claim, level)
-    against = claim["against"]
-    if comparison == "slope":  # the largest entry, at most `against`
-        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
-        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + settings["margin"]
-        return _silenced(replace(verdict, n=values.size), silent)
-    other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
-    if other.shape != values.shape:
-        raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
-    other = other.astype(float).ravel()
-    differences = values.astype(float).ravel() - other
-    if comparison == "exact":
-        return verdicts.exact(differences, 0.0, settings["margin"], level)
-    single = [
-        verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
-        for difference, base in zip(differences, other, strict=True)
-    ]
-    sign = {"less": -1, "greater": 1}.get(comparison)
-    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
-    return replace(verdicts.together(weakest), n=len(single))  # `together` reports the first
-
-
-def _deviation(value, expected) -> float:
-    """An entry of a table minus the number that is expected; for words, 1 if they differ and 0 if not.
-
-    Any entry that ends in "agrees" is as expected if that word is: tables say so where they agree with the thesis.
-    """
-    if expected == "agrees":
-        return float(not str(value).endswith("agrees"))
-    return float(str(value) != expected) if isinstance(expected, str) else float(value) - float(expected)
-
-
-def allowed(quantity: str) -> float | None:
-    """The most that a quantity may be, if it involves no chance; None for other quantities."""
-    by_kind = selection.quantities().get(quantity, {})
-    return next((declared.most for declared in by_kind.values()), None)

@@ -69,6 +69,17 @@ def _completed(section: str, settings: dict) -> dict:
     return settings | {"settings": defaults_of(draw) | settings.get("settings", {})} if draw else settings
 
 
+def in_words(wanted: dict) -> str:
+    """Wanted settings in words, such as "kind slam or listnet and measure ap"."""
+
+    def words(value) -> str:
+        if isinstance(value, dict):
+            return in_words(value)
+        return " or ".join(map(words, value)) if isinstance(value, list) else "none" if value is None else str(value)
+
+    return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
+
+
 def quantities() -> dict[str, dict[str, Quantity]]:
     """What claims can be about: for each quantity, its declaration by each family that has it, by the family's kind."""
     by_name = {}

@@ -20,8 +20,9 @@ from scant.study.grouping import parts
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
-from scant.verdict.claims import OWN, TABLE, allowed, claimed_interval, compared_with, deciding, pair
+from scant.verdict.claims import OWN, TABLE, pair
 from scant.verdict.examined import Cell, Examined, Reading
+from scant.verdict.judging import allowed, claimed_interval, compared_with, deciding
 from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
 from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
 

@@ -33,7 +33,7 @@ COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be
 
 
 def compare(
-    policies: Iterable | Mapping, test: Log, train: Log | None = None, level: float = 0.95,
+    policies: Iterable | Mapping, test: Log, train: Log | None = None, *, level: float = 0.95,
     declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
     doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None, looks: int = 1,
 ) -> Evaluation:  # fmt: skip

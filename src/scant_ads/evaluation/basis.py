@@ -227,7 +227,7 @@ def _least(
     propensity = tally.cells[""].first
     if declared == UNKNOWN:
         return None, False
-    constant, smallest = propensity[0] == propensity[-1], float(propensity[0])
+    constant, smallest = propensity[0] == propensity[-1], float(propensity[0])  # cells are in order
     of_lists = tally.eligible and health.alike(tally)[0] is not None  # known of every eligible ad of each visit
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(

@@ -32,7 +32,7 @@ def gridded(x: np.ndarray, low: float, high: float, random: np.random.Generator)
     """
     width = high - low
     x = np.clip(x - low, 0.0, width)
-    if len(np.unique(x[:10_000])) <= intervals.EXACT:
+    if len(np.unique(x[:10_000])) <= intervals.EXACT:  # the first rows often tell without sorting all
         value, code = np.unique(x, return_inverse=True)
     if len(np.unique(x[:10_000])) > intervals.EXACT or len(value) > intervals.EXACT:
         value, code, beyond = _on_grid(x, width)
@@ -86,6 +86,7 @@ def difference(terms, count, largest: tuple[float, float], random, slack=None) -
     slack : float64 (cells), the rounding error of each term, for which bounds allow
     """
     least, width = -largest[1], float(sum(largest))
+    # What is drawn below does not depend on the order that cells came in.
     order = np.argsort(terms, kind="stable")
     terms, count = terms[order], count[order]
     mean = float(count @ terms) / count.sum()
@@ -145,7 +146,7 @@ def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int
 
     asked = [pair for pair in combinations(names, 2) if pair in means]
     answers, differences = holm({pair: better(pair) for pair in asked}, level), []
-    joint = 1 - (1 - level) / max(len(asked), 1)
+    joint = 1 - (1 - level) / max(len(asked), 1)  # as in the first step of Holm's, with all pairs left
     for pair in asked:
         mean = means[pair]
         low, high = mean.interval(level)

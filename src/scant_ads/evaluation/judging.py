@@ -244,6 +244,7 @@ class Judge:
                 f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
                 "Declare it from the policy and the logging propensities, or correct these"
             )
+        # Rounding may have taken weights a little above the largest.
         weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order")
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)

@@ -62,6 +62,7 @@ def ratio(
     )  # fmt: skip
     if not rounded:
         return quotient
+    # Above, weight and reward may be off by as much, and the reward below.
     slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED)
     return Bounds(
         lambda level: quotient.lower(level) / slack, lambda level: min(quotient.upper(level) * slack, largest)
@@ -137,6 +138,7 @@ def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray,
         low, high = (bits << BITS).view(float), np.minimum((bits + 1 << BITS).view(float), most)
         share = np.divide(first - low, high - low, out=np.zeros(len(low)), where=high > low)
         up = random.binomial(count, share)
+        # As complex numbers pairs are sorted by one, then by the other.
         pairs, count = np.r_[second, second] + 1j * np.r_[low, high], np.r_[count - up, up]
         pairs, place = np.unique(pairs[count > 0], return_inverse=True)
         first, second, count = pairs.real, pairs.imag, np.bincount(place, count[count > 0]).astype(np.int64)

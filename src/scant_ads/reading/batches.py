@@ -8,7 +8,7 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import DataError, SettingError, nearest, short, unknown
-from scant_ads.reading import formats, layout, nested, wabbit
+from scant_ads.reading import arrays, formats, layout, nested, wabbit
 from scant_ads.reading.visits import ELIGIBLE, KEY, Visits
 
 
@@ -104,7 +104,7 @@ def _csv_batches(path, names, texts, keep):
     kinds = dict.fromkeys(numeric, pa.float64())
     with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
         lines = head[: head.rfind(b"\n") + 1]
-        guess = csv.ConvertOptions(include_columns=numeric, null_values=sorted(layout.MISSING), **decimals)
+        guess = csv.ConvertOptions(include_columns=numeric, null_values=sorted(arrays.MISSING), **decimals)
         sample = csv.read_csv(
             pa.BufferReader(lines), csv.ReadOptions(column_names=columns, skip_rows=1), parsing, guess
         )
@@ -112,7 +112,7 @@ def _csv_batches(path, names, texts, keep):
                   if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)}  # fmt: skip
     options = csv.ConvertOptions(
         column_types=kinds | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
-        include_columns=wanted, null_values=sorted(layout.MISSING),
+        include_columns=wanted, null_values=sorted(arrays.MISSING),
         strings_can_be_null=False, **decimals,
     )  # fmt: skip
     rows = 0
@@ -158,11 +158,11 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
     for index, name in enumerate(names):
         if name in absent:
             continue
-        column = layout.plain(table.column(name))
+        column = arrays.plain(table.column(name))
         if name in texts:
             with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
-                codes, texts_of_column = layout.distinct(column)
-            labels = layout.as_texts(texts_of_column)
+                codes, texts_of_column = arrays.distinct(column)
+            labels = arrays.as_texts(texts_of_column)
             if (codes < 0).any() and "" not in labels:
                 labels = [*labels, ""]
             features[:, index] = np.where(codes < 0, labels.index(""), codes) if "" in labels else codes
@@ -172,14 +172,14 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
         if values is None:
             raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
         if strings is not None:
-            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in layout.MISSING
+            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in arrays.MISSING
                                                  for text in column.to_pylist()], bool)  # fmt: skip
             if wrong.any():
                 row = int(np.argmax(wrong))
                 text = short(str(column[row].as_py()))
                 raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
                                 advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # too large is infinite, which is found next
             features[:, index] = values
         if (bad := np.isinf(features[:, index])).any():
             reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
@@ -228,7 +228,7 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
                 if name not in table.column_names:
                     lacks = pa.nulls(table.num_rows, pa.string() if name in texts else pa.float64())
                     table = table.append_column(name, lacks)
-        elif layout.kind_of(kind) == "text":
+        elif arrays.kind_of(kind) == "text":
             plan.keys[column] = nested.Keys(column, f"{column}.", eligible=lists, kinds=kinds)
         else:
             raise DataError(
@@ -263,9 +263,9 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
 
 
 def _feature_numbers(column):
-    """As `layout.numeric`, for features: times are days since 1970."""
+    """As `arrays.numeric`, for features: times are days since 1970."""
     from pyarrow import types
 
     if types.is_timestamp(column.type) or types.is_date(column.type):
-        return layout.days(column), None
-    return layout.numeric(column)
+        return arrays.days(column), None
+    return arrays.numeric(column)

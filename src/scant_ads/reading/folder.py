@@ -11,7 +11,7 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import DataError
-from scant_ads.reading import eligibility, formats, layout, nested
+from scant_ads.reading import arrays, eligibility, formats, layout, nested
 from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, Problem, Reading, is_feature
 
@@ -75,7 +75,7 @@ class Folder:
                 if not name:
                     continue
                 self.types[name] = _common(self.types.get(name, field.type), field.type)
-                kind = layout.kind_of(field.type) if is_feature(name) else None
+                kind = arrays.kind_of(field.type) if is_feature(name) else None
                 if kind is None:
                     continue
                 kind = "text" if kind == "numbers" and name in categorical else kind
@@ -132,7 +132,7 @@ class Folder:
     @property
     def exact(self) -> bool:
         """Whether no feature is given in single precision."""
-        return not any(layout.is_single(kind) for name, kind in self.types.items() if is_feature(name))
+        return not any(arrays.is_single(kind) for name, kind in self.types.items() if is_feature(name))
 
     def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, with their file, and the indices of the first row in it and in the log.
@@ -187,7 +187,7 @@ class Folder:
         import pyarrow as pa
 
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
-        texts = [name for name, kind in self.types.items() if is_feature(name) and layout.kind_of(kind) == "text"]
+        texts = [name for name, kind in self.types.items() if is_feature(name) and arrays.kind_of(kind) == "text"]
         if not texts:
             return plan.decide(pa.table({}), self.categorical)
         # a list in an object is told to be of eligible ads by the ads shown, if no column of its own has the lists
@@ -271,5 +271,5 @@ def _common(first, second):
         return first
     if pa.types.is_null(first) or pa.types.is_nested(second):
         return second
-    kind = layout.kind_of(first) if layout.kind_of(first) == layout.kind_of(second) else "text"
+    kind = arrays.kind_of(first) if arrays.kind_of(first) == arrays.kind_of(second) else "text"
     return {"times": pa.timestamp("us"), "numbers": pa.float64()}.get(kind, pa.string())

@@ -17,8 +17,9 @@ from scant import files
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import eligibility, layout, nested, wabbit
+from scant_ads.reading import arrays, eligibility, layout, nested, wabbit
 from scant_ads.reading.amounts import NO_UNITS, Units
+from scant_ads.reading.names import ALIASES
 from scant_ads.reading.visits import ELIGIBLE, KEY, KEYS, ROLES, Problem, Reading, Visits
 
 DELIMITERS = ",;\t|"
@@ -195,7 +196,7 @@ def read_log(path, whole: bool = False) -> Log:
         logs.refuse_row(path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out")
     if visits.categories:
         name, texts = next(iter(visits.categories.items()))
-        numeric = np.array([layout.as_number(text) is not None for text in texts])
+        numeric = np.array([arrays.as_number(text) is not None for text in texts])
         codes = visits.features[:, visits.names.index(name)].astype(np.int64)
         row = int(np.argmin(numeric[codes]))
         text = texts[codes[row]]
@@ -366,6 +367,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
         "parse_options": csv.ParseOptions(
+            # Empty lines are kept, so that rows can be counted as lines.
             delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd, newlines_in_values=True
         ),
         "convert_options": csv.ConvertOptions(
@@ -392,7 +394,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
         table, lines = table.filter(pa.array(~blank)), lines[~blank]
     problems = []
     if index:
-        if table.num_rows and not layout.numbers_rows(table.column(places[0])):
+        if table.num_rows and not arrays.numbers_rows(table.column(places[0])):
             raise DataError(path, "column 1 has no name, and does not number the rows", 1, NAMELESS)
         table = table.drop_columns([places[0]])
         reason = "the first column has no name and numbers the rows: it is an index, and left out"
@@ -415,8 +417,8 @@ def check_header(path, header: list[str], named) -> None:
 
     named : columns that the user names, which may be called by numbers
     """
-    role_names = {*ROLES, *(alias for aliases in layout.ALIASES.values() for alias in aliases), *named}
-    numbers = [cell for cell in header if layout.as_number(cell) is not None]
+    role_names = {*ROLES, *(alias for aliases in ALIASES.values() for alias in aliases), *named}
+    numbers = [cell for cell in header if arrays.as_number(cell) is not None]
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
     if len(header) == 1 and re.search(r"\s|\d", header[0]):
         reason = f"its first line is no header of several columns: {short(header[0])}"

@@ -1,6 +1,5 @@
 """The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
 
-import re
 from shlex import quote
 
 import numpy as np
@@ -8,54 +7,18 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import eligibility, hashing
+from scant_ads.reading import arrays, eligibility, hashing
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
+from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, looks_like_times
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
-ALIASES = {  # what others call these columns
-    "action": (
-        "ad",
-        "ad_id",
-        "item",
-        "item_id",
-        "arm",
-        "arm_id",
-        "banner",
-        "creative",
-        "offer",
-        "shown",
-        "variant",
-        "variation",
-        "variation_id",
-        "group",
-        "video_id",
-        "article_id",
-        "product_id",
-        "content_id",
-    ),
-    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
-    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
-    "timestamp": ("time", "datetime", "ts", "date"),
-    "position": ("slot", "place", "rank"),
-}
-MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
 LIKE = 0.75  # how like a role a name has to be to be proposed for it
 MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
-EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 PERCENT = 1.01  # propensities that go further, and mostly exceed 1, look like percent
 HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
 LEAST_ID = 100  # rows from which on a column of distinct values looks like an id
 LEAST_USERS = 20  # values from which on a column looks like one of users, if it is called so
-PEOPLE = frozenset((  # words for whose visits may depend on each other
-    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
-    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
-    "user", "username", "users", "visitor",
-))  # fmt: skip
-IDS = frozenset((  # words that stand beside these
-    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
-))  # fmt: skip
-TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
 CODES = 1 << 24  # whole numbers up to this one are exact in single precision
 STATED = (  # of a log without propensities
     "Where chance shows each ad in a fixed share of visits, state the split: --propensity 0.5, or "
@@ -156,8 +119,8 @@ class Columns:
 
     def numbers(self, name: str, mend: str = "") -> np.ndarray:
         """A column that needs a number in every row, float64 (rows); NaN where there is a problem."""
-        column = plain(self.table.pop(name))
-        values, texts = numeric(column)
+        column = arrays.plain(self.table.pop(name))
+        values, texts = arrays.numeric(column)
         if values is None:
             self.add(f"{name}-type", "error", f"column {name!r} has type {column.type}; numbers are needed", mend)
             return np.full(self.rows, np.nan)
@@ -165,7 +128,7 @@ class Columns:
         if lacking.any():
             row = int(np.argmax(lacking))
             text = None if texts is None else column[row].as_py()
-            if text is None or text in MISSING:
+            if text is None or text in arrays.MISSING:
                 self.add(f"{name}-missing", "error", f"{name} is missing", "Fill it in, or leave the rows out", lacking)
             else:
                 self.add(f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking)
@@ -182,9 +145,9 @@ class Columns:
         if "reward" not in self.table:
             return None
         currency = ""
-        if _is_text((column := plain(self.table["reward"])).type):
-            codes, texts = distinct(column)
-            written = [text for text in texts.to_pylist() if text not in MISSING]
+        if arrays.is_text((column := arrays.plain(self.table["reward"])).type):
+            codes, texts = arrays.distinct(column)
+            written = [text for text in texts.to_pylist() if text not in arrays.MISSING]
             if parsed := amounts(written):
                 numbers, currency = parsed
                 number_of = dict(zip(written, numbers, strict=True))
@@ -209,8 +172,8 @@ class Columns:
 
         if "propensity" not in self.table:
             return None
-        texts = decoded(self.table["propensity"])
-        if _is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in distinct(texts)[1]):
+        texts = arrays.decoded(self.table["propensity"])
+        if arrays.is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in arrays.distinct(texts)[1]):
             if self.units.propensities != "percent":
                 self.table.pop("propensity")
                 self.add("percent", "error", "propensities are written with a percent sign",
@@ -295,15 +258,16 @@ class Columns:
 
         if KEY + role not in self.table:
             return None
-        column = decoded(self.table.pop(KEY + role))
+        column = arrays.decoded(self.table.pop(KEY + role))
         if types.is_floating(column.type):  # whole numbers, in a table whose other rows may lack one
-            texts = pa.array([value if value is None else as_text(value) for value in column.to_pylist()], pa.string())
-        elif types.is_integer(column.type) or _is_text(column.type):
+            ids = [value if value is None else arrays.as_text(value) for value in column.to_pylist()]
+            texts = pa.array(ids, pa.string())
+        elif types.is_integer(column.type) or arrays.is_text(column.type):
             texts = column.cast(pa.string())
         else:
             self.add(f"{role}-type", "error", f"the {role} has type {column.type}; numbers or text are needed")
             return None
-        absent = np.asarray(compute.is_in(texts, value_set=pa.array([None, *sorted(MISSING)], pa.string())))
+        absent = np.asarray(compute.is_in(texts, value_set=pa.array([None, *sorted(arrays.MISSING)], pa.string())))
         if absent.any():
             self.add(f"{role}-missing", "error", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
             return None
@@ -319,11 +283,11 @@ class Columns:
     def action(self, full: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
         if "action" not in self.table:
             return None, logs.ordered(set(full))
-        column = plain(self.table.pop("action"))
-        codes, texts = distinct(column)
+        column = arrays.plain(self.table.pop("action"))
+        codes, texts = arrays.distinct(column)
         if (codes < 0).any():
             self.add("action-missing", "error", "action is missing", "Fill it in, or leave the rows out", codes < 0)
-        ids = as_texts(texts)
+        ids = arrays.as_texts(texts)
         actions = logs.ordered({*ids, *full})
         index_of = {action: index for index, action in enumerate(actions)}
         moved = np.array([index_of[name] for name in ids] + [-1], np.int32)[codes]
@@ -338,18 +302,19 @@ class Columns:
             return [], None
         column = self.table.pop(KEY + ELIGIBLE)
         if eligibility.is_list(column.type):
-            column = plain(column)
+            column = arrays.plain(column)
             lengths = np.asarray(compute.list_value_length(column).fill_null(0), np.int64)
-            code, values = distinct(plain(pa.chunked_array([column.flatten()])))
-            ads, row = as_texts(values), np.repeat(np.arange(self.rows), lengths)
+            code, values = arrays.distinct(arrays.plain(pa.chunked_array([column.flatten()])))
+            ads, row = arrays.as_texts(values), np.repeat(np.arange(self.rows), lengths)
             has = np.zeros((self.rows, len(ads)), bool)
             has[row[code >= 0], code[code >= 0]] = True
             texts, codes = ["[null]"], np.where(lengths > 0, 0, -1)
         else:
-            codes, values = distinct(decoded(column))
-            texts = as_texts(values)
-            codes = np.append(np.where([text in MISSING for text in texts], -1, np.arange(len(texts))), -1)[codes]
-            ads, has = eligibility.of_texts(["" if text in MISSING else text for text in texts])
+            codes, values = arrays.distinct(arrays.decoded(column))
+            texts = arrays.as_texts(values)
+            lacking = [text in arrays.MISSING for text in texts]
+            codes = np.append(np.where(lacking, -1, np.arange(len(texts))), -1)[codes]
+            ads, has = eligibility.of_texts(["" if text in arrays.MISSING else text for text in texts])
             has = np.vstack([has, np.zeros((1, len(ads)), bool)])[codes]
         empty = ~has.any(axis=1)
         for kind, bad, what in (("missing", empty & (codes < 0), "are missing"), ("text", empty & (codes >= 0), "")):
@@ -410,11 +375,11 @@ class Columns:
         import pandas as pd
         from pyarrow import types
 
-        column = decoded(self.table.pop("timestamp"))
+        column = arrays.decoded(self.table.pop("timestamp"))
         mend = "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
-        if _is_text(column.type):
-            codes, texts = distinct(column)
-            numbers = [as_number(text) for text in texts.to_pylist()]
+        if arrays.is_text(column.type):
+            codes, texts = arrays.distinct(column)
+            numbers = [arrays.as_number(text) for text in texts.to_pylist()]
             if numbers and None not in numbers:
                 return self.epoch(np.array([*numbers, np.nan])[codes], mend)
             series = pd.Series(texts.to_pylist(), dtype=object)
@@ -423,7 +388,7 @@ class Columns:
         elif types.is_timestamp(column.type) or types.is_date(column.type):
             times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
         else:
-            values, _ = numeric(column)
+            values, _ = arrays.numeric(column)
             return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
         if (bad := np.isnat(times)).any():
             text = column[int(np.argmax(bad))].as_py()
@@ -439,6 +404,7 @@ class Columns:
             return nothing
         for lowest in EPOCHS:
             if values.min() >= lowest and values.max() < 10 * lowest:
+                # The times of today are from 1e9 on in seconds: how much larger they are tells the unit.
                 return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
         self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
         return nothing
@@ -448,10 +414,10 @@ class Columns:
     def features(self, names: list[str]) -> tuple:
         """The features, float32 (rows x features), their names, the texts of some, and `Visits.exact`."""
         matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
-        single = any(is_single(self.table[name].type) for name in names)
+        single = any(arrays.is_single(self.table[name].type) for name in names)
         exact = None if single else np.zeros((self.rows, 2), np.uint64)
         for name in names:
-            column = plain(self.table.pop(name))
+            column = arrays.plain(self.table.pop(name))  # freed once it is read
             values, texts = self.feature(name, column)
             if values is None:
                 continue
@@ -479,10 +445,10 @@ class Columns:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
             return None, None
         if types.is_timestamp(column.type) or types.is_date(column.type):
-            return days(column), None
-        if _is_text(column.type) or (name in self.categorical and _is_number(column.type)):
+            return arrays.days(column), None
+        if arrays.is_text(column.type) or (name in self.categorical and arrays.is_number(column.type)):
             return self.text_feature(name, column)
-        values, _ = numeric(column)
+        values, _ = arrays.numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"
@@ -492,21 +458,21 @@ class Columns:
             return None, None
         if not self.kinds.get(name):
             self.kinds[name] = "numbers"
-            if _looks_like_times(name, values[:HEAD]):
+            if looks_like_times(name, values[:HEAD]):
                 self.times_like(name)
             elif types.is_integer(column.type) and _looks_like_an_id(values[:HEAD]):
                 self.id_like(name)
             else:
                 first = values[:HEAD]
-                several = len(np.unique(first[~np.isnan(first)])) if _is_called_a_user(name) else 0
+                several = len(np.unique(first[~np.isnan(first)])) if is_called_a_user(name) else 0
                 self.note_ids(name, several, len(first), are_texts=False)
         return values, None
 
     def text_feature(self, name: str, column):
-        codes, texts = distinct(column)
-        labels = as_texts(texts)
-        numbers = np.array([np.nan if (number := as_number(text)) is None else number for text in labels])
-        absent = np.array([text.strip() in MISSING for text in labels], bool)
+        codes, texts = arrays.distinct(column)
+        labels = arrays.as_texts(texts)
+        numbers = np.array([np.nan if (number := arrays.as_number(text)) is None else number for text in labels])
+        absent = np.array([text.strip() in arrays.MISSING for text in labels], bool)
         first = codes[:HEAD]
         counts = np.bincount(first[first >= 0], minlength=len(labels))
         share = counts[~np.isnan(numbers)].sum() / max(counts[~absent].sum(), 1)
@@ -535,7 +501,7 @@ class Columns:
 
     def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
         """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
-        called = _is_called_a_user(name)
+        called = is_called_a_user(name)
         if several == rows >= LEAST_ID and (are_texts or called):
             self.id_like(name)
         elif called or (are_texts and several > rows / 2 and rows >= LEAST_ID):
@@ -575,163 +541,6 @@ def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
     values, code = np.unique(propensity, return_inverse=True)
     near = np.abs(propensity - alike) <= np.array([*map(rounding, values)])[code] + 1e-12
     return alike if near.all() else propensity
-
-
-def plain(column):
-    """An Arrow column as one array, of values, or of a dictionary of texts."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
-        column = column.cast(pa.string())
-    if not types.is_dictionary(column.type):
-        return logs.whole(column)
-    if types.is_string_view(column.type.value_type):
-        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
-                 for part in column.chunks]  # fmt: skip
-        column = pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.string()))
-    column = logs.whole(column.unify_dictionaries())
-    return column if _is_text(column.type) else column.dictionary_decode()
-
-
-def decoded(column):
-    """An Arrow column as one array of values."""
-    from pyarrow import types
-
-    column = plain(column)
-    return column.dictionary_decode() if types.is_dictionary(column.type) else column
-
-
-def _of_values(column_type):
-    """The Arrow type of what a column holds, which a dictionary may encode."""
-    from pyarrow import types
-
-    return column_type.value_type if types.is_dictionary(column_type) else column_type
-
-
-def _is_text(column_type) -> bool:
-    """Whether an Arrow type is of texts."""
-    from pyarrow import types
-
-    kind = _of_values(column_type)
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-
-
-def _is_number(column_type) -> bool:
-    """Whether an Arrow type, no dictionary, is of numbers or truth values."""
-    from pyarrow import types
-
-    is_real = types.is_floating(column_type) or types.is_decimal(column_type)
-    return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
-
-
-def is_single(column_type) -> bool:
-    """Whether numbers of an Arrow type are in single precision, or less."""
-    from pyarrow import types
-
-    kind = _of_values(column_type)
-    return types.is_float32(kind) or types.is_float16(kind)
-
-
-def kind_of(column_type) -> str | None:
-    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
-    from pyarrow import types
-
-    kind = _of_values(column_type)
-    if _is_text(kind):
-        return "text"
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return "times"
-    return None if types.is_null(kind) else "numbers"
-
-
-def numeric(column):
-    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of text.
-
-    Values are None for a type that holds no numbers.
-    """
-    import pyarrow as pa
-    from pyarrow import types
-
-    if _is_text(column.type):
-        codes, texts = distinct(column)
-        numbers = [as_number(text) for text in texts.to_pylist()]
-        return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
-    if types.is_null(column.type):
-        return np.full(len(column), np.nan), None
-    if not _is_number(column.type):
-        return None, None
-    if column.type != pa.float64():
-        column = column.cast(pa.float64(), safe=False)
-    return column.to_numpy(zero_copy_only=False), None
-
-
-def as_number(text: str) -> float | None:
-    """The number that a text is; None if it is none."""
-    try:
-        return float(text) if "_" not in text else None
-    except ValueError:
-        return None
-
-
-def days(column) -> np.ndarray:
-    """Times as days since 1970, float64 (rows); NaN where one is missing."""
-    times = column.cast("timestamp[us]", safe=False)
-    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
-    return np.where(np.asarray(column.is_null()), np.nan, days)
-
-
-def distinct(column):
-    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an Arrow array."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
-    codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    values = coded.dictionary
-    lacks = np.array([value is None or value != value for value in values.to_pylist()], bool)
-    occurs = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-    kept = occurs & ~lacks
-    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-    return place[codes], values.filter(pa.array(kept))
-
-
-def as_texts(values) -> list[str]:
-    """Distinct values as texts, whole numbers without a decimal point."""
-    return [as_text(value) for value in values.to_pylist()]
-
-
-def as_text(value) -> str:
-    """A value as text, a whole number without a decimal point."""
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
-    return str(int(value) if whole else value)
-
-
-def _words(name: str) -> set[str]:
-    """The words in the name of a column, in small letters."""
-    return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
-
-
-def _is_called_a_user(name: str) -> bool:
-    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
-    words = _words(name)
-    return bool(words & PEOPLE) and words <= PEOPLE | IDS
-
-
-def _looks_like_times(name: str, values: np.ndarray) -> bool:
-    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
-    values = values[~np.isnan(values)]
-    return bool(_words(name) & TIMES and len(values)) and any(
-        values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
-    )
-
-
-def numbers_rows(column) -> bool:
-    """Whether an Arrow column has another whole number in each row, as an index has."""
-    from pyarrow import compute, types
-
-    whole = types.is_integer(column.type) and not column.null_count
-    return whole and compute.count_distinct(column).as_py() == len(column)
 
 
 def _looks_like_an_id(values: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
-from scant_ads.reading import eligibility, layout
+from scant_ads.reading import arrays, eligibility, layout
 from scant_ads.reading.literals import literal
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
@@ -299,7 +299,7 @@ def _as_text(value, truth: tuple[str, str]) -> str | None:
         return value
     if isinstance(value, bool):
         return truth[value]
-    return None if value != value else layout.as_text(value)
+    return None if value != value else arrays.as_text(value)
 
 
 @dataclass
@@ -366,14 +366,14 @@ class Plan:
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if is_feature(name) and name not in categorical and layout.kind_of(column.type) == "text":
-                self._decide(name, layout.plain(column.slice(0, layout.HEAD)))
+            if is_feature(name) and name not in categorical and arrays.kind_of(column.type) == "text":
+                self._decide(name, arrays.plain(column.slice(0, layout.HEAD)))
         if absent := [name for name in self.roles if name not in self.names]:
             raise SettingError(f"{self.where}: {unknown('column', absent[0], [*table.column_names, *self.names])}")
         return self
 
     def _decide(self, name: str, head) -> None:
-        codes, texts = layout.distinct(head)
+        codes, texts = arrays.distinct(head)
         count = np.bincount(codes[codes >= 0], minlength=len(texts))
         count[_absent(texts)] = 0
         looks = _looks(texts)
@@ -418,7 +418,7 @@ class Plan:
             return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name in self.keys:
-                parts = self._taken_apart(self.keys[name], layout.plain(column), problems)
+                parts = self._taken_apart(self.keys[name], arrays.plain(column), problems)
             else:
                 parts = {name: column}
             if twice := columns.keys() & parts.keys():
@@ -428,7 +428,7 @@ class Plan:
 
     def _late(self, name: str, column) -> Problem | None:
         """What there is to say of objects in a column that has no value in the first rows."""
-        codes, texts = layout.distinct(layout.plain(column))
+        codes, texts = arrays.distinct(arrays.plain(column))
         rows = np.append(np.asarray(_looks(texts)), False)[codes]
         if not rows.any():
             return None
@@ -440,7 +440,7 @@ class Plan:
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
         import pyarrow as pa
 
-        codes, texts = layout.distinct(column)
+        codes, texts = arrays.distinct(column)
         absent, faults = _absent(texts), {}
 
         def objects():
@@ -477,4 +477,4 @@ def _looks(texts) -> np.ndarray:
 
 def _absent(texts) -> np.ndarray:
     """Which of some distinct texts stand for a missing value, bool (texts)."""
-    return np.array([text.strip() in layout.MISSING for text in texts.to_pylist()], bool)
+    return np.array([text.strip() in arrays.MISSING for text in texts.to_pylist()], bool)

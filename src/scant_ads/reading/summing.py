@@ -52,7 +52,7 @@ class Training:
         self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
         self.mark = self.summary.digests.mark()
         row_digests = np.concatenate([self._of(batch.visits) for batch in log.batches(rows)], axis=1)
-        half = 0 if self.by_id else len(log) // 2
+        half = 0 if self.by_id else len(log) // 2  # equal ids are never chance
         self.rows = len(log) - half
         repeats = digests.Index(row_digests[:, :half]).has(row_digests[:, half:]) if half else False
         self.alike = int(np.count_nonzero(repeats))

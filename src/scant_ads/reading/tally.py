@@ -331,6 +331,7 @@ class Tally:
         """The tally that was packed; a ValueError for numbers that do not fit each other."""
         tally = cls(
             content["rows"], {name: Cells.unpacked(cells) for name, cells in content["cells"].items()},
+            # Whole numbers of Python, which never overflow.
             {name: np.array([int(value) for value in sums], object) for name, sums in content["segments"].items()},
             np.array(content["lengths"], np.int64),
             {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
@@ -395,7 +396,7 @@ def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
 
     They are the same in whatever order terms come.
     """
-    whole = np.floor(terms)
+    whole = np.floor(terms)  # whole numbers and the rest apart: neither sum is beyond 64 bits
     sums = np.zeros((2, size), np.int64)
     for kept, values in zip(sums, (whole, np.rint((terms - whole) * SCALE)), strict=True):
         np.add.at(kept, place, values.astype(np.int64))
@@ -418,7 +419,7 @@ class Features:
         """Add the features of some rows."""
         if not len(log):
             return
-        ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)
+        ends = np.fmin.reduce(log.features), np.fmax.reduce(log.features)  # these two pass over NaN
         missing = np.count_nonzero(np.isnan(log.features), axis=0)
         other = Features()
         for name, texts in log.categories.items():

@@ -26,7 +26,7 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import DataError, short
-from scant_ads.reading import layout
+from scant_ads.reading import arrays, layout
 from scant_ads.reading.nested import Keys, of_lists, parsed
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 
@@ -321,7 +321,7 @@ def _parsed(content: str) -> dict:
 
 
 def _number(value, what: str) -> float:
-    number = layout.as_number(value) if isinstance(value, str) else value
+    number = arrays.as_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise ValueError(f"has no {what}" if value is None else f"has the {what} {short(value)}, which is not a number")
     return float(number)
@@ -380,7 +380,7 @@ def _features(line: str) -> dict[str, float | str]:
             feature, colon, value = word.partition(":")
             if name or not is_feature(feature):  # so that a feature called "reward" is not taken for the reward
                 feature = f"{name}.{feature}"
-            number = layout.as_number(value) if colon else 1.0
+            number = arrays.as_number(value) if colon else 1.0
             has_text = number is None or isinstance(features.get(feature), str)
             if has_text and feature in features:
                 raise ValueError(f"has two {feature!r}")

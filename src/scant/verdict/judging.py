@@ -1,0 +1,217 @@
+"""The verdict on a claim from what was measured: on each of its cells, on all together, and on entries of a table."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from scant.errors import SettingError, unknown
+from scant.verdict import selection
+from scant.verdict import statistics as verdicts
+from scant.verdict.examined import Cell, Reading
+from scant.verdict.selection import all_fit, in_words
+from scant.verdict.words import SILENT
+
+
+def judged(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdict on each cell, on all of them together, and, if they are several, on their mean.
+
+    If the claim compares the quantity with a number, estimates are of the quantity itself.
+    """
+    single, together, mean = _judged_differences(claim, cells, level, testing)
+    number = compared_with(claim)
+
+    def shifted(verdict):
+        return replace(
+            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
+        )
+
+    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
+
+
+def _judged_differences(
+    claim: dict, cells: list[Cell], level: float, testing: str
+) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
+    """The verdicts of `judged`, with estimates of the differences."""
+    comparison, how = claim["comparison"], claim.get("over", "all")
+    silent = [_says_nothing(cell) for cell in cells]
+    if comparison == "exact":
+        single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
+        single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
+        return single, verdicts.together(single), None
+    settings, relative = _test_settings(claim, level)
+    settings["testing"] = testing
+    seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
+    differences = [cell.differences.reindex(seeds) for cell in cells]
+    bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
+
+    def alone(cell: Cell, difference: pd.Series, base, quiet: bool) -> verdicts.Verdict:
+        facts = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
+        verdict = verdicts.judge(cell.observed(difference), comparison, **facts, **settings)
+        return _silenced(_named(verdict, [cell]), quiet)
+
+    single = list(map(alone, cells, differences, bases, silent))
+    speaking = [number for number, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
+    exact = [cells[number].exact for number in speaking]
+    mean = None
+    if how == "mean" or (len(speaking) > 1 and not any(exact)):
+        settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
+        if not any(cells[number].drawn for number in speaking):
+            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
+        bases = [bases[number] for number in speaking] if relative else None
+        over_cells = verdicts.over([differences[number] for number in speaking], comparison, of=bases, **settings)
+        mean = _silenced(_named(over_cells, [cells[number] for number in speaking]), all(silent))
+    return single, mean if how == "mean" else verdicts.together(single), mean
+
+
+def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
+    """The verdict on a cell that involves no chance: whether shares of bounds are in range, or numbers are equal."""
+    tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
+    if most is None:
+        return verdicts.exact(values, 0.0, tolerance, level)
+    verdict = verdicts.judge([values.max()], "slope", tolerance, level, bound=most, exact=True)
+    return replace(verdict, n=len(values))
+
+
+def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
+    """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
+    if not silent or verdict.verdict == "fails":
+        return verdict
+    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=(), bets=None)
+
+
+def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
+    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
+    if any(cell.drawn or cell.exact for cell in cells):
+        return verdict
+    return replace(verdict, test="nothing drawn")
+
+
+def _size(values):
+    """Absolute values, of which relative margins are shares, since a regret may be below 0; none of them is 0."""
+    return np.maximum(np.abs(values), np.finfo(float).tiny)
+
+
+def _test_settings(claim: dict, level: float) -> tuple[dict, bool]:
+    """The settings of `verdicts.judge` for a claim, and whether its margin is a share of the other's value."""
+    margin = claim.get("margin", 0.0)
+    relative = isinstance(margin, dict)
+    settings = {"margin": margin["relative"] if relative else margin, "level": level}
+    if claim["comparison"] == "slope":
+        settings["bound"] = claim["against"]
+    return settings, relative
+
+
+def compared_with(claim: dict) -> float:
+    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
+    against = claim.get("against")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    return float(against) if of_differences else 0.0
+
+
+def claimed_interval(cell: Cell) -> tuple[float, float]:
+    """The interval in which a claim says that a cell's estimate lies."""
+    low, high = _ends(cell)
+    return low + compared_with(cell.claim), high + compared_with(cell.claim)
+
+
+def _ends(cell: Cell) -> tuple[float, float]:
+    """The interval in which a claim says that a cell's difference lies."""
+    claim = cell.claim
+    settings, relative = _test_settings(claim, 0.95)
+    margin = settings["margin"]
+    if claim["comparison"] == "exact":
+        most = allowed(claim["quantity"])
+        return (-margin, margin) if most is None else (-math.inf, most + margin)
+    margin *= cell.of.abs().mean() if relative and cell.of is not None else 1.0
+    return verdicts.COMPARISONS[claim["comparison"]](margin, settings.get("bound", math.nan))[:2]
+
+
+def _says_nothing(cell: Cell) -> bool:
+    """Whether a cell cannot violate its claim: even the most that could have been measured is as it says."""
+    low, high = _ends(cell)
+    return low <= cell.ceiling <= high
+
+
+def allowed(quantity: str) -> float | None:
+    """The most that a quantity may be, if it involves no chance; None for other quantities."""
+    by_kind = selection.quantities().get(quantity, {})
+    return next((declared.most for declared in by_kind.values()), None)
+
+
+def deciding(reading: Reading, outcome: str) -> int | None:
+    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one does.
+
+    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
+    largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
+    Where no cell says anything it is the one whose ceiling is closest to that.
+    """
+    if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
+        return None
+    ends = [claimed_interval(cell) for cell in reading.cells]
+    speaking = [number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
+
+    def weakest(number: int) -> tuple[float, float]:
+        verdict = reading.single[number]
+        p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
+        cell = reading.cells[number]
+        value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
+        return p_value, min(value - ends[number][0], ends[number][1] - value)
+
+    return min(speaking or range(len(reading.single)), key=weakest)
+
+
+def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
+    """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
+    columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
+    for key in (*claim["cell"], *columns):
+        if key not in table:
+            raise unknown(f"column of the table {claim['table']}", key, table.columns)
+
+    def entries(wanted: dict, columns=columns) -> np.ndarray:
+        rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
+        if rows.empty:
+            raise SettingError(f"the table {claim['table']} has no row with {in_words(wanted)}")
+        return rows[columns].to_numpy(object)
+
+    values = entries(claim["cell"])
+    if "expected" in claim:
+        expected = np.array(claim["expected"], object)
+        expected = expected[:, None] if expected.ndim and len(columns) == 1 else expected
+        if expected.ndim and expected.shape[-expected.ndim :] != values.shape[-expected.ndim :]:
+            raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
+        pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
+        return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
+    settings, relative = _test_settings(claim, level)
+    against = claim["against"]
+    if comparison == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
+        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + settings["margin"]
+        return _silenced(replace(verdict, n=values.size), silent)
+    other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
+    if other.shape != values.shape:
+        raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
+    other = other.astype(float).ravel()
+    differences = values.astype(float).ravel() - other
+    if comparison == "exact":
+        return verdicts.exact(differences, 0.0, settings["margin"], level)
+    single = [
+        verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
+        for difference, base in zip(differences, other, strict=True)
+    ]
+    sign = {"less": -1, "greater": 1}.get(comparison)
+    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
+    return replace(verdicts.together(weakest), n=len(single))  # `together` reports the first
+
+
+def _deviation(value, expected) -> float:
+    """An entry of a table minus the number that is expected; for words, 1 if they differ and 0 if not.
+
+    Any entry that ends in "agrees" is as expected if that word is: tables say so where they agree with the thesis.
+    """
+    if expected == "agrees":
+        return float(not str(value).endswith("agrees"))
+    return float(str(value) != expected) if isinstance(expected, str) else float(value) - float(expected)

@@ -1,0 +1,145 @@
+"""The columns of an Arrow table as arrays: their values, the numbers that texts are, and codes of distinct values."""
+
+import numpy as np
+
+from scant.data import logs
+
+MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+
+
+def plain(column):
+    """An Arrow column as one array, of values, or of a dictionary of texts."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_string_view(column.type):  # as polars has it, for which Arrow lacks functions
+        column = column.cast(pa.string())
+    if not types.is_dictionary(column.type):
+        return logs.whole(column)
+    if types.is_string_view(column.type.value_type):
+        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.string()))
+                 for part in column.chunks]  # fmt: skip
+        column = pa.chunked_array(parts, pa.dictionary(column.type.index_type, pa.string()))
+    column = logs.whole(column.unify_dictionaries())
+    return column if is_text(column.type) else column.dictionary_decode()
+
+
+def decoded(column):
+    """An Arrow column as one array of values."""
+    from pyarrow import types
+
+    column = plain(column)
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def _of_values(column_type):
+    """The Arrow type of what a column holds, which a dictionary may encode."""
+    from pyarrow import types
+
+    return column_type.value_type if types.is_dictionary(column_type) else column_type
+
+
+def is_text(column_type) -> bool:
+    """Whether an Arrow type is of texts."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_number(column_type) -> bool:
+    """Whether an Arrow type, no dictionary, is of numbers or truth values."""
+    from pyarrow import types
+
+    is_real = types.is_floating(column_type) or types.is_decimal(column_type)
+    return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
+
+
+def is_single(column_type) -> bool:
+    """Whether numbers of an Arrow type are in single precision, or less."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    return types.is_float32(kind) or types.is_float16(kind)
+
+
+def kind_of(column_type) -> str | None:
+    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
+    from pyarrow import types
+
+    kind = _of_values(column_type)
+    if is_text(kind):
+        return "text"
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "times"
+    return None if types.is_null(kind) else "numbers"
+
+
+def numeric(column):
+    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of text.
+
+    Values are None for a type that holds no numbers.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if is_text(column.type):
+        codes, texts = distinct(column)
+        numbers = [as_number(text) for text in texts.to_pylist()]
+        return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
+    if types.is_null(column.type):
+        return np.full(len(column), np.nan), None
+    if not is_number(column.type):
+        return None, None
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    return column.to_numpy(zero_copy_only=False), None
+
+
+def as_number(text: str) -> float | None:
+    """The number that a text is; None if it is none."""
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+def days(column) -> np.ndarray:
+    """Times as days since 1970, float64 (rows); NaN where one is missing."""
+    times = column.cast("timestamp[us]", safe=False)
+    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    return np.where(np.asarray(column.is_null()), np.nan, days)
+
+
+def distinct(column):
+    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an Arrow array."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    values = coded.dictionary
+    lacks = np.array([value is None or value != value for value in values.to_pylist()], bool)
+    occurs = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
+    kept = occurs & ~lacks
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return place[codes], values.filter(pa.array(kept))
+
+
+def as_texts(values) -> list[str]:
+    """Distinct values as texts, whole numbers without a decimal point."""
+    return [as_text(value) for value in values.to_pylist()]
+
+
+def as_text(value) -> str:
+    """A value as text, a whole number without a decimal point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
+    return str(int(value) if whole else value)
+
+
+def numbers_rows(column) -> bool:
+    """Whether an Arrow column has another whole number in each row, as an index has."""
+    from pyarrow import compute, types
+
+    whole = types.is_integer(column.type) and not column.null_count
+    return whole and compute.count_distinct(column).as_py() == len(column)

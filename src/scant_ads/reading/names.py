@@ -1,0 +1,61 @@
+"""What the names of a log's columns suggest: which role one has, and whether it holds users, ids or times."""
+
+import re
+
+import numpy as np
+
+ALIASES = {  # what others call these columns
+    "action": (
+        "ad",
+        "ad_id",
+        "item",
+        "item_id",
+        "arm",
+        "arm_id",
+        "banner",
+        "creative",
+        "offer",
+        "shown",
+        "variant",
+        "variation",
+        "variation_id",
+        "group",
+        "video_id",
+        "article_id",
+        "product_id",
+        "content_id",
+    ),
+    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
+    "timestamp": ("time", "datetime", "ts", "date"),
+    "position": ("slot", "place", "rank"),
+}
+EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
+PEOPLE = frozenset((  # words for whose visits may depend on each other
+    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
+    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
+    "user", "username", "users", "visitor",
+))  # fmt: skip
+IDS = frozenset((  # words that stand beside these
+    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
+))  # fmt: skip
+TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
+
+
+def _words(name: str) -> set[str]:
+    """The words in the name of a column, in small letters."""
+    return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+
+
+def is_called_a_user(name: str) -> bool:
+    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
+    words = _words(name)
+    return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def looks_like_times(name: str, values: np.ndarray) -> bool:
+    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
+    values = values[~np.isnan(values)]
+    return bool(_words(name) & TIMES and len(values)) and any(
+        values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
+    )
