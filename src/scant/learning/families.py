@@ -481,7 +481,7 @@ def own_quantity(named: str) -> Quantity:
 
 def own_quantities(claims: Mapping[str, dict]) -> dict[str, Quantity]:
     """The quantities of a user's own that claims are about, by "module:NAME"."""
-    parts = (part for claim in claims.values() for part in (claim, *claim.get("cells", ()), claim.get("control", {})))
+    parts = (part for claim in claims.values() for part in (claim, *claim.get("cells", ())))
     names = dict.fromkeys(part.get("quantity", "") for part in parts)
     return {name: own_quantity(name) for name in names if ":" in name}
 

@@ -209,7 +209,10 @@ class Contextual(Family):
             if measure in learners.MEASURES:
                 raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
             if measures.is_own(measure):
-                measures.check_own(measure)
+                try:
+                    measures.check_own(measure)
+                except SettingError as error:
+                    raise SettingError(f"measures: {error}") from None
         if experiment["source"] == "released-code":
             for learner in experiment["learners"]:
                 if idle := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):

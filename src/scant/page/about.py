@@ -52,6 +52,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "studied": studied(study),
         "left_out": missing.notices(study),
         "sources": sources(stated),
+        "links": {name: claim["source"]["url"] for name, claim in stated.items() if "url" in claim["source"]},
         "captions": captions(names, folder, plan.shown),
         "headings": headings(_documents(stated), plan.shown),
         "titles": titles(plan),
@@ -191,7 +192,9 @@ def sources(stated: dict) -> list[dict[str, str]]:
 
     They are those of CITATION.cff if a claim is about one of the project's documents, and those that claims describe.
     """
-    described = {claim["source"]["title"]: claim["source"] for claim in stated.values() if "title" in claim["source"]}
+    described: dict[str, dict] = {}  # several claims of a document may each say a part
+    for source in (claim["source"] for claim in stated.values() if "title" in claim["source"]):
+        described[source["title"]] = described.get(source["title"], {}) | source
     others = [
         {key: source.get(key, "") for key in ("authors", "title", "year", "url")} for source in described.values()
     ]

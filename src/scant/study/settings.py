@@ -268,16 +268,15 @@ def _check_own_quantities(parts: Mapping[str, dict], path: str) -> None:
     parts : by what errors call them, see `claims`
     """
     for name, claim in parts.items():
-        for where, judged in ((name, claim), (f"{name}.control", claim | claim.get("control", {}))):
-            if ":" in judged["quantity"]:
-                try:
-                    families.own_quantity(judged["quantity"])
-                    kind = (judged.get("where") or {}).get("kind")
-                    if not isinstance(kind, str):
-                        raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
-                    families.family(kind)
-                except SettingError as error:
-                    raise SettingError(f"{path}: {where}: {error}") from None
+        if ":" in claim["quantity"]:
+            try:
+                families.own_quantity(claim["quantity"])
+                kind = claim["where"].get("kind")
+                if not isinstance(kind, str):
+                    raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
+                families.family(kind)
+            except SettingError as error:
+                raise SettingError(f"{path}: {name}: {error}") from None
 
 
 def _check_misplaced(config: dict) -> None:
