@@ -14,29 +14,31 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1354,  # MRR, recall and NDCG of linear gain; what learners see; modules of one's own
+    "": 1377,  # MRR, recall and NDCG of linear gain; what learners see; modules and measures of one's own
     "ads": 2999,  # both ends of an interval of CTR, a near miss of the lower bound; choices among eligible ads
     # references know what their figures show; code of readers beside scant; archives that run elsewhere
-    "compare": 1156,
+    "compare": 1158,
     "data": 1857,  # registered sets as they are written; tables of one's own from CSV or a function
     "games": 2814,  # exact checks of theorems that are new: degrees, the forecaster, blocks that explore
     "generalisation": 1435,  # |grad f|^2 <= 4 H f, and which bound a gap is held against
-    "learning": 352,  # what was in scant itself
-    "kernels": 2810,  # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures
-    "online": 4222,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
-    "page": 1414,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
+    "learning": 412,  # what was in scant itself; figures and quantities of one's own, checked
+    "kernels": 2813,  # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures
+    "online": 4244,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
+    "page": 1420,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
     # approximate intervals; ads that not every visit can get, in reading, judging and use
     "scant_ads": 7109,
-    "study": 1300,  # claims in groups and parts; code of readers beside scant; whose a study is
+    "starter": 46,  # one of each that a study may have of its own
+    "study": 1323,  # claims in groups and parts; code of readers beside scant; whose a study is; what it names
     "theory": 966,
-    "verdict": 1960,  # what verdicts mean
+    "verdict": 1966,  # what verdicts mean
 }
-# tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives
-LINES = {"rules": 560, "claims": 2581, "tests": 43000}
-WORDS = {"documents": 41990}
+# tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives;
+# parts of one's own
+LINES = {"rules": 560, "claims": 2581, "tests": 43155}
+WORDS = {"documents": 42425}  # a section for each part of one's own
 
 
 def code_lines(text: str) -> int:
