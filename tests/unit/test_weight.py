@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 CODE = {  # lines of code by room, a folder of scant or a package beside it: no blank lines, comments, docstrings
-    "": 1382,  # MRR, recall and NDCG of linear gain; what learners see; modules and measures of one's own
+    "": 1384,  # MRR, recall and NDCG of linear gain; what learners see; modules and measures of one's own
     "ads": 2999,  # both ends of an interval of CTR, a near miss of the lower bound; choices among eligible ads
     # references know what their figures show; code of readers beside scant; archives that run elsewhere
     "compare": 1158,
