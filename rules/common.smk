@@ -15,7 +15,6 @@ from scant.compare import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
-from scant.learning import families
 from scant.schema import PACKAGE, of_project, read_yaml
 from scant.study import events, missing, plan, settled
 from scant.study import settings as studies
@@ -116,7 +115,7 @@ PARTS = selection.jobs(PLAN, CLAIMS)
 CLAIM_FIGURES = selection.figures(PLAN, CLAIMS)
 JUDGED_ON = PLAN.theory + ([plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []) if CLAIMS else []
 # In the order of their files: of several experiments that a claim fits, the first decides.
-JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules())])
+JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules(CLAIMS))])
 
 
 def judged_runs(wildcards):

@@ -92,12 +92,12 @@ rule report:
         **needs(1000, 5),
     params:
         study=SETTLED,
-        code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules()),
-        made_by=code(*(module for modules in manifest.modules(PLAN).values() for module in modules)),
+        code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules(CLAIMS)),
+        made_by=code(*(module for modules in manifest.modules(PLAN, CLAIMS).values() for module in modules)),
         texts=digest(
             [sha256(file) for file in (of_project("CITATION.cff"), *sorted((PACKAGE / "page/assets").glob("*.*")))]
         ),
-        captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in families.shown()]),
+        captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in PLAN.shown]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(workflow.configfiles[-1]),
     shell:

@@ -300,7 +300,13 @@ def parser() -> argparse.ArgumentParser:
     begun = option("folder", type=Path, help="the folder of the new study")
     about = "begin with a study that comes with scant, such as clicks (default: a small one)"
     from_study = option("--from", dest="study", default="", metavar="STUDY", help=about)
-    command("init", _init, "Begin a study of your own in a folder: study file, Snakefile, profiles.", begun, from_study)
+    command(
+        "init",
+        _init,
+        "Begin a study of your own in a folder: study file, code of your own, Snakefile, profiles.",
+        begun,
+        from_study,
+    )
     for tool in entry_points(group="scant.commands"):
         tool.load()(commands.add_parser(tool.name))
     listed = (

@@ -10,16 +10,19 @@ Throughout, a query has m >= 1 documents, numbered 0..m-1.
 Input that breaks these rules raises a `ValueError` that says where. Everything is float64 NumPy: this is the
 readable reference that the compiled kernels are held to.
 
-Runs record some of them, by names such as "ap" and "precision@5": see `RECORDABLE`.
+Runs record some of them, by names such as "ap" and "precision@5" (see `RECORDABLE`), and measures of a user's own, by
+"module:function".
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
 from scant.errors import SettingError, unknown
+from scant.learning.declarations import own
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
 GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0  # `gain` of every grade, for grades that were checked
@@ -331,6 +334,7 @@ class Measure:
     largest_grade: int = MAX_GRADE
 
 
+PLACE = -1  # the code of the grade at a place, which measures of a user's own are computed from
 RECORDABLE = {
     "ndcg": Measure("NDCG", 0, ndcg, cut="may", empty=True),
     "ap": Measure("AP", 1, average_precision, empty=True),
@@ -343,12 +347,42 @@ RECORDABLE = {
 }
 
 
+def is_own(name) -> bool:
+    """Whether a name is that of a measure of a user's own, "module:function". Nothing is imported."""
+    return re.fullmatch(r"[A-Za-z0-9_.]+:[A-Za-z0-9_]+", str(name)) is not None
+
+
+_own_function = cache(partial(own, what="measure", form="function"))
+
+
+def _of_own(name, ranking, grades):
+    """The value of a user's own measure, 0 for a query without a relevant document."""
+    shown = as_grades(grades)[ranking]
+    value = float(_own_function(name)(shown)) if np.any(shown > 0) else 0.0
+    if not np.isfinite(value):
+        raise ValueError(f"the measure {name} is {value} for the grades {shown.tolist()}; it is to be a finite number")
+    return value
+
+
+def check_own(name) -> None:
+    """Raise a SettingError unless "module:function" is a measure: a function of grades that gives a finite number."""
+    _own_function(name)
+    try:
+        _of_own(name, np.arange(3), np.array([0, 2, 1]))
+    except Exception as error:  # whatever a user's function does
+        raise SettingError(
+            f"measure {name!r} fails for the grades [0, 2, 1] ({type(error).__name__}: {error}). It is to be a "
+            "function of the grades of a query's documents, in the order shown, that returns a number"
+        ) from error
+
+
 def named(name):
     """The measure that a name means, and its cut-off: None for the whole list.
 
     Parameters
     ----------
-    name : of `RECORDABLE`, with "@" and a cut-off from 1 to 999999 if the measure may or must have one
+    name : of `RECORDABLE`, with "@" and a cut-off from 1 to 999999 if the measure may or must have one; or, of a user's
+        own, "module:function", which is not imported before it is used
 
     Raises
     ------
@@ -360,6 +394,8 @@ def named(name):
     >>> measure.title, cut
     ('Precision', 5)
     """
+    if is_own(name):
+        return Measure(name.partition(":")[2], PLACE, partial(_of_own, name)), None
     base, mark, cut = str(name).partition("@")
     if base not in RECORDABLE:
         whole = [base for base, measure in RECORDABLE.items() if measure.cut != "must"]

@@ -1,4 +1,7 @@
-"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and profiles."""
+"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and profiles.
+
+Beside a small study are files of what may be one's own, which it names in comments.
+"""
 
 import os
 from pathlib import Path
@@ -27,6 +30,7 @@ def begin(folder, study: str = "", log=print) -> list[Path]:
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(starter.iterdir()) if file.is_file()}
     texts |= {name: (PROJECT / name).read_text(encoding="utf-8") for name in PROFILES}
     if study:
+        texts = {name: text for name, text in texts.items() if not name.startswith("my_")}
         texts[STUDY] = shipped(study).read_text(encoding="utf-8")
     paths = [folder / name for name in texts]
     taken = [path for path in paths if os.path.lexists(path)]

@@ -24,7 +24,7 @@ FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.value
 LAYERS = {
     "the practitioners' tool": ("scant_ads*",),
     "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
-    "page": ("scant.page*", "scant.compare*", "scant.compiling", "scant.starting"),
+    "page": ("scant.page*", "scant.compare*", "scant.compiling", "scant.starting", "scant.starter*"),
     "verdict": ("scant.verdict*",),
     "presenting": (
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),

@@ -560,14 +560,14 @@ def test_the_code_of_the_tiny_study(tiny):
     assert "scant.page.page" not in made["modules"], "the page shows results, it does not change them"
     digest = code.digests("scant.measures")["scant.measures"]
     assert made["modules"]["scant.measures"] == digest and len(digest) == 12
-    for names in manifest.modules(plan).values():
+    for names in manifest.modules(plan, {}).values():
         assert all(hasattr(called(f"{name}:__name__"), "join") for name in names)
 
 
 def test_a_module_of_ones_own_is_code_of_its_family(tiny):
     _, plan, *_ = tiny
     learners = plan.study["learners"] | {"random": {"kind": "mine:Mine"}}
-    assert manifest.modules(Plan(plan.study | {"learners": learners}, plan.datasets))["top"][1:] == ["mine"]
+    assert manifest.modules(Plan(plan.study | {"learners": learners}, plan.datasets), {})["top"][1:] == ["mine"]
 
 
 def test_data_have_checksums(tiny):

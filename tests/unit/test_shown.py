@@ -52,7 +52,7 @@ def test_captions_are_sentences_and_figures_have_headings(shown):
 @every_family
 def test_a_study_may_ask_for_the_figures_that_are_shown_on_request(family):
     asked = figures_to_ask_for(family)
-    assert experiment_settings(family)["figures"]["items"]["enum"] == asked
+    assert experiment_settings(family)["figures"]["items"]["else"]["enum"] == asked
     study = {"experiments": {"e": {"figures": asked[:1]}}}
     for name in asked:
         assert SHOWN[name].shows(study, "e", name) == (name in asked[:1])

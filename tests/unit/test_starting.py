@@ -14,7 +14,9 @@ def test_a_study_begins_in_a_new_folder(tmp_path):
     lines = []
     written = starting.begin(tmp_path / "new", log=lines.append)
     assert not lines and all(path.stat().st_size for path in written)
-    assert {*tree(tmp_path / "new")} == {"Snakefile", "study.yaml", *starting.PROFILES}
+    own = {f"my_{name}.py" for name in ("learner", "measure", "stream", "data", "figure", "quantity")}
+    first = {"Snakefile", "study.yaml", "my_claims.yaml", "my_data.csv", *own, *starting.PROFILES}
+    assert {*tree(tmp_path / "new")} == first
 
 
 def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
@@ -26,7 +28,7 @@ def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
     assert lines == [
         f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, a05, a06, a07 and 5 more"
     ]
-    assert len(tree(tmp_path)) == 16 and tree(tmp_path)["a11"] == b"mine"
+    assert len(tree(tmp_path)) == 24 and tree(tmp_path)["a11"] == b"mine"
 
 
 @pytest.mark.parametrize("name", ["Snakefile", "study.yaml", *starting.PROFILES, "profiles", "profiles/default"])
@@ -57,6 +59,7 @@ def test_a_study_that_comes_with_scant_is_a_beginning(tmp_path):
     for name, file in (("clicks", "config/studies/clicks.yaml"), ("default", "config/config.yaml")):
         starting.begin(tmp_path / name, name)
         assert (tmp_path / name / "study.yaml").read_bytes() == (starting.PROJECT / file).read_bytes()
+        assert not [*(tmp_path / name).glob("my_*")]
     with pytest.raises(SettingError, match="unknown study 'click': did you mean 'clicks'"):
         starting.begin(tmp_path / "new", "click")
     assert not (tmp_path / "new").exists()

@@ -402,7 +402,7 @@ IDLE = {
     **{
         f"{key} of perceptrons": put(*EXPERIMENT_OF, key, value=value)
         for key, value in {
-            "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False, "figures": [],
+            "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None, "regret": False,
         }.items()
     },
     **{f"{key} of {learner}": put("learners", learner, key, value=value) for learner, several in {

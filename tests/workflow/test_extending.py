@@ -94,7 +94,7 @@ def test_learners_of_ones_own_are_in_tables_and_figures(copy):
 
 def test_measures_that_the_study_asks_for_are_in_the_table(copy):
     finals = copy.table("finals")
-    (asked,) = blocks("A measure", "yaml")
+    asked, _ = blocks("A measure", "yaml")
     asked = yaml.safe_load(asked)["experiments"]["comparison"]["measures"]
     assert {"err", "precision@5"} <= {*asked}
     for measure, largest in {"err": 1, "precision@5": 5}.items():
@@ -162,6 +162,18 @@ def test_the_entries_of_the_document_are_of_studies(copy):
     assert copy.jobs("runs", study="entries")["run"] > 10
 
 
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [("A measure", "measure"), ("A figure or table", "figure"), ("A quantity of claims", "quantity")],
+)
+def test_what_the_document_has_of_ones_own_is_in_a_first_study(heading, name):
+    """Which test_installed.py plays."""
+    starter = ROOT / "src/scant/starter"
+    assert blocks(heading, "python")[0] in (starter / f"my_{name}.py").read_text()
+    named = re.findall(r'"(my_\w+:\w+)"', "".join(blocks(heading, "yaml")))
+    assert named and all(one in "".join(path.read_text() for path in starter.glob("*.yaml")) for one in named)
+
+
 def test_a_learner_runs_without_a_study(copy):
     (script,) = blocks("Without a study", "python")
     assert 0.5 < float(copy.shell(f"python - <<'END'\n{script}END")) < 1
@@ -201,7 +213,7 @@ def test_a_built_in_player(copy):
 
 
 def test_a_figure_and_a_table(copy):
-    (code,), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
+    (_, code), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
     copy.shell(cp)
     copy.edit("src/scant/online/family.py", "class Perceptron(", f"{code}\n\n")
     copy.edit("src/scant/online/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
@@ -247,7 +259,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     )  # fmt: skip
     copy.replace("src/scant/kernels/full.py", r"^RANDOM, IDEAL, .*$", constants.rstrip("\n"))
     copy.edit("src/scant/kernels/full.py", "        elif learner.kind in (SLAM, MAX_HINGE)", branch)
-    function, line, constants, branch = blocks("A measure", "python")
+    _, function, line, constants, branch = blocks("A measure", "python")
     copy.edit("src/scant/measures.py", "# --- by name", f"{function}\n\n")
     copy.edit("src/scant/measures.py", "}\n\n\ndef named", line)
     copy.replace("src/scant/kernels/pieces.py", r"^NDCG, AP, DCG, .*$", constants.rstrip("\n"))

@@ -1,5 +1,6 @@
 """The workflow outside of a clone: installed from a wheel, and imported as a module from another folder."""
 
+import json
 import os
 import re
 import shutil
@@ -108,6 +109,46 @@ def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     assert "files are what they were" in run(*verify, folder=elsewhere, package=wheel)
     (elsewhere / "hers.py").write_text((elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7"))
     assert "run" in run(*finished, "--dry-run", folder=elsewhere, package=wheel), "its code is on record"
+
+
+@pytest.mark.slow
+def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, tmp_path):
+    """Learner, measure, quantity, figure, table, stream, data set and claim, by its lines of #: alone."""
+    folder, results = tmp_path / "mine", tmp_path / "mine/results/first"
+    run("scant", "init", folder, folder=tmp_path, package=wheel)
+    text = re.sub("^#:", "", (folder / "study.yaml").read_text(), flags=re.M)
+    study = yaml.safe_load(text.replace("claims: null", "claims: my_claims.yaml"))
+    study["experiments"] = {"mine": study["experiments"]["mine"] | {"rounds": 50}}
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    run("snakemake", "--cores", 2, folder=folder, package=wheel)
+    finals = pd.read_csv(results / "tables/finals.csv")
+    assert {*finals["stream"]} == {"my-stream", "my-data"} and "my-learner" in {*finals["learner"]}
+    assert finals.loc[finals["measure"] == "my_measure:rank_biased_precision", "mean"].between(0.01, 0.99).all()
+    updates = pd.read_csv(results / "tables/my-updates.csv").set_index(["stream", "learner"])["share"]
+    assert updates["my-stream", "my-learner"] == 1 and updates["my-stream", "random"] == 0
+    (claim,) = pd.read_csv(results / "claims.csv").to_dict("records")
+    assert claim["source"] == "My paper, Figure 2" and claim["estimate"] == 1
+    assert claim["quantity"] == "share of rounds with an update"
+    page = (results / "report.html").read_text()
+    link = '<a href="https://example.org/my-paper" rel="noreferrer">'
+    assert f"<dt>Source</dt><dd>{link}My paper, Figure 2</a>" in page and f"{link}My paper</a>" in page
+    assert f"<small>{link}My paper, Figure 2</a></small>" in page.partition("How often learners update")[2]
+    assert (results / "figures/figure-my-updates.png").is_file()
+    own = {path.name for path in folder.glob("my_*")}
+    listed = json.loads((results / "manifest.json").read_text())
+    assert {f"{name}.py" for name in listed["modules"] if name.startswith("my_")} == {
+        one for one in own if ".py" in one
+    }
+    run("scant", "archive", "results/first", "--output", "../mine.zip", folder=folder, package=wheel)
+    with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
+        assert {"study.yaml", *own} <= {*packed.namelist()} and len(own) == 8
+    for name, rules in (("measure", {"run"}), ("figure", {"figure", "table"}), ("quantity", {"judged"})):
+        file, before = folder / f"my_{name}.py", (folder / f"my_{name}.py").read_text()
+        file.write_text(before.replace("0.8", "0.7").replace(".mean()", ".max()").replace("value=", "value=0.5 * "))
+        planned = run("snakemake", "-n", folder=folder, package=wheel)
+        assert file.read_text() != before and rules <= {*re.findall(r"^(\w+) +\d+$", planned, re.M)}
+        assert name == "measure" or not re.search(r"^run +\d", planned, re.M)
+        file.write_text(before)
 
 
 @pytest.mark.slow

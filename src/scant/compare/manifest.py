@@ -79,9 +79,9 @@ def write(
     ------
     OSError : a claims file or a table is not there
     """
-    folder, entries = Path(folder), modules(plan)
+    folder, entries = Path(folder), modules(plan, stated)
     results = checksums(folder, provenance.results(plan, stated))
-    inputs, elsewhere = provenance.inputs(plan.study, study_file)
+    inputs, elsewhere = provenance.inputs(plan.study, stated, study_file)
     content = {
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),
@@ -163,7 +163,7 @@ def checksums(folder: Path, names) -> dict[str, str]:
     return {name: sha256(folder / name) for name in names}
 
 
-def modules(plan: Plan) -> dict[str, list[str]]:
+def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
     """The modules that the jobs of a study start from: of each family, the data, the tables and the verdicts.
 
     All that they import belongs to them, too, see `scant.study.code`.
@@ -173,6 +173,8 @@ def modules(plan: Plan) -> dict[str, list[str]]:
         kind = plan.families[name].kind
         entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
+    generators = (stream.get("generator", "").partition(":") for stream in study["streams"].values())
+    entries["data"] += dict.fromkeys(module for module, own, _ in generators if own)
     entries["data"] += ["scant.ads.campaigns", "scant.ads.draw"] if study["logs"] else []
     read = [dataset for dataset in plan.datasets.values() if study["logs"] or ":" in dataset.parser]
     entries["data"] += dict.fromkeys(module for dataset in read for module in reading_modules(dataset))
@@ -183,7 +185,7 @@ def modules(plan: Plan) -> dict[str, list[str]]:
     drawing = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
     entries["tables"] = ["scant.present.traces", *drawing]
     if study["claims"]:
-        entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules()]
+        entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules(stated)]
     return entries
 
 

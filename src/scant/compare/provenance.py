@@ -72,12 +72,13 @@ def workflow() -> list[str]:
     return [path.relative_to(PROJECT).as_posix() for path in paths]
 
 
-def inputs(study: dict, study_file: str = "") -> tuple[dict[str, Path], list[str]]:
+def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, Path], list[str]]:
     """What a study reads besides the workflow and results: the study file, claims, code of one's own, data sets.
 
     Data of one's own count where they are small and free; others are known by their checksums.
 
     study : the complete settings
+    stated : its claims by id; empty if it judges none
     study_file : the path of its file
 
     Returns
@@ -85,7 +86,7 @@ def inputs(study: dict, study_file: str = "") -> tuple[dict[str, Path], list[str
     files : by name, which is the path below the working folder, or below the project's
     elsewhere : what an archive cannot have, in words: it is in neither folder
     """
-    modules = dict.fromkeys(name.partition(":")[0] for name in own_names(study))
+    modules = dict.fromkeys(name.partition(":")[0] for name in own_names(study, stated))
     closure = {name: path for name, path in code.closure(*modules).items() if not path.is_absolute()}
     free = [entry for entry in study["datasets"].values() if FREE.match(entry.get("terms", ""))]
     data = [of_project(part["file"]) for entry in free for part in entry["parts"].values()]

@@ -23,6 +23,7 @@ EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
 # The codes of scant.measures.RECORDABLE (a test holds them equal).
 NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
+PLACE = -1  # the grade at a place, as in scant.measures
 ERR_GRADE = 4  # as in scant.measures (likewise)
 
 # What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
@@ -211,10 +212,11 @@ def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
 def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out):
     """Measures of the ranking `order`, into `out`.
 
-    Without a relevant document NDCG, AP and MRR are `empty`, and all other measures are 0.
+    Without a relevant document NDCG, AP and MRR are `empty`, and all other measures are 0. The grade at a place beyond
+    the last is -1.
 
     truth : the query's grades; ranked : scratch of the same kind
-    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list
+    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list; or which place
     ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG of whichever gain
     out : float64 (n)
     """
@@ -241,6 +243,8 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
             out[j] = precision(ranked, cut) / max(1, relevant)
         elif code == LINEAR_NDCG:
             out[j] = linear_dcg(ranked, cut, discounts) / ideals[j] if relevant > 0 else empty
+        elif code == PLACE:
+            out[j] = ranked[cut - 1] if cut <= m else -1.0
 
 
 @compiled()

@@ -121,7 +121,7 @@ def own(named: str, what: str, form: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever a user's module does when it is imported
         if isinstance(error, AttributeError) and (loaded := sys.modules.get(module)):
-            near = nearest(name, [other for other, value in vars(loaded).items() if callable(value)])
+            near = nearest(name, [other for other in vars(loaded) if not other.startswith("_")])
             hint = f"; did you mean {module}:{near}?" if near else ""
         else:
             near = nearest(module, [path.stem for path in Path().glob("*.py")])

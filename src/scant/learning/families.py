@@ -5,13 +5,14 @@ only study files, tests and docs name a family. This module is quick to import, 
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
-from scant.errors import unknown
-from scant.learning.declarations import Learner, Setting, called, own_class
+from scant.errors import SettingError, unknown
+from scant.learning.declarations import Learner, Setting, called, own, own_class
 
 FAMILIES = {  # by kind, in the order in which the page shows them
     "perceptron": "scant.online.family:Perceptron",
@@ -22,6 +23,8 @@ FAMILIES = {  # by kind, in the order in which the page shows them
 }
 TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
 HEADLINE = "feedback"  # the question that pages open with
+READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")  # what figures and tables are made of
+FILE_NAME = re.compile(r"(?!figure-claims-)[A-Za-z0-9][A-Za-z0-9.-]*")  # of a user's own figure or table
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
 TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
 
@@ -446,3 +449,87 @@ def shown() -> Iterator[tuple[Family, Shown]]:
     """All figures and tables, in the page's order."""
     for family in families().values():
         yield from ((family, shown) for shown in family.shown)
+
+
+def own_shown(named: str) -> Shown:
+    """A user's own figure or table, a `Shown` that is named as "module:NAME".
+
+    Raises
+    ------
+    SettingError : it cannot be imported, or is none; or what it names is no function, or cannot be read
+    """
+    shown = _own(named, "figure or table", Shown, "frame", "draw")
+    if shown.reads not in READS:
+        raise SettingError(f"{named}: {unknown('input (reads)', shown.reads, READS)}")
+    if not FILE_NAME.fullmatch(shown.name):
+        raise SettingError(f"{named}: its name {shown.name!r} is to be letters, digits, hyphens and dots, as of a file")
+    return shown
+
+
+def own_quantity(named: str) -> Quantity:
+    """A user's own quantity, a `Quantity` that is named as "module:NAME".
+
+    Raises
+    ------
+    SettingError : it cannot be imported, or is none; or what it names is no function
+    """
+    quantity = _own(named, "quantity", Quantity, "values")
+    if quantity.options or quantity.reads != "traces":
+        raise SettingError(f"quantity {named!r}: your own reads traces, and has no options")
+    return quantity
+
+
+def own_quantities(claims: Mapping[str, dict]) -> dict[str, Quantity]:
+    """The quantities of a user's own that claims are about, by "module:NAME"."""
+    parts = (part for claim in claims.values() for part in (claim, *claim.get("cells", ())))
+    names = dict.fromkeys(part.get("quantity", "") for part in parts)
+    return {name: own_quantity(name) for name in names if ":" in name}
+
+
+def _own(named: str, what: str, form: type, *functions: str) -> Any:
+    """What a user's own module declares as "module:NAME"; `functions` are the fields that name its functions."""
+    declared = own(named, what, "NAME")
+    if not isinstance(declared, form):
+        raise SettingError(
+            f"{what} {named!r} is {type(declared).__name__}, and is to be a scant.learning.families.{form.__name__}. "
+            "docs/extending.md has an example"
+        )
+    for field_name in functions:
+        dotted = getattr(declared, field_name)
+        if dotted and not callable(own(dotted, f"{field_name} of {named}:", "function")):
+            raise SettingError(f"{field_name} of {named}: {dotted} is no function")
+    return declared
+
+
+def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
+    """The figures and tables of a user's own that the experiments of a study name, each with its experiments' family.
+
+    Raises
+    ------
+    SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of several kinds
+    """
+    found: dict[str, tuple[Family, Shown]] = {}
+    named: dict[str, str] = dict.fromkeys((one.name for _, one in shown()), "of scant's own")
+    for experiment, settings in study["experiments"].items():
+        for dotted in (name for name in settings["figures"] if ":" in name):
+            where = f"experiments.{experiment}.figures: {dotted}"
+            if dotted in found:
+                if found[dotted][0] is not of(settings):
+                    raise SettingError(f"{where} shows experiments of another kind, too. Declare one for each kind")
+                continue
+            try:
+                declared = own_shown(dotted)
+            except SettingError as error:
+                raise SettingError(f"experiments.{experiment}.figures: {error}") from None
+            if declared.name in named:
+                raise SettingError(
+                    f"{where}: a figure or table {named[declared.name]} has the name {declared.name!r}. Choose another"
+                )
+            named[declared.name] = f"({dotted})"
+            found[dotted] = of(settings), replace(declared, shows=partial(_names, dotted))
+    return list(found.values())
+
+
+def _names(dotted: str, study: dict, experiment: str, name: str) -> bool:
+    """Whether the experiment lists a figure of a user's own under `figures`."""
+    return asked_for(study, experiment, dotted)

@@ -1,4 +1,4 @@
-"""What a user's own learners are held to while they play, and how their errors say where they came from."""
+"""What a user's own learners are held to while they play, and how errors of their code say where they came from."""
 
 import traceback
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from scant.errors import SettingError
 
 
 class OwnError(Exception):
-    """An error that a user's own learner raised, and its round."""
+    """An error that a user's own learner or measure raised, and its round."""
 
     def __init__(self, error: Exception, round_: int):
         self.error, self.round = error, round_
@@ -18,8 +18,17 @@ class OwnError(Exception):
 
 
 @contextmanager
+def in_round(round_: int) -> Iterator[None]:
+    """Turn an error of a user's own code into an OwnError, which names the round."""
+    try:
+        yield
+    except Exception as error:
+        raise OwnError(error, round_) from error
+
+
+@contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Say of an error of a user's own learner where it came from: `where`, round, file and line."""
+    """Say of an error of a user's own code where it came from: `where`, round, file and line."""
     try:
         yield
     except OwnError as raised:

@@ -112,7 +112,7 @@ MEASURES = Setting(
     "measures",
     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
     about="Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or "
-    "ndcg@5.",
+    "ndcg@5; or your own as module:function.",
     adds=True,
 )
 IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
@@ -208,6 +208,11 @@ class Contextual(Family):
             measures.named(measure)
             if measure in learners.MEASURES:
                 raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
+            if measures.is_own(measure):
+                try:
+                    measures.check_own(measure)
+                except SettingError as error:
+                    raise SettingError(f"measures: {error}") from None
         if experiment["source"] == "released-code":
             for learner in experiment["learners"]:
                 if idle := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):

@@ -7,7 +7,8 @@ import numpy as np
 
 from scant.data.stream import CUT, LARGEST_GRADE, Stream, discounts, gains
 from scant.errors import SettingError
-from scant.measures import codes_of, function_of, named
+from scant.learning.own import in_round
+from scant.measures import PLACE, codes_of, function_of, is_own, named
 from scant.online.learners import MEASURES, Contextual, NonFiniteScores
 
 
@@ -124,7 +125,10 @@ def play(
     from scant.kernels.pieces import Measured, Rounds
 
     compiled, arguments = loop
-    codes = codes_of(recorded(measures, max(1, stream.metadata["largest_grade"])))
+    names = recorded(measures, max(1, stream.metadata["largest_grade"]))
+    built_in = [name for name in names if not is_own(name)]
+    places = range(1, stream.metadata["largest_query"] + 1) if len(built_in) < len(names) else ()
+    codes = np.array([*codes_of(built_in), *((PLACE, place) for place in places)], np.int64)
     measured = np.zeros((len(queries), len(codes)))
     rounds = compiled(
         rounds=Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
@@ -139,7 +143,25 @@ def play(
     if "ranker" not in arguments:  # it shows its own ranking
         records["ranker"] = measured[:, 0]
     failed_in = 0 if rounds == len(queries) else rounds + 1
+    if places:
+        measured = _with_own(names, built_in, measured[:rounds])
     return _played(rounds, records | {"measured": measured}, learner, failed_in)
+
+
+def _with_own(names: Iterable[str], built_in: list[str], measured: np.ndarray) -> np.ndarray:
+    """What is measured by measures of these names, some of which are a user's own: float64, rounds x measures.
+
+    measured : of each round, the built-in measures, then the grade at each place, -1 beyond the last
+    """
+    columns = dict(zip(built_in, measured.T, strict=False))
+    for name in names:
+        if name not in columns:
+            function, columns[name] = function_of(name), np.zeros(len(measured))
+            for t, shown in enumerate(measured[:, len(built_in) :]):
+                grades = shown[shown >= 0]
+                with in_round(t + 1):
+                    columns[name][t] = function(np.arange(len(grades)), grades)
+    return np.column_stack([columns[name] for name in names])
 
 
 def tables_of(stream: Stream):
@@ -171,7 +193,8 @@ def play_plain(
             else:
                 ranking = learner.rank(features)
                 grades = answer(ranking) if callable(answer) else answer
-            row, seen = [measure(ranking, grades, value) for measure in functions], grades
+            with in_round(played + 1):
+                row, seen = [measure(ranking, grades, value) for measure in functions], grades
             if learner.k is not None:
                 seen = np.full(len(grades), -1, np.int64)
                 seen[ranking[: learner.k]] = grades[ranking[: learner.k]]

@@ -52,8 +52,9 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "studied": studied(study),
         "left_out": missing.notices(study),
         "sources": sources(stated),
-        "captions": captions(names, folder),
-        "headings": headings(_documents(stated)),
+        "links": {name: claim["source"]["url"] for name, claim in stated.items() if "url" in claim["source"]},
+        "captions": captions(names, folder, plan.shown),
+        "headings": headings(_documents(stated), plan.shown),
         "titles": titles(plan),
         "experiments": {name: settings.get("title", name) for name, settings in study["experiments"].items()},
         "compared": {name: compared(claim) for name, claim in stated.items()},
@@ -74,12 +75,13 @@ def files(plan: Plan, stated: dict) -> list[str]:
     return [*plan.figures, *of_claims, *plan.tables]
 
 
-def captions(names, folder) -> dict[str, str]:
+def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
     """The captions of the figures and tables of these names, in the order of the families.
 
     folder : the study's results; the caption of a figure also says what its CSV file there has
+    shown_of_study : see `scant.study.plan.Plan.shown`
     """
-    declared = {shown.name: caption(shown) for _, shown in families.shown()}
+    declared = {shown.name: caption(shown) for _, shown in shown_of_study}
     order = {name: place for place, name in enumerate(declared)}
     ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
     texts = {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
@@ -128,13 +130,14 @@ def caption(shown: families.Shown) -> str:
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 
-def headings(of_papers: Iterable[str] = ()) -> dict[str, str]:
+def headings(of_papers: Iterable[str] = (), shown_of_study: Iterable | None = None) -> dict[str, str]:
     """The headings of figures and tables on the page, for those that declare one.
 
     of_papers : the documents of the project whose statements the study judges; without any, headings do not name the
         figure of a paper, which the study does not repeat
+    shown_of_study : see `scant.study.plan.Plan.shown`; by default those that families declare
     """
-    declared = {shown.name: shown.heading for _, shown in families.shown() if shown.heading}
+    declared = {shown.name: shown.heading for _, shown in shown_of_study or families.shown() if shown.heading}
     return declared if of_papers else {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
 
 
@@ -187,7 +190,9 @@ def sources(stated: dict) -> list[dict[str, str]]:
 
     They are those of CITATION.cff if a claim is about one of the project's documents, and those that claims describe.
     """
-    described = {claim["source"]["title"]: claim["source"] for claim in stated.values() if "title" in claim["source"]}
+    described: dict[str, dict] = {}  # several claims of a document may each say a part
+    for source in (claim["source"] for claim in stated.values() if "title" in claim["source"]):
+        described[source["title"]] = described.get(source["title"], {}) | source
     others = [
         {key: source.get(key, "") for key in ("authors", "title", "year", "url")} for source in described.values()
     ]

@@ -43,10 +43,10 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
         (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
         for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments`
-        ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `boards` (see
-        `scant.page.boards`), `shows` ({figure: ids of its experiments}), `datasets` (a list of rows), `environment`
-        ({name: version}), `timings` (rows of `scant.page.status.by`), `citation` (a text) and `commands` ({purpose:
-        command})
+        ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `links` ({claim: the
+        address of its document}), `boards` (see `scant.page.boards`), `shows` ({figure: ids of its experiments}),
+        `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`),
+        `citation` (a text) and `commands` ({purpose: command})
 
     Raises
     ------
@@ -55,8 +55,11 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     """
     folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
     cells_by_claim = _cells_by_claim(cells, about.get("titles", {}), about.get("experiments", {}))
-    compared = about.get("compared", {})
-    claims = [_claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) for row in claims]
+    compared, links = about.get("compared", {}), about.get("links", {})
+    claims = [
+        _claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) | {"url": links.get(row["id"], "")}
+        for row in claims
+    ]
     figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
     boards, shows = about.get("boards", {}), about.get("shows", {})
     boards_by_figure = {name: [boards[id][0] for id in ids if id in boards] for name, ids in shows.items()}

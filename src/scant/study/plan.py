@@ -138,6 +138,11 @@ class Plan:
         return [name for name, experiment in self.study["experiments"].items() if "stands_for" not in experiment]
 
     @cached_property
+    def shown(self) -> list[tuple[Family, Shown]]:
+        """All figures and tables that families declare, in the page's order, then those of the study's own."""
+        return [*families.shown(), *families.shown_of(self.study)]
+
+    @cached_property
     def figures(self) -> dict[str, Target]:
         """The figures that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if target.shown.draw}
@@ -148,7 +153,7 @@ class Plan:
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
     def _targets(self):
-        for family, shown in families.shown():
+        for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
             if self.files(target) or (shown.reads == "nothing" and family in self.families.values()):
                 yield shown.name, target
@@ -233,9 +238,10 @@ class Plan:
 
     def modules(self, experiment: str, learner: str = "") -> list[str]:
         """The modules that runs of a learner start from, or of all of an experiment: the family's, and users' own."""
-        learners = [learner] if learner else self.study["experiments"][experiment]["learners"]
-        kinds = (self.study["learners"][id]["kind"] for id in learners)
-        return [self.families[experiment].code, *(kind.partition(":")[0] for kind in kinds if ":" in kind)]
+        settings = self.study["experiments"][experiment]
+        learners = [learner] if learner else settings["learners"]
+        named = [*(self.study["learners"][id]["kind"] for id in learners), *settings.get("measures", ())]
+        return [self.families[experiment].code, *(name.partition(":")[0] for name in named if ":" in name)]
 
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see `scant.learning.families.Family.details`."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from scant.learning.declarations import Setting, settings_of
-from scant.learning.families import TITLE, TUNING, Family, asked_for, families, kinds, places
+from scant.learning.families import TITLE, TUNING, Family, asked_for, families, kinds, named_or_own, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}
@@ -245,9 +245,9 @@ def experiment_settings(family: Family) -> dict[str, dict]:
     """The schema of each setting of a family's experiments, except `kind`, by name."""
     place = {"description": f"Ids of {family.place.key}.", **IDS, "default": []}
     figures = {
-        "description": "The figures that the experiment is shown in.",
+        "description": "The figures that the experiment is shown in; figures and tables of your own as module:NAME.",
         "type": "array",
-        "items": {"enum": figures_to_ask_for(family)},
+        "items": {"type": "string", **named_or_own(figures_to_ask_for(family))},
         "uniqueItems": True,
         "default": [],
     }

@@ -207,12 +207,21 @@ def _without_seeds(config: dict) -> dict:
     return config | {"experiments": experiments}
 
 
-def own_names(study: dict) -> list[str]:
-    """All that a study names as `module:name`: what is imported of its own code."""
+def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
+    """All that a study and its claims name as `module:name`: what is imported of its own code.
+
+    stated : the claims, see `claims`
+    """
     kinds = [learner["kind"] for learner in study["learners"].values()]
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]
     generators = [stream.get("generator", "") for stream in study["streams"].values()]
-    return [name for name in dict.fromkeys([*kinds, *parsers, *generators]) if ":" in name]
+    experiments = study["experiments"].values()
+    listed = [name for one in experiments for key in ("measures", "figures") for name in one.get(key, ())]
+    shown = [name for _, one in families.shown_of(study) for name in (one.frame, one.draw)]
+    quantities = families.own_quantities(stated)
+    computed = [quantity.values for quantity in quantities.values()]
+    names = dict.fromkeys([*kinds, *parsers, *generators, *listed, *shown, *quantities, *computed])
+    return [name for name in names if ":" in name and not name.startswith("scant.")]
 
 
 def claims_files(study: dict) -> list[str]:
@@ -235,7 +244,8 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
-    allowed["quantity"]["enum"] = [*dict.fromkeys(name for family in declared for name in family.quantities), "table"]
+    quantities = dict.fromkeys(name for family in declared for name in family.quantities)
+    allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
     allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
     for path in paths:
         content = grouping.ungrouped(read_yaml(of_project(path)), str(path))
@@ -245,10 +255,28 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
         check(parts, rules, str(path), of_each=True)
+        _check_own_quantities(parts, str(path))
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)
     return stated
+
+
+def _check_own_quantities(parts: Mapping[str, dict], path: str) -> None:
+    """Raise a SettingError for a part of a claim whose quantity is a user's own, and none, or of no kind of experiment.
+
+    parts : by what errors call them, see `claims`
+    """
+    for name, claim in parts.items():
+        if ":" in claim["quantity"]:
+            try:
+                families.own_quantity(claim["quantity"])
+                kind = claim["where"].get("kind")
+                if not isinstance(kind, str):
+                    raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
+                families.family(kind)
+            except SettingError as error:
+                raise SettingError(f"{path}: {name}: {error}") from None
 
 
 def _check_misplaced(config: dict) -> None:
@@ -272,7 +300,6 @@ def _check_misplaced(config: dict) -> None:
         if kind not in settings:
             continue
         useless = set().union(*settings.values()) - settings[kind]
-        useless |= set() if figures[kind] else {"figures"}
         for key in sorted(useless.intersection(entry)):
             raise SettingError(f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}")
         elsewhere = set().union(*figures.values()) - figures[kind]
@@ -312,6 +339,7 @@ def _check(study: dict, datasets: dict) -> None:
             _check_learner(learner)
         except SettingError as error:
             raise SettingError(f"learners.{name}: {error}") from None
+    families.shown_of(study)
     for name, experiment in study["experiments"].items():
         for key in (families.of(experiment).place.key, "learners"):
             for id in experiment[key]:

@@ -113,7 +113,7 @@ class _Examiner:
 
     def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage, whole):
         self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
-        self.quantities = selection.quantities()
+        self.declared = cache(selection.declared)
         self.tables, self.level, self.coverage, self.whole = tables, level, coverage, whole
         self.values = cache(self._values)
 
@@ -135,7 +135,7 @@ class _Examiner:
         """A claim's readings, or that of a single experiment and tuning."""
         if claim["quantity"] == TABLE:
             return self._table(claim)
-        if any(declared.reads == "coverage" for declared in self.quantities[claim["quantity"]].values()):
+        if any(declared.reads == "coverage" for declared in self.declared(claim["quantity"]).values()):
             return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
@@ -163,7 +163,7 @@ class _Examiner:
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
         """What of an experiment fits a claim, or why it does not."""
-        kinds, where = self.quantities[claim["quantity"]], claim.get("where") or {}
+        kinds, where = self.declared(claim["quantity"]), claim.get("where") or {}
         if experiment["kind"] not in kinds or not fits(experiment["kind"], where.get("kind", experiment["kind"])):
             return _Lacking(1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}")
         if name not in self.played or not all_fit(experiment, where, name):
@@ -232,7 +232,7 @@ class _Examiner:
 
     def _quantity(self, quantity: str, experiment: str) -> Quantity:
         """The declaration of a quantity by the family of an experiment."""
-        return self.quantities[quantity][self.plan.families[experiment].kind]
+        return self.declared(quantity)[self.plan.families[experiment].kind]
 
     def _values(
         self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple
@@ -353,7 +353,7 @@ class _Examiner:
         """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
         if self.coverage is None:
             return Examined(claim, missing="no study of bounds (coverage)")
-        (declared,), wanted = self.quantities[claim["quantity"]].values(), claim.get("on", {})
+        (declared,), wanted = self.declared(claim["quantity"]).values(), claim.get("on", {})
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:

@@ -138,7 +138,7 @@ def _says_nothing(cell: Cell) -> bool:
 
 def allowed(quantity: str) -> float | None:
     """The most that a quantity may be, if it involves no chance; None for other quantities."""
-    by_kind = selection.quantities().get(quantity, {})
+    by_kind = selection.declared(quantity)
     return next((declared.most for declared in by_kind.values()), None)
 
 

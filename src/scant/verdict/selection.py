@@ -1,6 +1,6 @@
 """Which experiments, places and learners of a study a claim is about."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from scant.learning import families as registry
@@ -89,10 +89,22 @@ def quantities() -> dict[str, dict[str, Quantity]]:
     return by_name
 
 
-def modules() -> list[str]:
-    """The modules that compute quantities, and those of the families, which decide on their readings."""
-    values = (quantity.values for by_kind in quantities().values() for quantity in by_kind.values())
-    return sorted({dotted.partition(":")[0] for dotted in (*values, *registry.FAMILIES.values())})
+def declared(quantity: str) -> dict[str, Quantity]:
+    """The declarations of a quantity, by kind of family; of a user's own, the same for each. Empty if there is none."""
+    if ":" in quantity:
+        return dict.fromkeys(registry.FAMILIES, registry.own_quantity(quantity))
+    return quantities().get(quantity, {})
+
+
+def modules(claims: Mapping[str, dict]) -> list[str]:
+    """The modules that compute quantities, those of users' own that claims are about, and those of the families.
+
+    Families decide on the readings of quantities.
+    """
+    own = registry.own_quantities(claims)
+    declared = [quantity for by_kind in quantities().values() for quantity in by_kind.values()] + [*own.values()]
+    values = (quantity.values for quantity in declared)
+    return sorted({dotted.partition(":")[0] for dotted in (*values, *own, *registry.FAMILIES.values())})
 
 
 def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
@@ -117,7 +129,7 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
 def _kinds(claim: dict) -> set[str]:
     """The kinds of experiments that a claim can be read in."""
     wanted = claim.get("where") or {}
-    return {kind for kind in quantities().get(claim["quantity"], ()) if fits(kind, wanted.get("kind", kind))}
+    return {kind for kind in declared(claim["quantity"]) if fits(kind, wanted.get("kind", kind))}
 
 
 def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
@@ -141,7 +153,7 @@ def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
 
 def _of_coverage(plan: Plan, claim: dict) -> bool:
     """Whether a claim is about the study of bounds, and the study has one."""
-    reads = {declared.reads for declared in quantities().get(claim["quantity"], {}).values()}
+    reads = {quantity.reads for quantity in declared(claim["quantity"]).values()}
     return reads == {"coverage"} and bool(plan.study["coverage"])
 
 

@@ -411,7 +411,7 @@ def _quantity_words(claim: dict) -> str:
         if claim["comparison"] == "slope":
             return words
         return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
-    quantity = next(iter(selection.quantities()[claim["quantity"]].values()))
+    quantity = next(iter(selection.declared(claim["quantity"]).values()))
     measure = claim.get("measure", "ndcg@10")
     name = measure.removeprefix(OWN)
     of = ", ".join(["own ranking"] * (name != measure) + ["last rounds"] * ("last" in claim))
