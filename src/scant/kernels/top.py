@@ -56,10 +56,10 @@ class Feedback(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays of any content.
+    """Arrays of any content, made once: to make a group of slices in each round would take a twentieth of it.
 
-    floats, bits : float64 and int64, as long as the scores; counts : float64 (2, labels)
-    seen : of the labels' kind and length
+    floats, bits : float64 and int64, at least as long as the scores; counts : float64 (2, labels)
+    seen : of the labels' kind, as long
     """
 
     floats: np.ndarray
@@ -137,8 +137,8 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
     """
     scores, order, shown, explored, inside, k, labels = feedback
     gains, _, exponentials = tables
-    floats, bits, counts, seen = scratch
     objective, m = learner.objective, scores.shape[0]
+    floats, bits, counts, seen = scratch.floats[:m], scratch.bits[:m], scratch.counts, scratch.seen[:m]
     clipped, chance = 0, gamma / (m - k + 1) if learner.slot else gamma * k / m
     if objective in (RANKSVM, LOGISTIC):
         g[:] = 0.0
@@ -260,6 +260,7 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         np.empty((2, gains.shape[0]), np.float64),
     )
     ranked, inside = np.empty(largest, np.int16), np.empty(largest, np.int8)
+    arrays = Scratch(scratch, bits, counts, ranked)
     d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
     past, chances = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), 0.0
     kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.uint32)
@@ -328,7 +329,6 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
         if learner.top > 0:
             feedback = Feedback(s, own, shown, explored, inside, k, label)
-            arrays = Scratch(scratch[:m], bits[:m], counts, ranked[:m])
             clipped, idle = estimate(learner, feedback, chance, smoothing, tables, arrays, g[:m])
         elif learner.judge != learner.objective or learner.iterate != LAST:
             _, clipped = surrogate(
