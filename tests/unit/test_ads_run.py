@@ -89,15 +89,6 @@ def test_the_logs_of_a_campaign_are_of_its_two_policies(folder):
     assert not np.array_equal(train.features[:10], test.features[:10])
 
 
-def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
-    targets = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    settings = {"campaign": "hotel", "settings": SETTINGS, "train_rows": 70, "test_rows": 30}
-    draw.draw("hotel", settings, [folder / "hotel.json"], targets, 1, 0)
-    assert [len(logs.read(path)[0]) for path in targets] == [70, 30]
-    first, second = (logs.read(folder / f"train-{seed}.parquet")[0] for seed in (0, 1))
-    assert not np.array_equal(first.features, second.features)
-
-
 # --- fits
 
 
@@ -289,13 +280,6 @@ def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
 
 
 # --- settings
-
-
-def test_settings_reach_the_scorers():
-    learner = {"kind": "auc-ranker", "steps": 7, "trees": 3, "pair_loss": "hinge", "lambdas": [0.1], "title": "x"}
-    settings = scorers.resolve(learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False})
-    options = {"steps": 7, "pair_loss": "hinge"}
-    assert settings == scorers.Settings(undersample=2, undersampled="all", standardise=False, options=options)
 
 
 def test_an_oracle_needs_a_world():

@@ -234,9 +234,7 @@ ERRORS = {  # what is done to the study with its stream, a command, and what it 
     "missing run": (None, command("table", "finals", **OUT), "slam/seed-0-1.parquet: there is no such run file"),
     "no settled study": (None, command("coverage", study="none.json"), "none.json: is no settled study"),
     "too few ids": (None, command("pack", **OUT), "scant job pack: missing a required argument: 'stream'"),
-    "too many ids": (None, command("pack", "a", "b", **OUT), "scant job pack: too many positional arguments"),
     "no job": (None, ["job", "pakc", *command("pack", **OUT)[2:]], "unknown job 'pakc': did you mean 'pack'"),
-    "no rule": (None, ["job", "_of", *command("pack", **OUT)[2:]], "unknown job '_of'"),
 }  # fmt: skip
 
 
@@ -337,12 +335,6 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
     code, printed = left(arguments, capsys)
     assert code == 2
     assert message in printed.err
-
-
-def test_long_lists_of_words_come_from_a_file(study, capsys):
-    Path("words").write_text("\n".join(RUN))
-    assert main(["@words"]) == 1
-    assert "there is no such stream" in capsys.readouterr().err
 
 
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):

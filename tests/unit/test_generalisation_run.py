@@ -11,7 +11,7 @@ from scant import surrogates
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.files import metadata_of
-from scant.generalisation import populations, run, solve
+from scant.generalisation import run, solve
 from scant.generalisation.populations import Linear, Lists, Separable
 
 LEARNERS = [
@@ -81,13 +81,6 @@ def test_grades_do_not_depend_on_how_many_features_are_noise():
     (first, grades), (second, same) = few.draw(generator(2), 10, 4), many.draw(generator(2), 10, 4)
     np.testing.assert_array_equal(grades, same)
     np.testing.assert_array_equal(first, second[..., :3])
-
-
-def test_lists_repeat_a_few_documents():
-    features, grades = Linear(generator(), 3, distinct=2).draw(generator(), 20, 12)
-    for documents, labels in zip(features, grades, strict=True):
-        pairs = {(*document, label) for document, label in zip(documents.tolist(), labels.tolist(), strict=True)}
-        assert len(pairs) <= 2
 
 
 def test_variation_is_of_queries_and_noise_of_documents():
@@ -295,9 +288,3 @@ def test_learners_of_ones_own(tmp_path):
     assert first["train"] == pytest.approx(np.mean(losses), rel=1e-5)
     with pytest.raises(SettingError, match="fit is to return 4 finite weights"):
         played(tmp_path, learners=[["wrong", {"kind": f"{__name__}:Wrong"}]])
-
-
-def test_all_populations_are_drawn_by_their_settings():
-    for name, cls in populations.GENERATORS.items():
-        made = populations.make({"generator": name, "settings": {"grades": 3}}, generator(), 4, 9)
-        assert type(made) is cls and (made.d, made.largest_grade) == (4, 3)

@@ -192,18 +192,6 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     assert page.title("figure-claims-top-theory-2", {}) == "Claims: theory of feedback at the top (2)"
 
 
-def test_cells_are_drawn_to_the_scale_of_their_claim():
-    first, second = page._placed(
-        [cell(), cell(estimate=-0.4, low=None, high=None, to=0.1, **{"from": -0.1})], page.shown
-    )
-    assert first["claimed"] == "above 0" and second["claimed"] == "-0.1 to 0.1"
-    assert first["place"]["to"] == 100 and first["place"]["low"] < first["place"]["estimate"] < first["place"]["high"]
-    assert second["place"]["estimate"] < second["place"]["from"] < first["place"]["from"] < second["place"]["to"] < 100
-    assert "low" not in second["place"]
-    (nothing,) = page._placed([cell(estimate=None, low=None, high=None, **{"from": -np.inf})], page.shown)
-    assert nothing["place"] is None and nothing["claimed"] == "any"
-
-
 def test_a_claim_has_the_cells_of_its_first_reading(make):
     cells = [cell(), cell(stream="letter", estimate=-0.3, low=None, high=None, verdict="fails")]
     cells.append(cell(stream="of another reading", first=False))
@@ -280,11 +268,6 @@ def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
     assert parts[first] == list(page.VERDICTS)[1:5] and (held, absent) == ("2 hold", "1 not testable here")
     seen = Page(make(of))
     assert sum(tag == "details" and a.get("class") == "held" for tag, a in seen.elements) == 2
-
-
-def test_a_study_without_claims_has_no_section_of_them(make):
-    ids = Page(make()).of("id")
-    assert "claims" not in ids and {"summary", "figures", "tables", "settings"} <= set(ids)
 
 
 def test_large_data_stays_beside_the_page_and_a_larger_page_is_refused(make, folder, monkeypatch):
@@ -385,12 +368,6 @@ def test_documents_of_a_reader_s_own_claims_are_named():
     assert source == {"authors": "A. Author", "title": "A study of mine", "year": "", "url": "https://example.org/1"}
     both = about.sources({"a": {"source": described}, "b": {"source": {"document": "ailon", "place": "3"}}})
     assert len(both) > 2 and both[0] == source and about.sources({}) == []
-
-
-def test_images_are_offered_beside_their_figure(make, folder):
-    (folder / "figures/figure-2.pdf").write_bytes(b"%PDF")
-    links = Page(make()).of("href")
-    assert "figures/figure-2.pdf" in links and "figures/figure-2.svg" in links
 
 
 def test_captions_say_what_is_shown(tmp_path):

@@ -177,25 +177,6 @@ def test_names_of_jobs_say_their_seeds():
         assert (span(seeds), spanned(name)) == (name, seeds)
 
 
-def test_titles_reach_reports_and_no_run():
-    config = small()
-    config["streams"]["sim"]["title"], config["learners"]["slam"]["title"] = "Separable", "SLAM"
-    plan = planned(config)
-    assert settings_of_job(plan, "all", "sim", "slam") == {
-        "study_seed": 2016,
-        "kind": "perceptron",
-        "stream_settings": load(small())[0]["streams"]["sim"],
-        "learner_settings": {"kind": "slam", "rates": [0.1, "theory"]},
-        "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
-    }  # fmt: skip
-    assert plan.jobs == planned(small()).jobs
-    details = plan.details("all")
-    assert details["titles"] == {
-        "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
-    }  # fmt: skip
-    assert (details["tuning"], details["title"]) == ("held-out", "all")
-
-
 def test_queries_are_drawn_anew_where_a_stream_has_real_data():
     config = with_top(streams=["sim", "real"], learners=["top", "listnet"], regret=True)
     config["streams"]["made"] = {"dataset": "digits", "retrieval": {}}

@@ -21,7 +21,6 @@ from scant.learning import families
 from scant.online import drawings as drawing
 from scant.present import figures, panels, style
 from scant.verdict import drawings as drawing_claims
-from scant.verdict import readings
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
@@ -202,12 +201,6 @@ def _in_line(axis, one) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_figure_of_one_claim_can_be_printed():
-    figure = drawing_claims.specification(claimed().query("claim == 'b'"))
-    assert faults(figure) == [] and figure.get_figwidth() < 3.5
-
-
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
 def test_figures_can_be_printed(draw):
     figure = draw(FRAMES[draw]())
@@ -252,26 +245,6 @@ def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, ca
     assert min(sizes) >= SMALLEST and not [fault for fault in faults(figure) if not fault.startswith("inside")]
     assert (figure.get_figwidth() == panels.COLUMN) != (draw in PAGE_ONLY)
     assert ("does not fit a column" in capsys.readouterr().out) == (draw in PAGE_ONLY)
-
-
-def test_figures_of_claims_that_do_not_fit_a_column_fit_a_page(monkeypatch):
-    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
-    rows = claimed()
-    figure = drawing_claims.specification(pd.concat([rows.assign(claim=rows["claim"] + end) for end in "0123"]))
-    assert figure.get_figwidth() == drawing_claims.WIDTH and figure.get_figheight() <= drawing_claims.PAGE
-
-
-def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
-    panel = {"experiment": "e", "stream": "s", "panel": "S"}
-    rows = pd.DataFrame(panel | {"learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]})
-    divided = drawing_games._apart(rows)
-    assert divided.groupby("panel")["learner"].agg("".join).to_dict() == {
-        "S, all items seen": "ab", "S, the top seen": "cdefg",
-    }  # fmt: skip
-    assert set(divided["of"]) == {"s"}
-    assert set(drawing_games._apart(rows.iloc[:5])["panel"]) == {"S"}
-    alike = drawing_games._apart(pd.DataFrame(panel | {"learner": list("abcdefgh"), "k": 0}))
-    assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
 
 
 def test_no_panel_of_rounds_names_more_learners_than_can_be_told_apart():
@@ -328,12 +301,6 @@ def test_ids_that_share_a_title_follow_it():
     shared = drawing_claims.named(claimed(), {"a": "Digits", "b": "Digits", "auc-ranker": "AUC"})
     assert set(shared["stream"]) == {"Digits (a)", "Digits (b)"} and set(shared["against"]) == {"x"}
     assert set(shared["learner"]) == {"AUC, epsilon 0.2"}
-
-
-def test_figures_of_claims_have_titles_in_place_of_ids():
-    shown = readings.specification(claimed(), ["b"], {"a": "Stream A", "auc-ranker": "AUC"})
-    assert set(shown["stream"]) == {"Stream A", "b"} and set(shown["learner"]) == {"AUC, epsilon 0.2"}
-    assert set(readings.specification(claimed(), ["b"], {"a": "b"})["stream"]) == {"a", "b"}
 
 
 ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}

@@ -10,7 +10,6 @@ from scant.ads import drawings as drawing_ads
 from scant.ads import frames as ads
 from scant.data import logs
 from scant.errors import SettingError
-from scant.present import tables
 from scant.present.panels import split
 
 KINDS = {  # learner: kind, CTR on digits, true CTR on the bank
@@ -198,14 +197,6 @@ def test_the_table_of_estimates(campaign):
     np.testing.assert_allclose(table["estimate"], 1.05 * table["true"])
     log = ads.estimates_table(logged(campaign), DETAILS)
     assert set(log["known"]) == {0} and log["lower_share"].isna().all() and log["true"].isna().all()
-
-
-def test_a_table_of_nothing_is_one_without_rows(classified, tmp_path):
-    empty = ads.estimates_table(classified, DETAILS)  # of classification sets everything is known
-    assert empty.empty and {"estimator", "bound"} <= {*empty}
-    assert ads.ads_readings_table(classified[classified["kind"] == "uniform"], DETAILS).empty
-    tables.write(empty, tmp_path / "x")
-    assert (tmp_path / "x.csv").read_text().startswith("experiment,")
 
 
 def test_every_reading_compares_the_ranker(classified):

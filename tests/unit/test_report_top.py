@@ -218,16 +218,6 @@ def test_differences_are_paired_by_seed_to_the_first_listnet_and_to_random(frame
     assert alone[["to_listnet", "to_random"]].isna().all().all()
 
 
-def test_differences_stay_within_an_experiment_and_a_stream(frame):
-    other = [frame.assign(stream="b", **{"ndcg@10": 0.2}), frame.assign(experiment="again", **{"ndcg@10": 0.3})]
-    table = top.top_table(gathered(*other, frame), DETAILS)
-    assert len(table) == 3 * len(FINALS)
-    one = row(table, learner="squared", stream="a", experiment="top")
-    assert three(one, "to_listnet") == interval(np.array(FINALS["squared"]) - FINALS["listnet"])
-    assert row(table, learner="squared", stream="b")["to_listnet"] == 0
-    assert row(table, learner="squared", experiment="again")["to_listnet"] == 0
-
-
 def test_failed_runs_are_counted_and_left_out(frame):
     failed = (frame["learner"] == "squared") & (frame["setting"] == "1") & (frame["seed"] == 1)
     frame.loc[failed, ["failed_in", "updates", "idle"]] = [1001, 5, 1000]

@@ -414,12 +414,6 @@ def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
         assert table["round"].to_numpy()[-1] == rounds
 
 
-def test_released_code_has_no_bound(stream_path, tmp_path):
-    table = played(stream_path, tmp_path, source="released-code")
-    assert np.isnan(table["bound"].to_numpy()).all()
-    assert set(table["rate"].to_pylist()) == {1.0}
-
-
 @pytest.mark.parametrize("kind", ["perceptron", "top"])
 def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path, capsys, kind):
     learner, changes = {"kind": "slam", "rates": [0.25, 1e90]}, {}

@@ -154,7 +154,6 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
     ("changes", "message"),
     [
         ({"verdict": "hold"}, "verdict 'hold'"),
-        ({"row": "theory"}, "row 'theory'"),
         ({"id": "top-b"}, "the claim 'top-b' is there twice"),
         ({"statement": None}, "has 'None' for statement, which is no text"),
         ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
@@ -168,32 +167,6 @@ def test_claims_that_cannot_be(folder, changes, message):
     write_parquet(pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])), folder / "claims.parquet", {})
     with pytest.raises(DataError, match=message):
         show(folder)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("seed,rate,round\n0,0.1,9\n", "lacks the columns claim"),
-        (pd.DataFrame([CELL | {"verdict": "hold"}]).to_csv(index=False), "verdict 'hold'"),
-        (pd.DataFrame([CELL | {"row": "odd"}]).to_csv(index=False), "row 'odd'"),
-        (pd.DataFrame([CELL]).to_csv(index=False) + "top-a,more\n", "line 3: has 2 cells"),
-    ],
-)
-def test_cells_that_hold_something_else(folder, capsys, text, message):
-    (folder / "claims-readings.csv").write_text(text)
-    for words in (["--claim", "top-a"], ["--cells"]):
-        assert main(["show", str(folder), *words]) == 1
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1
-
-
-@pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])
-def test_a_row_that_is_not_as_long_as_the_head_is_refused(folder, row):
-    (folder / "tables/top.csv").write_text(f'learner,ndcg,n\n"k\nl",0.5,5\n{row}\n')
-    with pytest.raises(DataError, match=r"top\.csv, line 4: has \d cells, and not 3 as the head"):
-        show(folder, "top")
-    with pytest.raises(DataError, match="line 4"):
-        scant.results(folder).table("top")
 
 
 STEERING = "\x1b[2J\x9b31m\r\nforged"
@@ -256,10 +229,3 @@ def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
     released = config["streams"]["mq2008-released"]["parts"]
     assert {row["part"] for row in rows if row["data set"] == "mq2008"} >= set(released)
     assert {"letter", "isolet", "ohsumed"} <= {row["data set"] for row in rows}
-
-
-def test_a_study_without_claims_has_a_page(tmp_path):
-    config, target = yaml.safe_load(Path("config/studies/tiny.yaml").read_text()), tmp_path / "report.html"
-    facts = about.facts(Plan(*settings.load(config)), {}, tmp_path, "")
-    page.make(config, tmp_path, target, [], facts)
-    assert "This study tests no claim." in target.read_text()

@@ -213,11 +213,6 @@ def test_a_record_begins_with_the_plan_and_may_end_in_a_line_that_was_cut(root):
     assert events.read(record) == [json.loads(line) for line in lines[:-1]]
 
 
-def test_names_of_files_cannot_steer_the_terminal(root):
-    wrote(root, *failed(3, "a\x1b[31m", "results/s/\x1b[31m"), END)
-    assert "\x1b" not in describe(status(root / "results/s", root))
-
-
 def test_a_command_to_repeat_a_job_quotes_the_study_file(root):
     (root / ".snakemake/scant/s.file").write_text("my $(study).yaml")
     wrote(root, *RUN, END)

@@ -135,7 +135,6 @@ def arrow(path, columns, metadata=None, batches=1):
 FOREIGN = {
     "text": lambda path: path.write_text("2 qid:1 1:0.5\n" * 99),
     "empty": lambda path: path.write_bytes(b""),
-    "zeros": lambda path: path.write_bytes(bytes(4096)),
     "folder": lambda path: path.mkdir(),
     "parquet": lambda path: pq.write_table(pa.table({"query": [1]}), path),
     "another Arrow file": lambda path: arrow(path, {"query": [1]}),

@@ -1,7 +1,6 @@
 """The tables of theorems: what they say fails, and their numbers by other ways of computing them."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
@@ -13,12 +12,11 @@ from scant.games import theorems as game_theorems
 from scant.games.play import Game, play
 from scant.games.theorems import games_table
 from scant.measures import average_precision, ndcg, rank
-from scant.online import theorems
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.estimators import estimate, value_and_gradient
 from scant.online.theorems import perceptron_table, top_table
 from scant.randomness import generator
-from scant.surrogates import average_within_grade, slam, slam_weights
+from scant.surrogates import slam, slam_weights
 from scant.theory import bounds, observability
 from scant.theory.checks import Check, table
 
@@ -133,14 +131,6 @@ def test_slam_depends_on_which_document_of_a_grade_comes_first(perceptrons):
     assert rows(perceptrons, "slam within a grade, AP")["value"].tolist() == pytest.approx([1.0, 1.0])
 
 
-def test_with_equal_weights_within_a_grade_its_order_does_not_matter(monkeypatch):
-    monkeypatch.setattr(
-        theorems.surrogates, "slam_weights",
-        lambda kind, scores, grades, cut: average_within_grade(slam_weights(kind, scores, grades, cut), grades),
-    )  # fmt: skip
-    assert [check.holds for check in theorems._order_within_grades()] == [True] * 4
-
-
 @pytest.mark.parametrize("share", [0.01, 0.5, 1.0, 3.0, 100.0])
 @pytest.mark.parametrize("ratio", [1.0, 2.0, 60.0])
 def test_what_the_proof_of_the_general_bound_gives_by_bisection(share, ratio):
@@ -153,12 +143,6 @@ def test_what_the_proof_of_the_general_bound_gives_by_bisection(share, ratio):
     assert low <= bounds.general(surrogate, 0.7, 5, 2.0, ratio) * (1 + 1e-12)
     within = low <= bounds.printed_general(surrogate, 0.7, 5, 2.0, ratio) * (1 + 1e-12)
     assert within is (ratio == 1 or share == 0.01 or (ratio == 2 and share <= 1))
-
-
-def test_the_least_share_of_the_general_bounds(perceptrons):
-    shares = rows(perceptrons, "general bound, printed")["share"].tolist()
-    assert shares[0] <= 1 and shares[1] == pytest.approx(1.261, abs=0.001)
-    assert rows(perceptrons, "general bound, used")["share"].max() <= 1
 
 
 @pytest.mark.parametrize(("kind", "name"), [("ap", "AP"), ("ndcg", "NDCG")])
@@ -330,13 +314,6 @@ def test_rates_by_how_much_of_the_top_is_seen(games):
     assert found["value"].sum() == 0 and found["cases"].sum() == 66
     seen = [{rate.rate for rate in observability.atlas() if rate.k == k} for k in range(1, 6)]
     assert "T^(2/3)" in seen[3] and seen[4] == {"T^(1/2)"}
-
-
-def test_a_rate_that_is_worse_with_more_seen_is_noticed(monkeypatch):
-    changed = [replace(rate, rate="T") if (rate.m, rate.k) == (4, 4) else rate for rate in observability.atlas()]
-    monkeypatch.setattr(observability, "atlas", lambda: changed)
-    counted = [check.value for check in game_theorems._more_seen()]
-    assert counted[0] == counted[1] == counted[3] == 0 < counted[2] <= 18
 
 
 def test_the_bound_of_the_forecaster_by_minimising_it():
