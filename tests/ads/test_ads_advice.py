@@ -204,13 +204,6 @@ def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
     assert verdicts.verdict_of(sides(0.5, own), sides(0.5, other), False)["needed_test"] == np.inf
 
 
-def test_how_many_rows_are_needed_is_said_in_words():
-    row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
-    assert text.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
-    assert "and 2,000 training rows" in text.because(row | {"needed_train": 2000.0})
-    assert "too close" in text.because(row | {"needed_test": np.inf})
-
-
 # --- doubts
 
 
@@ -281,16 +274,6 @@ def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
     found = advise(test, train, ["logistic"], **QUICK)
     assert found.rows[-1]["rows"] == 2000
     assert any("about as many as chance makes" in note for note in found.notes)
-
-
-def test_few_clicks_are_said(tmp_path):
-    test = log(click=(0, 0.01))
-    clicks = np.bincount(test.action, test.reward, minlength=4)
-    dull = replace(test, reward=np.where(test.action == np.argmin(clicks), 0, test.reward))
-    path = write(tmp_path / "test.csv", dull, none=(test.action == np.argmin(clicks)) * 1.0)
-    found = advise(path, None, ["none"])
-    assert "logging: few clicks: the bounds hold, but are wide" in found.notes
-    assert "none: no clicks on ads that it shows" in " ".join(found.notes)
 
 
 def test_ads_without_a_click_are_named(pair, tmp_path):
@@ -374,15 +357,6 @@ def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
     assert any(said in note for note in found.notes)
 
 
-def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_path):
-    path = write(tmp_path / "test.csv", log(), double=0.5, fine=0.25)
-    with pytest.raises(DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*2 on average"):
-        advise(path, None, ["double"])
-    problems = UserLog.read(path).check()["problems"]
-    assert [problem["kind"] for problem in problems if problem["severity"] == "error"] == ["policy-sum"]
-    assert advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
-
-
 def test_an_estimate_is_never_outside_of_its_interval():
     """Rewards of 1 and a policy that happens to match more often than it should: IPS is above 1."""
     test = log(400)
@@ -445,16 +419,6 @@ def test_all_that_is_told_is_written(pair, tmp_path):
     frame = pd.read_csv(tmp_path / "table.csv")
     assert frame["policy"].tolist() == [row["policy"] for row in held["policies"]] == ["logging", "uniform", "logistic"]
     np.testing.assert_array_equal(frame["lower"], [row["lower"] for row in held["policies"]])
-
-
-def test_the_text_is_a_table_with_answers(pair):
-    lines = advise(*pair, ["logistic"], **QUICK).text().splitlines()
-    assert lines[0].startswith(f"Training log {pair[1]}: 6,000 rows")
-    assert [line.split()[0] for line in lines[6:10]] == ["policy", "logging", "uniform", "logistic"]
-    assert len({len(line) for line in lines[6:10]}) == 1
-    answer = next(line for line in lines if line.startswith("  logistic"))
-    assert re.fullmatch(r"  logistic +\+\d+\.\d +\+\d+\.\d to \+\d+\.\d  yes", answer)
-    assert "To rely on all 2 answers at once: --level 0.975" in lines
 
 
 def test_a_log_is_described(tmp_path):

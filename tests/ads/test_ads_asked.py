@@ -14,7 +14,6 @@ import scant_ads as sa
 from scant import files
 from scant.cli import main
 from scant.errors import SettingError
-from scant_ads.policies import applying
 
 QUICK = {"steps": 2000, "lambdas": (0.1,)}
 STEPS = ("--steps", "2000", "--lambdas", "0.1")
@@ -85,13 +84,6 @@ def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     assert [*names] == ["mon/ranker", "deep/mon/ranker", "tue/ranker"]
 
 
-def test_a_saved_policy_that_meets_another_has_the_name_of_its_file(folder):
-    both = evaluated("test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS))
-    assert both == {"logistic": 0, "logistic.arrow": 0.3}
-    assert evaluated("test.parquet", "logistic.arrow") == {"logistic": 0.3}
-    assert evaluated("test.parquet", "uniform.arrow", "uniform") == {"uniform.arrow": 0}
-
-
 def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
     frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet("named.parquet", index=False)
     for name, options in (("logging", ()), ("logistic", ("--train", "train.parquet", *STEPS))):
@@ -106,16 +98,6 @@ def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
 def test_the_same_policy_twice_is_refused(folder, capsys, name):
     asked = ("--policy", name, "--policy", name.removeprefix("./"))
     assert "given twice" in refused(capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked)
-
-
-def test_parts_have_the_same_names(folder):
-    asked = ("mon/ranker.arrow", "tue/ranker.arrow", "uniform.arrow")
-    words = [word for policy in asked for word in ("--policy", policy)]
-    for part in ("0.parquet", "1.parquet"):
-        assert main(["ads", "part", "log", part, *words, "--output", f"sums/{part}"]) == 0
-    whole = evaluated("log", *asked)
-    assert [*whole] == ["mon/ranker", "tue/ranker", "uniform.arrow"]
-    assert evaluated("log", *asked, options=("--parts", "sums")) == whole
 
 
 def test_names_in_python_are_none_of_those_always_compared(folder):
@@ -164,26 +146,6 @@ def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
                 "--rows", "9", "--parts", "2", "--output")  # fmt: skip
     for target in ("mon", "test.parquet"):
         assert "is there already, and not empty" in refused(capsys, *simulate, target)
-
-
-def test_what_python_writes_is_no_input_either(folder):
-    log, parts = sa.Log.read("test.parquet"), sa.Log.read("log")
-    policy = sa.Policy.load("logistic.arrow")
-    found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
-    for write, target in (
-        (found.write, "test.parquet"),
-        (found.report, "test.parquet"),
-        (of_parts.write, "log/0.parquet"),
-        (of_parts.report, "log/x.html"),
-        (policy.save, "logistic.arrow"),
-        (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
-        (lambda target: sa.write_part(parts, "0.parquet", target, [policy]), "logistic.arrow"),
-        (lambda target: sa.write_part(parts, "0.parquet", target, [policy], log), "test.parquet"),
-    ):
-        before = Path(target).read_bytes() if Path(target).exists() else None
-        with pytest.raises(SettingError, match=r"is also an input|which is an input"):
-            write(target)
-        assert (Path(target).read_bytes() if Path(target).exists() else None) == before
 
 
 # --- numbers

@@ -112,12 +112,6 @@ def probabilities(made: Visits, least=None) -> list[Problem]:
     return list(health.probabilities(summing.summary(as_log(made)).all(), made.policies, least))
 
 
-def test_probabilities_that_sum_to_one_are_no_problem():
-    made = log()
-    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
-        assert not probabilities(with_policy(made, probability))
-
-
 @pytest.mark.parametrize(("probability", "total"), [(0.5, "2"), (0.1, "0.4")])
 def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
     (problem,) = probabilities(with_policy(log(), np.full(6000, probability)))

@@ -15,7 +15,7 @@ from scipy import stats
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant.ads import evaluation, intervals
+from scant.ads import intervals
 from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.evaluation import advise
@@ -95,11 +95,6 @@ def test_tables_add_up_in_any_order(first, second, third):
         tally.MOST = most
 
 
-@given(st.lists(st.floats(1e-9, 1e9), min_size=1))
-def test_rounding_is_relative(values):
-    np.testing.assert_allclose(tally._rounded(np.array(values)), values, rtol=2**-11)
-
-
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
     """The stages' counts have the expectation and the totals that shuffled rows have, and give the same bounds' law."""
     x = np.repeat([0.0, 1.0, 4.0], (900, 60, 40))
@@ -114,24 +109,6 @@ def test_counts_of_a_random_order_are_those_of_shuffled_rows():
     np.testing.assert_allclose(means[0], means[1], rtol=0.2)
     lows = [[float(intervals.betting(terms, 0.95)) for terms in of] for of in (drawn, shuffled)]
     assert abs(np.mean(lows[0]) - np.mean(lows[1])) < 4 * np.std(lows[0]) * (2 / 300) ** 0.5
-
-
-def test_an_evaluation_of_cells_is_that_of_rows():
-    random = np.random.default_rng(1)
-    reward, target = (random.random(3000) < 0.3) * 1.0, (random.random(3000) < 0.25) * 1.0
-    rows = evaluation.evaluate(reward, np.full(3000, 0.25), target, 4.0, 0.9, weights=(4.0,))
-    cells = tally.Cells()
-    cells.add(4 * target, reward)
-    terms = intervals.drawn(cells.first * cells.second, cells.count, 4.0, random, (4.0,))
-    found = evaluation.evaluate_cells(*cells.arrays(), terms, 0.9)
-    for one, other in zip(found.bounds, rows.bounds, strict=True):
-        assert (one.estimator, one.bound) == (other.estimator, other.bound)
-        if "betting" not in one.bound:
-            assert [one.estimate, one.lower, one.low, one.high] == pytest.approx(
-                [other.estimate, other.lower, other.low, other.high]
-            )
-    assert vars(found.diagnostics) == pytest.approx(vars(rows.diagnostics))
-    assert (found.refused, found.warnings) == (rows.refused, rows.warnings)
 
 
 def test_drift_is_that_of_the_rows_in_their_order(tmp_path):
@@ -204,13 +181,6 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
     assert told(found) == told(expected)
     assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [*found.notes]
     assert len(found.pairs) == 1 and found.rows[1]["rows"] == (2500 if shared == "keep" else 2100)
-
-
-def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
-    train, rows = (made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d")) for made in mixed)
-    tests = sa.Log.from_frame(rows), sa.Log.read(written(tmp_path / "log", rows))
-    found = [sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1] for test in tests]
-    assert found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
 
 
 def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):

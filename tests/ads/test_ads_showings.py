@@ -278,15 +278,6 @@ def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
     assert uniform["verdict"] == "none" and any("never shows 1 of the 3 ads ('c')" in note for note in found.notes)
 
 
-def test_where_todays_policy_shows_all_ads_alike_there_is_one_row():
-    alike = frame(shares=(1 / 3, 1 / 3, 1 / 3))
-    found = sa.evaluate(["mine"], sa.Log.from_frame(alike))
-    assert [row["policy"] for row in found.rows] == ["logging", "mine"]
-    assert "uniform: all 3 ads alike" in found.about[0]
-    other = sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2)
-    assert [row["policy"] for row in other.rows] == ["logging", "uniform", "mine"]
-
-
 def test_the_policy_that_nobody_asked_for_is_never_chosen():
     made = frame(seed=4)
     made["policy:mine"] = made["propensity"]  # as today, which is worse than showing all ads alike

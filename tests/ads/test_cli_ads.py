@@ -72,12 +72,6 @@ def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, ca
     assert "no problems found" in capsys.readouterr().out
 
 
-def test_one_log_is_split(folder, capsys):
-    for split, code in {"0.5": 0, "time": 1, "time:0.8": 1}.items():
-        assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK]) == code
-        assert ("test part: 1,500 rows" if split == "0.5" else "no column timestamp") in "".join(capsys.readouterr())
-
-
 def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "AGAIN", 0.1)

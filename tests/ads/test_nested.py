@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ads_parts import written
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads.diagnosis import overview
-from scant_ads.reading import layout, nested, summing
+from scant_ads.reading import layout, nested
 
 ROWS = 400
 
@@ -153,14 +151,6 @@ def test_json_that_python_reads_and_nobody_means_is_refused_with_its_place(tmp_p
             assert sa.Log.read(tmp_path / "log.csv").visits
 
 
-def test_half_of_a_character_is_no_text():
-    made = log([{"a": "x"}] * 20)
-    made.loc[4, "context"] = '{"a": "\\ud800"}'
-    made.loc[5, "context"] = '{"a": "\\ud83d\\ude00"}'
-    with pytest.raises(DataError, match=r"row 5: context .* is no JSON object; most cells are\. "):
-        assert sa.Log.from_frame(made).visits
-
-
 def test_missing_cells_lack_all_keys():
     frame = log(contexts())
     frame.loc[[3, 4, 5, 6], "context"] = [None, "", "NA", "null"]
@@ -249,36 +239,6 @@ def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
 
 VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
 OBJECTS = st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES)))
-
-
-@settings(max_examples=40, deadline=None)
-@given(made=st.lists(OBJECTS, min_size=6, max_size=30), cut=st.integers(1, 5), batch=st.sampled_from([1, 4, 100]))
-def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, cut, batch):
-    folder = tmp_path_factory.mktemp("log")
-    frame = log(made)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "HEAD", 5)
-        frame.to_csv(folder / "log.csv", index=False)
-        (folder / "parts").mkdir()
-        frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
-        frame.iloc[cut:].to_parquet(folder / "parts/1.parquet")
-        found = []
-        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
-            one = sa.Log.read(path)
-            facts = overview.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
-            facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
-            found.append(repr(facts))
-        assert found[0] == found[1] == found[2]
-
-
-def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(layout, "HEAD", 50)
-    frame = log(contexts(100))
-    frame.loc[:59, "context"] = None
-    for one in (sa.Log.read(written(tmp_path / "log", frame)), sa.Log.from_frame(frame)):
-        (problem,) = [problem for problem in one.check()["problems"] if problem["kind"] == "late"]
-        assert "'context' holds objects, but nothing in the first 50 rows" in problem["reason"]
-        assert problem["count"] == 40
 
 
 # --- new visits

@@ -173,15 +173,6 @@ def test_it_renders(visit, tmp_path, theme, viewport):
     assert tab.locator(".detail.open div").first.bounding_box()["width"] <= viewport["width"]
 
 
-@pytest.mark.parametrize(("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"])
-def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, shape):
-    tab = visit(viewport)
-    tab.locator("#families > summary").click()
-    tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
-    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
-
-
 def best(tab) -> list[list[str]]:
     """The texts of the leaderboard's cells that are seen, by row."""
     rows = tab.locator(".board:not([hidden]) tr:visible")
@@ -375,24 +366,6 @@ def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
         "stream-0", "learner", "other", "-0.2", "[-0.3,", "-0.1]", "above", "0", "5", "✓", "reproduces"
     ]  # fmt: skip
     assert visit(anchor="#claim-claim-5").locator("#claim-claim-5 details.cells table").is_visible()  # of two
-
-
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_a_claims_columns_fit_the_screen(visit, viewport):
-    tab = visit(viewport, anchor="#claim-claim-4")
-    tab.locator("#claim-claim-4 details.cells summary").click()
-    for selector in (".held > .scroll", "#claim-claim-4 dl"):
-        assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
-    shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
-    assert shown == (2 if viewport is PHONE else 10)
-
-
-def test_the_menu_is_not_cut_on_a_phone(visit):
-    tab = visit(PHONE)
-    boxes = tab.locator("header a:visible, header button").evaluate_all(
-        "all => all.map(one => one.getBoundingClientRect())"
-    )
-    assert len(boxes) > 6 and all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

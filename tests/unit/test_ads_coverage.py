@@ -106,19 +106,6 @@ def test_a_drift_leaves_the_average_rate(drift):
     assert rate == pytest.approx(np.dot(one.share, one.click) * np.mean(half), rel=0.1)
 
 
-def test_shuffled_counts_are_those_of_shuffled_rows():
-    """Rows of a log with all its clicks in its first stage: hypergeometric, stage by stage."""
-    count = np.zeros((4000, 4, 2), np.int64)
-    count[:, :, 0], count[:, 0, 1] = [28, 128, 256, 100], 100
-    moved = study._shuffled(count, np.random.default_rng(5))
-    np.testing.assert_array_equal(moved.sum(axis=2), count.sum(axis=2))
-    np.testing.assert_array_equal(moved.sum(axis=1), count.sum(axis=1))
-    sizes, n = count[0].sum(axis=1), count[0].sum()
-    np.testing.assert_allclose(moved[:, :, 1].mean(axis=0), 100 * sizes / n, rtol=0.03)
-    spread = 100 * sizes / n * (1 - sizes / n) * (n - 100) / (n - 1)
-    np.testing.assert_allclose(moved[:, :, 1].var(axis=0), spread, rtol=0.1)
-
-
 @pytest.mark.parametrize("drift", study.DRIFTS)
 @pytest.mark.parametrize("policy", study.POLICIES)
 def test_bounds_hold_where_rates_drift_if_rows_are_shuffled(drift, policy):
