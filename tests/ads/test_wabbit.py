@@ -422,16 +422,6 @@ def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_
         formats.read_log(path)
 
 
-def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
-    visits = frame(300).assign(reward=lambda made: made["reward"] > 0.5)
-    made = events(visits.astype({"reward": int}))
-    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(sa.Log.read(written(tmp_path / "log.json", made)))
-    contexts = [{"FromUrl": one["c"]["FromUrl"][0], "User": one["c"]["User"]} for one in made]
-    new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
-    expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
-    np.testing.assert_array_equal(policy.predict_proba(new), expected)
-
-
 # --- as Vowpal Wabbit itself reads them
 
 PARTS = (

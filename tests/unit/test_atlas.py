@@ -8,7 +8,6 @@ import pytest
 from scant.errors import SettingError
 from scant.games import atlas, drawing_atlas, frames
 from scant.present import figures, tables
-from scant.theory import observability
 
 VECTORS = ["000", "001", "010", "011", "100", "101", "110", "111"]
 RANKINGS = ["123", "132", "213", "231", "312", "321"]
@@ -72,15 +71,6 @@ def test_tables_are_written_and_read_back(maker, tmp_path):
     pd.testing.assert_frame_equal(back, made, check_dtype=False, check_exact=True)
     body = (tmp_path / "table.tex").read_text(encoding="utf-8").split(r"\midrule")[1]
     assert body.count(r"\\") == len(made)
-
-
-def test_the_atlas_has_every_game_with_its_rate(table):
-    assert len(table) == len(observability.atlas()) == 246
-    assert not table.duplicated(["measure", "grades", "m", "k"]).any()
-    assert set(table["rate"]) == {"T^(1/2)", "T^(2/3)", "T"}
-    both = table["globally_observable"], table["locally_observable"]
-    assert (table["rate"] == "T").equals(~both[0])
-    assert (table["rate"] == "T^(1/2)").equals(both[1])
 
 
 @pytest.mark.parametrize(
@@ -234,17 +224,3 @@ def test_without_grades_a_measurement_is_of_binary_relevance():
 def test_measurements_without_a_cell_of_their_own_are_refused(observed, message):
     with pytest.raises(SettingError, match=message):
         atlas.atlas_frame(3, observed)
-
-
-def test_what_else_is_known_of_a_measurement_is_kept():
-    observed = atlas.atlas_frame(3, slopes(learner="rtop"))
-    assert cell(observed, "dcg", 3, 1).learner == "rtop"
-    assert observed["learner"].notna().sum() == 1
-    assert len(observed) == len(atlas.atlas_frame(3))
-
-
-def test_an_atlas_with_no_measurement_looks_as_one_without():
-    empty = atlas.atlas_frame(2, slopes().iloc[:0])
-    figure = drawing_atlas.atlas(empty)
-    assert "slope" not in figure.legends[0].get_title().get_text()
-    plt.close(figure)
