@@ -343,19 +343,6 @@ def test_a_row_says_what_kind_it_is_in_whose_words_and_what_was_chosen():
     assert table.columns[:10].tolist() == CONTRACT[1:] and table["tightness"].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("stated", "words"),
-    [
-        ({"quantity": "final", "measure": "ranker_ndcg@10", "last": 0.1}, "NDCG@10 (own ranking, last rounds)"),
-        ({"quantity": "ctr_gain", "against": {"kind": "forest"}}, "gain in CTR (%)"),
-        ({"quantity": "table", "table": "table-3.1", "column": ["x", "y"], "comparison": "less", "against": {"k": 1}},
-         "difference in x, y in the table table-3.1"),
-    ],
-)  # fmt: skip
-def test_quantities_in_words(stated, words):
-    assert tables._quantity_words(CLAIM | stated) == words
-
-
 @pytest.mark.parametrize(("comparison", "tightness"), [("less", 0.8), ("greater", 1 / 0.4)])
 def test_a_share_held_against_1_is_of_a_bound_in_a_theorem_check(comparison, tightness):
     claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "share", "against": 1.0}
@@ -386,17 +373,6 @@ def test_a_quantity_that_several_families_have_is_one_thing():
     for name, of in selection.quantities().items():
         assert len({quantity.words for quantity in of.values()}) == 1, name
         assert len({(quantity.most, quantity.compared) for quantity in of.values()}) == 1, name
-
-
-def test_a_claim_about_a_slope_is_about_that_of_the_mean_regret():
-    traces = changed("seed == 0 and learner == 'one' and horizon == 100", -1)
-    stated = {"quantity": "game_slope", "against": 2 / 3, "comparison": "slope", "where": {"ids": "first"}}
-    stated |= {"learner": {"ids": "one"}, "on": {"ids": "a"}}
-    rows = traces["first"][0].query("learner == 'one' and stream == 'a'")
-    mean = rows.groupby("horizon")["value"].mean()
-    row = judged(traces=traces, one=stated).loc["one"]
-    assert row["estimate"] == pytest.approx(np.polyfit(np.log(mean.index), np.log(mean), 1)[0])
-    assert row["n"] == 12 and row["estimate"] > 2 / 3 + 0.01  # the seed that is ahead counts
 
 
 def test_a_claim_about_a_slope_that_there_is_not_says_why():

@@ -290,13 +290,6 @@ def test_a_figure_of_claims_fits_a_page(specified):
     assert len(whole) in (0, 3)  # a column of the frame is there with all its levels, or not at all
 
 
-def test_lists_of_levels_are_named_by_their_ends_where_these_differ():
-    rows = pd.DataFrame({"rounds": ["[1, 2, 3]", "[1, 2, 4]", "7"]}).assign(**dict.fromkeys(drawing_claims.CELLS, "x"))
-    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: 1 to 3", "rounds: 1 to 4"]
-    rows["rounds"] = ["[1, 2, 3]", "[1, 3, 3]", "7"]
-    assert list(drawing_claims._strip(rows)) == ["rounds: 7", "rounds: [1, 2, 3]", "rounds: [1, 3, 3]"]
-
-
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
     examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))

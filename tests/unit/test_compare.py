@@ -159,12 +159,6 @@ def test_columns_of_one_side_are_left_out_and_rows_that_nothing_tells_apart_are_
     assert compare_tables("bounds", [], b)[0][0].how == ONLY_B
 
 
-def test_a_text_that_differs():
-    (cell,), _ = compare_tables("top", [{"learner": "a", "rate": "theory"}], [{"learner": "a", "rate": "0.1"}])
-    assert (cell.a, cell.b, cell.how) == ("theory", "0.1", "unequal")
-    assert differences.both(cell.a, cell.b) == ("theory", "0.1")
-
-
 def test_settings_are_compared_by_key_path():
     a = {"seed": 1, "learners": {"x": {"rates": [1, 2], "k": None}, "gone": {"kind": "y"}}, "same": [{"a": 1}]}
     b = {"seed": 2, "learners": {"x": {"rates": [1, 3]}, "new": {"kind": "z"}}, "same": [{"a": 1.0}]}
@@ -558,11 +552,3 @@ def test_data_have_checksums(tiny):
     assert made["data"]["example-logs/targeted"] is None, "it is not registered, and not there"
     path = folder.parents[1] / ORIGINAL.format(dataset="example-logs@tiny", part="uniform")
     assert made["data"]["example-logs/uniform"] == manifest.sha256(path)
-
-
-def test_a_claim_is_tested_otherwise_if_its_test_is_another():
-    stated = next(entry for entry in settings.claims("config/claims/top.yaml").values() if "margin" in entry)
-    digest = manifest._digest(manifest._tested(stated))
-    in_words = stated | {"statement": "Other words.", "source": {"document": "thesis", "place": "1"}, "row": "theorem"}
-    assert manifest._digest(manifest._tested(in_words)) == digest
-    assert manifest._digest(manifest._tested(stated | {"margin": 99})) != digest

@@ -560,14 +560,6 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
         assert (tmp_path / f"a/figure-1.{ending}").read_bytes() == (tmp_path / f"b/figure-1.{ending}").read_bytes()
 
 
-def test_no_text_is_cut_at_the_edge(tmp_path):
-    figure, axes = plt.subplots(figsize=(3, 2), layout="constrained")
-    axes.annotate("a subtitle that is longer than the panel", (0, 1), xycoords="axes fraction")
-    figures.save(figure, pd.DataFrame({"a": [1]}), tmp_path / "figure")
-    figure.draw_without_rendering()
-    assert axes.texts[0].get_window_extent().x1 <= figure.bbox.x1
-
-
 @pytest.mark.parametrize(
     ("best", "means", "expected"),
     [

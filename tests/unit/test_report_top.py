@@ -22,7 +22,7 @@ from scant.online import drawings as drawing
 from scant.online import frames_top as top
 from scant.online.family import Top
 from scant.online.run import run
-from scant.online.top import CODES, EVENTS, OBJECTIVES
+from scant.online.top import OBJECTIVES
 from scant.online.traces import PLAYED, way
 from scant.present import making, panels, style, traces
 from scant.study.plan import Plan, Runs
@@ -180,12 +180,6 @@ def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comp
     assert plan.files(plan.tables["variance"]) == []
 
 
-def test_objectives_and_columns_have_one_set_of_names():
-    looks = {name for learner in Top.learners.values() for name in learner.looks}
-    assert set(top.OBJECTIVES) == looks & set(CODES) == set(CODES)
-    assert set(EVENTS) | set(PLAYED) <= set(trace("squared", 0, 1.0))
-
-
 # --- the table top
 
 
@@ -267,15 +261,6 @@ def only(runs, there=None):
     return one
 
 
-def test_the_slope_of_a_power_law_is_its_exponent():
-    one = only(powers(0.7, 0.7))
-    assert three(one, "slope") == pytest.approx((0.7, 0.7, 0.7))
-    assert (one["slopes"], one["from_round"], one["nonpositive"], one["ok"], one["n"]) == (2, 10, 0, 2, 2)
-    assert three(one, "regret") == pytest.approx([3 * 1000**0.7] * 3)
-    assert one["per_round"] == pytest.approx(3 * 1000**-0.3)
-    assert (one["objective"], one["judge"], one["k"], one["rounds"]) == ("squared", "squared", 1, 1000)
-
-
 def test_intervals_of_slope_and_regret_are_over_seeds():
     one = only(powers(0.5, 0.6, 0.9))
     mean = np.mean([ROUNDS**power for power in (0.5, 0.6, 0.9)], axis=0)
@@ -285,14 +270,6 @@ def test_intervals_of_slope_and_regret_are_over_seeds():
     regrets = 3 * 1000 ** np.array([0.5, 0.6, 0.9])
     assert three(one, "regret") == interval(regrets)
     assert one["per_round"] == pytest.approx(regrets.mean() / 1000)
-
-
-def test_the_slope_is_of_the_rounds_from_a_hundredth_of_the_horizon_on():
-    runs = powers(0.5, 0.5)
-    runs.loc[runs["round"] < 10, "surrogate_loss"] += 1000
-    assert only(runs)["slope"] == pytest.approx(0.5)
-    runs.loc[runs["round"] == 10, "surrogate_loss"] += 1000
-    assert only(runs)["slope"] < 0.2
 
 
 def test_only_rounds_with_comparators_count():
@@ -312,13 +289,6 @@ def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100  # the mean is above 0
     one = only(runs)
     assert (one["nonpositive"], one["slopes"], one["ok"]) == (0, 3, 3) and np.isfinite(one["slope"])
-
-
-def test_no_slope_is_given_from_fewer_than_four_rounds():
-    for rounds, slopes in {(100, 200, 500, 1000): 2, (200, 500, 1000): 0}.items():
-        one = only(powers(0.5, 0.5), comparators(rounds=np.array(rounds)))
-        assert (one["slopes"], np.isnan(one["slope"])) == (slopes, slopes == 0)
-        assert one["regret"] == pytest.approx(3 * 1000**0.5)
 
 
 def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
@@ -415,11 +385,6 @@ def panels_of(frame, draw):
     groups = [panel for _, panel in frame.groupby(["experiment", "stream"], sort=False)]
     assert len(axes) == len(groups) > 0
     return list(zip(axes, groups, strict=True))
-
-
-def test_both_papers_curves_are_made_alike():
-    one, other = SHOWN["figure-aistats16.1"], SHOWN["figure-3.4"]
-    assert (one.frame, one.draw, one.options, one.shows) == (other.frame, other.draw, other.options, other.shows)
 
 
 @pytest.mark.filterwarnings("error")
@@ -520,25 +485,6 @@ def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
         assert ("dotted" in drawn.legends[0].get_title().get_text()) == bool(expected)
         for one in dotted:
             assert np.nanmin(one.get_ydata()) > 1e9
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("change", ["negative", "no gap", "endless gap", "few rounds"])
-def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
-    frame, there = (part[part["experiment"] == "top"].copy() for part in study)
-    frame = frame[frame["learner"].isin(["squared", "full"])]
-    if change == "negative":
-        there["best"] += np.where(there["judge"] == "squared", 1e9, 0.0)
-    elif change == "few rounds":
-        there = there[there["round"] == 1000]
-
-    else:
-        there["gap"] = np.nan if change == "no gap" else np.inf
-    make("figure-top-regret", tmp_path / "figure", frame, there)
-    svg = (tmp_path / "figure.svg").read_text()
-    assert ("no slope" in svg) == (change == "few rounds")
-    shown = pd.read_csv(tmp_path / "figure.csv")
-    assert (shown.loc[shown["learner"] == "squared", "mean"] < 0).all() == (change == "negative")
 
 
 def test_dots_are_the_rows(study):

@@ -461,20 +461,6 @@ def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
     refused(config, words)
 
 
-def test_games_and_horizons_are_not_for_contextual_learners():
-    config = small()
-    config["experiments"]["all"]["rounds"] = [10, 20]
-    with pytest.raises(SettingError, match=r"experiments\.all\.rounds: \[10, 20\] .*The horizon, one number"):
-        load(config)
-    config["experiments"]["all"] |= {"rounds": 10, "games": ["h"]}
-    for games in ({"h": {"stream": "flip", "loss": "dcg"}}, {}):
-        with pytest.raises(SettingError, match="games does nothing in an experiment of kind 'perceptron'"):
-            load(config | {"games": games})
-    config["experiments"]["all"] = {"learners": ["random"]}
-    with pytest.raises(SettingError, match="needs streams"):
-        load(config)
-
-
 # --- ads
 
 

@@ -440,19 +440,6 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
 
 
-def test_a_claim_that_pins_a_level_is_not_of_the_others():
-    config = swept("ads", {"undersample": [2], "threshold": ["f1", "recall"]}, tuning="paper", seeds=12)
-    table, cells = judged(
-        config, lambda one: 0.2, none={"where": {"kind": "ads", "undersample": None}},
-        two={"where": {"kind": "ads", "undersample": 2}}, recall={"where": {"kind": "ads", "threshold": "recall"}},
-    )  # fmt: skip
-    assert table["readings_total"].to_dict() == {"none": 1, "two": 2, "recall": 1}
-    assert cells.groupby("claim")["experiment"].unique().map(list).to_dict() == {
-        "none": ["ads"], "two": ["ads+undersample-2", "ads+threshold-recall+undersample-2"],
-        "recall": ["ads+threshold-recall+undersample-2"],
-    }  # fmt: skip
-
-
 def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     sweep = [{"undersample": [2]}, {"standardise": [False], "undersample": [None, 2]}]
     config = swept("ads", *sweep, tuning="paper", seeds=12)
