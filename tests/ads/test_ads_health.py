@@ -53,13 +53,6 @@ def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
         assert sum(test.significant for test in tests) < 25
 
 
-def test_a_drift_that_matters_is_found():
-    made = log(rates=(0.16, 0.1))
-    assert tally(made).drift("").p < 1e-6
-    (problem,) = problems(made)
-    assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
-
-
 def test_rows_are_compared_by_time_where_times_are_known():
     made = log(rates=(0.16, 0.08))
     mixed = np.random.default_rng(1).permutation(len(made))

@@ -52,20 +52,6 @@ def test_numbers_are_those_of_the_rows_in_memory(tmp_path, train, policies, ads)
     assert len({told(sa.evaluate(policies, log, train=train)) for log in logs}) == 1
 
 
-@pytest.mark.parametrize("uneven", [False, True])
-def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneven, monkeypatch):
-    """Also where weights take so many values that they are rounded."""
-    made, found = frame(3000, 2), []
-    if uneven:
-        made["propensity"] = np.random.default_rng(0).uniform(0.25, 0.45, 3000)
-        monkeypatch.setattr(tally, "MOST", 300)
-    for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
-        log = sa.Log.read(written(tmp_path / str(count), made, count))
-        evaluated = advise.compare(policies, log, train, declared=0.25, rows=rows)
-        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.comparisons)])
-    assert found[0] == found[1] == found[2]
-
-
 pairs = st.lists(st.tuples(st.floats(0, 50), st.sampled_from([0.0, 1.0, 0.5])), max_size=60)
 
 

@@ -313,26 +313,6 @@ def test_claims_are_filtered(visit):
     assert names(tab) == ["claim-10"]
 
 
-def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
-    tab = visit()
-    tab.get_by_label("Verdict", exact=True).focus()
-    tab.keyboard.type("und")
-    assert len(names(tab)) == 3
-    for _ in range(4):
-        tab.keyboard.press("Tab")
-    tab.keyboard.type("claim-6")
-    assert names(tab) == ["claim-6"]
-    more = tab.locator("tbody:not([hidden]) .more")
-    more.focus()
-    tab.keyboard.press("Enter")
-    assert more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
-    assert "26 seeds" in tab.locator(".detail.open").inner_text()
-    drawn = tab.locator(".detail.open svg.interval").first
-    assert drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0" and drawn.is_visible()
-    tab.keyboard.press("Space")
-    assert tab.locator(".detail.open").count() == 0
-
-
 def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
     tab = visit()
     tab.keyboard.press("Tab")

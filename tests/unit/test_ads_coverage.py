@@ -63,14 +63,6 @@ def test_counts_give_what_rows_give(one):
         assert seen == pytest.approx(ends["empirical-bernstein"][3][i]) or seen < ends["empirical-bernstein"][3][i]
 
 
-def test_drawn_counts_have_the_settings_shares():
-    one = setting("hotel", "epsilon-greedy", 5000)
-    clicks, shows = study._draw(one, 400, np.random.default_rng(3))
-    total = shows.sum(axis=(0, 1))
-    np.testing.assert_allclose(total / 2e6, one.share, atol=0.002)
-    np.testing.assert_allclose(clicks.sum(axis=(0, 1)) / total, one.click, atol=0.003)
-
-
 def test_what_holds_and_what_does_not():
     hotel, bank = (found(setting(name, "epsilon-greedy", 2000)) for name in ("hotel", "bank"))
     rare = found(setting("hotel", "epsilon-greedy", 2000, logging="rare"))

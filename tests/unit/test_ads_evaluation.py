@@ -14,7 +14,6 @@ from scant.ads.evaluation import (
     doubly_robust,
     evaluate,
     importance_weighted,
-    least_propensity,
     snips,
 )
 from scant.errors import SettingError
@@ -170,12 +169,6 @@ def test_diagnostics_of_a_hand_worked_log():
     assert (d.mean_weight_low, d.mean_weight_high) == pytest.approx((1.25 - half, 1.25 + half), rel=1e-4)
 
 
-def test_a_declared_least_propensity_comes_first():
-    assert least_propensity(np.full(3, 0.5)) == 0.5 and least_propensity(np.full(3, 0.5), 0.1) == 0.1
-    assert least_propensity(np.array([0.5, 0.4, 0.5])) is None
-    assert least_propensity(np.array([0.5, 0.4]), 0.2) == 0.2
-
-
 # --- where estimates mean nothing
 
 
@@ -218,18 +211,6 @@ def test_few_clicks_are_warned_of(clicks, kinds):
     reward[np.flatnonzero(target == target.max())[:clicks]] = 1
     found = evaluate(reward, propensity, target, 4.0)
     assert [notice.kind for notice in found.warnings] == kinds
-
-
-def test_clicks_of_small_weight_count_for_little():
-    _, propensity, target = campaign()
-    reward = np.zeros(4000)
-    large, small = np.flatnonzero(target == target.max()), np.flatnonzero(target == target.min())
-    reward[large[:10]], reward[small[:100]] = 1, 1
-    weight = (target / propensity)[[large[0], small[0]]]
-    expected = (10 * weight[0] + 100 * weight[1]) ** 2 / (10 * weight[0] ** 2 + 100 * weight[1] ** 2)
-    found = evaluate(reward, propensity, target, 4.0)
-    assert found.diagnostics.effective_clicks == pytest.approx(expected) and expected < 30
-    assert [notice.kind for notice in found.warnings] == ["few-clicks"]
 
 
 def test_a_mean_weight_away_from_1_is_warned_of():

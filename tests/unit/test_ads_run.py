@@ -114,15 +114,6 @@ def test_the_validation_part_judges_and_does_not_teach():
         assert fit.validation == pytest.approx(np.mean(held.reward * matched / held.propensity))
 
 
-@pytest.mark.parametrize("tuning", ["held-out", "paper"])
-def test_one_lambda_or_none_is_no_choice(tuning):
-    settings = scorers.Settings(options={"steps": 500, "trees": 3})
-    (forest,) = run.fits("forest", small(), np.random.default_rng(0), settings, tuning=tuning)
-    (one,) = run.fits("logistic", small(), np.random.default_rng(0), settings, (0.1,), tuning=tuning)
-    assert np.isnan(forest.regularisation) and one.regularisation == 0.1
-    assert forest.fitted_on == one.fitted_on == "all"
-
-
 def test_the_papers_reading_fits_all_of_the_log_at_each_lambda():
     found = run.fits(
         "logistic", small(), np.random.default_rng(0), scorers.Settings(options={"steps": 500}), (0.1, 1.0), "paper"
@@ -230,12 +221,6 @@ def test_a_fit_of_which_the_test_says_nothing_is_chosen_last():
         [{"estimator": "ips", "estimate": value} for value in values] for values in ([np.nan, 0.0], [np.nan], [0.1])
     ]
     assert [run._on_test(one) for one in rows] == [0.0, -np.inf, 0.1]
-
-
-def test_learners_share_their_users(folder):
-    """Two learners that choose alike have the same true CTR to the last bit."""
-    first, second = (played(folder, job("uniform", learner=name))[0] for name in ("a", "b"))
-    assert first.equals(second)
 
 
 def test_a_classification_set_tells_everything(tmp_path):

@@ -37,13 +37,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_failed_block_leaves_nothing(tmp_path):
-    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "new.txt") as temporary:
-        temporary.write_text("half")
-        raise KeyboardInterrupt
-    assert names(tmp_path) == []
-
-
 def test_a_failed_block_leaves_what_was_there(tmp_path):
     target = tmp_path / "old.txt"
     target.write_text("whole")

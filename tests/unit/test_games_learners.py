@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -244,16 +243,6 @@ def test_the_perturbed_leader_as_ailon_tunes_it():
         make("ftpl", facts(4, 100), None, parameters="theses")
 
 
-def test_the_largest_loss_of_a_round_is_that_of_the_worst_ranking_and_round():
-    random = generator(0)
-    values = np.round(random.standard_normal((50, 4)), 2)
-    game = Game(values, "position-loss")
-    learner = build(game, {"kind": "ftpl", "parameters": "ailon"}, random)
-    assert learner.constants[2] == pytest.approx(np.abs(values).sum(axis=1).max())
-    worst = max(abs(values[:, order] @ learner.facts.weights).max() for order in permutations(range(4)))
-    assert learner.constants[1] >= worst
-
-
 def test_parameters_that_cannot_be():
     for epsilon in (0, -1.0, math.nan):
         with pytest.raises(SettingError, match=f"epsilon is {epsilon}; it must be above 0"):
@@ -349,12 +338,6 @@ def test_sinkhorn_and_birkhoff(m, seed):
         total += chance
     np.testing.assert_allclose(mixture, balanced, atol=1e-8)
     assert total == pytest.approx(1, abs=1e-8)
-
-
-def test_sinkhorn_scales_rows_and_columns_alone():
-    matrix = np.random.default_rng(0).random((3, 3)) + 0.1
-    ratio = sinkhorn(matrix, 1e-12) / matrix
-    np.testing.assert_allclose(ratio * ratio[0, 0], np.outer(ratio[:, 0], ratio[0]), rtol=1e-9)
 
 
 def test_permelearn_puts_items_where_its_weights_say():

@@ -1,6 +1,5 @@
 """A game as played: its traces, and what the papers and the project claim of them."""
 
-import math
 from itertools import permutations
 
 import numpy as np
@@ -65,13 +64,6 @@ def test_the_best_of_a_prefix_is_no_worse_than_that_of_the_horizon():
         assert np.all(regret(trace) >= regret(trace, "horizon") - 1e-9)
         assert regret(trace)[-1] == pytest.approx(regret(trace, "horizon")[-1])
         assert np.any(regret(trace) > regret(trace, "horizon") + 1)
-
-
-def test_random_loses_what_all_rankings_do_on_average():
-    game = Game(streams.draw("flip", generator(0), 20_000), "sum-loss")
-    relevant = int(game.stream.sum())
-    value = play(game, "random", generator(0)).value[-1]
-    assert value == pytest.approx(10.5 * relevant, abs=4 * math.sqrt(relevant * (20**2 - 1) / 12))
 
 
 def test_kept_rounds_are_those_of_the_other_studies_unless_given():

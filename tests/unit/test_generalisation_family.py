@@ -23,19 +23,12 @@ FAMILY = Generalisation()
 STUDY = {
     "study": "toy",
     "claims": None,
-    "datasets": {
-        "mine": {
-            "task": "ranking",
-            "parser": "letor",
-            "features": 6,
-            "grades": 2,
-            "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
-        }
-    },
+    "datasets": {"mine": {
+        "task": "ranking", "parser": "letor", "features": 6, "grades": 2,
+        "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
+    }},
     "streams": {
-        "mine": {"dataset": "mine"},
-        "raw": {"dataset": "mine", "features": "as-is"},
-        "drawn": {"generator": "linear"},
+        "mine": {"dataset": "mine"}, "raw": {"dataset": "mine", "features": "as-is"}, "drawn": {"generator": "linear"},
     },
     "populations": {
         "noisy": {"generator": "linear", "settings": {"grades": 2}},
@@ -45,28 +38,15 @@ STUDY = {
     "learners": {
         "listnet": {"title": "ListNet", "kind": "erm-l2"},
         "dcg": {"kind": "erm-l2", "surrogate": "smoothdcg", "starts": 2},
-        "sparse": {"kind": "erm-l1"},
-        "ogd": {"kind": "averaged-ogd"},
-        "faster": {"kind": "averaged-ogd", "step": 2.0},
-        "ridge": {"kind": "regularised-erm"},
+        "sparse": {"kind": "erm-l1"}, "ogd": {"kind": "averaged-ogd"},
+        "faster": {"kind": "averaged-ogd", "step": 2.0}, "ridge": {"kind": "regularised-erm"},
     },
-    "experiments": {
-        "toy": {
-            "kind": "generalisation",
-            "populations": ["noisy", "scores"],
-            "learners": ["listnet", "ogd", "sparse"],
-            "n": [8, 16, 32],
-            "m": [3],
-            "d": [4],
-            "seeds": 3,
-            "batch": 2,
-            "fresh": 50,
-            "reference": 60,
-            "ascents": 1,
-            "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
-        }
-    },
-}
+    "experiments": {"toy": {
+        "kind": "generalisation", "populations": ["noisy", "scores"], "learners": ["listnet", "ogd", "sparse"],
+        "n": [8, 16, 32], "m": [3], "d": [4], "seeds": 3, "batch": 2, "fresh": 50, "reference": 60, "ascents": 1,
+        "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
+    }},
+}  # fmt: skip
 
 
 def loaded(path=(), value=None, others=()):

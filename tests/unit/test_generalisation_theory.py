@@ -44,14 +44,6 @@ def test_constants_that_are_known():
     assert constants.lipschitz("kl", 3, 4) == constants.lipschitz("squared", 3, 4) == math.inf  # of all scores
 
 
-@pytest.mark.parametrize("surrogate", constants.SURROGATES)
-def test_one_document_or_one_grade_has_no_pairs(surrogate):
-    if surrogate in ("listnet", "smoothdcg"):
-        assert constants.lipschitz(surrogate, 1, 4) == constants.smoothness(surrogate, 1, 4) == 0
-    if surrogate == "ranksvm":
-        assert constants.lipschitz(surrogate, 5, 0) == constants.largest_loss(surrogate, 5, 0, 1.0) == 0
-
-
 def test_what_the_thesis_prints():
     assert constants.printed_lipschitz("listnet", 5, 4) == constants.printed_lipschitz("listnet", 5, 4, norm="l2") == 2
     assert constants.printed_lipschitz("smoothdcg", 5, 3, sigma=0.5) == 2 * 7 / 0.5
@@ -294,15 +286,6 @@ def test_later_bounds():
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_dimension_of_permutation_invariant_maps(d):
     assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [d, 2 * d, 2 * d, 2 * d, 2 * d]
-
-
-def test_norms_of_a_matrix_from_its_rows():
-    x, random = np.array([[3.0, -4.0], [0.0, 5.5]]), np.random.default_rng(4)
-    for p, largest in ((1.0, 7.0), (2.0, 5.5), (math.inf, 5.5)):
-        assert identities.largest_row(x, p) == largest
-        assert identities.norm_of_transpose(x, p, random) == pytest.approx(largest)
-        assert identities.norm_to_sup(x, p, random) == pytest.approx(largest)
-    assert [identities.dual(p) for p in (1, 2, 4, math.inf)] == [math.inf, 2, 4 / 3, 1]
 
 
 def test_functions_of_lemma_41_are_as_smooth_as_stated():

@@ -187,13 +187,6 @@ def test_score_and_step_are_numpys(product, coming):
     np.testing.assert_array_equal(weights, before - 0.25 * (features.T @ g))
 
 
-def test_a_step_passes_over_documents_of_gradient_zero():
-    features = np.array([[np.nan, np.inf], [1, 2], [np.nan, 1], [3, 4], [1, 1], [np.nan] * 2], np.float32)
-    weights = np.zeros(2)
-    pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights, features.ravel()[:0])
-    assert weights.tolist() == [3.0, 3.0]
-
-
 def slam_value(kind, cut=None):
     return lambda s, r: surrogates.slam(s, r, surrogates.slam_weights(kind, s, r, cut))[0]
 

@@ -170,13 +170,6 @@ def test_a_defect_names_file_line_and_reason(tmp_path, line, reason, end):
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-@pytest.mark.parametrize("line", ["1 1:2", "1 1:2 #", "1 1:2 # x", "1 1:2 # 5x", "1 qid:5 1:2 # 5"])
-def test_defects_of_query_ids_in_comments(tmp_path, line):
-    with pytest.raises(DataError) as caught:
-        read(write(tmp_path, f"0 1:1 # 5\n{line}\n"), 3, qid="comment")
-    assert caught.value.line == 2
-
-
 def test_grades_above_30_are_refused_where_the_registry_sets_no_limit(tmp_path):
     assert read(write(tmp_path, "30 qid:1 1:1"), 1)[1].tolist() == [30]
     with pytest.raises(DataError, match="grade 31 is above"):
@@ -268,13 +261,6 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
     assert np.array_equal(query, queries)
     assert np.array_equal(grade, grades)
     assert np.array_equal(x, theirs.toarray().astype(np.float32))
-
-
-def test_a_byte_order_mark_is_no_grade(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
-    [block] = read_letor(path, 1)
-    assert block.features.tolist() == [[np.finfo(np.float32).max]]
 
 
 @pytest.mark.parametrize("name", ["rows.txt.query", "rows.txt.group", "rows.query"])

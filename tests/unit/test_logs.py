@@ -47,15 +47,6 @@ def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
     same(logs.read(tmp_path / "log.parquet")[0], log)
 
 
-def test_take_keeps_rows_and_ids():
-    log = full_log()
-    mask = log.action == 2
-    part = log.take(mask)
-    assert len(part) == mask.sum() and part.actions == log.actions
-    np.testing.assert_array_equal(part.timestamp, log.timestamp[mask])
-    same(part, log.take(np.flatnonzero(mask)))
-
-
 def changed(name, row, value):
     log = full_log()
     column = getattr(log, name).copy()

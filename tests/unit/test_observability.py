@@ -175,11 +175,6 @@ def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, m, gain, printe
     np.testing.assert_allclose(-difference if gain else difference, printed, atol=1e-15)
 
 
-def test_dcg_in_the_proof_that_local_observability_fails():
-    printed = [0, 1 / 2, 1 / L, 1 / 2 + 1 / L, 1, 3 / 2, 1 + 1 / L, 3 / 2 + 1 / L]
-    np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
-
-
 @pytest.mark.parametrize(("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)])
 def test_a_signal_says_which_feedback_was_given(m, k, top_grade):
     feedback = feedback_matrix(m, k, top_grade)

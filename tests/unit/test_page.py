@@ -158,13 +158,6 @@ def test_claims_lead_to_their_figures_and_back(make):
     assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
 
 
-def test_a_figure_of_claims_names_those_that_its_data_hold(make, folder):
-    (folder / "figures/figure-2.svg").rename(folder / "figures/figure-claims-top.svg")
-    (folder / "figures/figure-claims-top.csv").write_text("claim,estimate\nc-2,1\n")
-    links = Page(make([claim(at, "undecided", figure="") for at in (1, 2)])).of("href")
-    assert links.count("#figure-claims-top") == 1 and "#claim-c-2" in links and "#claim-c-1" not in links
-
-
 def test_it_shows_what_the_study_has_and_no_more(make, folder):
     (folder / "tables/earlier.csv").write_text("a,b\n1,2\n")
     (folder / "figures/.figure-1.svg.x3k9.svg").write_text("<svg")  # a writer was killed
@@ -181,15 +174,6 @@ def test_a_figure_that_was_tampered_with_is_drawn_or_refused_in_words(make, fold
     (folder / "figures/figure-1.svg").write_text(text)
     with suppress(DataError):
         make()
-
-
-def test_headings_are_those_told_or_are_made_of_names(make):
-    seen = Page(make(about={"headings": {"figure-1": NASTY, "finals": "What came out"}}))
-    assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
-    assert "Figure 1" not in {text.strip() for text in seen.text}
-    assert page.title("table-5.1", {}) == "Table 5.1"
-    assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: feedback at the top"
-    assert page.title("figure-claims-top-theory-2", {}) == "Claims: theory of feedback at the top (2)"
 
 
 def test_a_claim_has_the_cells_of_its_first_reading(make):
@@ -229,14 +213,6 @@ def test_kinds_of_rows_are_counted_apart():
     assert [(one["family"], one["kind"], one["claims"]) for one in families] == [
         ("top", "reproduction", 2), ("top", "extension", 2), ("top", "theorem check", 5)
     ]  # fmt: skip
-
-
-def test_verdicts_have_the_words_of_their_kind(make):
-    controls = {"control": "", "control_verdict": ""}
-    rows = [claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")]
-    text = make([row | controls for row in rows])
-    assert text.count("&nbsp;extends<") == 1 and text.count("&nbsp;does not reproduce<") == 1
-    assert all(f'id="means-{verdict.split()[0]}"' in text for verdict in page.VERDICTS)  # of which the words are told
 
 
 def test_what_a_verdict_rests_on_stands_beside_it(make):
@@ -360,14 +336,6 @@ def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
     assert "learners that see every grade of a query" in text and "One, two; b" in text
     assert "Nir Ailon" in text and "https://arxiv.org/abs/1308.6797" in text
     assert "Nir Ailon" not in make((), facts)
-
-
-def test_documents_of_a_reader_s_own_claims_are_named():
-    described = {"title": "A study of mine", "authors": "A. Author", "url": "https://example.org/1", "place": "Table 1"}
-    (source,) = about.sources({"a": {"source": described}, "b": {"source": {"document": "scant", "place": "docs"}}})
-    assert source == {"authors": "A. Author", "title": "A study of mine", "year": "", "url": "https://example.org/1"}
-    both = about.sources({"a": {"source": described}, "b": {"source": {"document": "ailon", "place": "3"}}})
-    assert len(both) > 2 and both[0] == source and about.sources({}) == []
 
 
 def test_captions_say_what_is_shown(tmp_path):

@@ -270,16 +270,6 @@ def test_a_single_data_set_has_a_single_panel_of_all_experiments():
     assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == ["X", "Y"] and faults(drawn) == []
 
 
-def test_the_readings_that_are_left_out_matter_least():
-    estimates = pd.Series([0.0, 0.1, 1.0, 1.1])
-    strip = {
-        "stream: a": pd.Series([True, False, True, False]), "stream: b": pd.Series([False, True, False, True]),
-        "rounds: 1": pd.Series([True, True, False, False]), "rounds: 2": pd.Series([False, False, True, True]),
-    }  # fmt: skip
-    assert list(drawing_claims._shortened(strip, 3, estimates)) == ["rounds: 1", "rounds: 2"]
-    assert list(drawing_claims._shortened(strip, 4, estimates)) == list(strip)
-
-
 def test_panels_of_one_title_are_told_apart_by_their_readings():
     rows = [("e", "s", "Flips", "below"), ("f", "s", "Flips", "above"), ("g", "t", "Zipf", "above")]
     rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]  # which their readings do not tell apart

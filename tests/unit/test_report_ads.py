@@ -211,12 +211,6 @@ def test_every_reading_compares_the_ranker(classified):
     assert held["threshold"] == "f1" and not table["learner"].isin(["Uniform", "Oracle"]).any()
 
 
-def test_a_study_that_chooses_on_the_test_has_that_reading_alone(classified):
-    paper = {"plain": DETAILS["plain"] | {"readings": DETAILS["plain"]["readings"] | {"tuning": "paper"}}}
-    table = ads.ads_readings_table(classified[classified["experiment"] == "plain"], paper)
-    assert set(table["tuning"]) == {"paper"} and len(table) == 2 * 3
-
-
 # --- logs
 
 

@@ -125,11 +125,6 @@ def test_settings_that_ask_for_too_much(tmp_path, text, reason):
     assert time.perf_counter() - began < 5
 
 
-def test_aliases_in_measure_are_read(tmp_path):
-    (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
-    assert schema.read_yaml(tmp_path / "study.yaml") == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"b": [1, 2]}}
-
-
 # --- text
 
 
@@ -186,12 +181,6 @@ def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, mo
         for read in (formats.read, lambda path: list(batches.read(path, ("x",), ()))):
             with pytest.raises(DataError, match=f"{path}{line} is longer than {limit} bytes"):
                 read(path)
-
-
-def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
-    assert uci.label_text("0" * 5000 + "7." + "0" * 5000) == "7" and uci.label_text("00") == "0"
-    long = "1" + "0" * 5000
-    assert logs.ordered({"10", "9", long, "010"}) == ("9", "010", "10", long)
 
 
 # --- parquet

@@ -4,7 +4,6 @@ import base64
 import json
 import logging
 import math
-from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -72,15 +71,6 @@ def test_a_run_that_was_killed(root):
     with open(root / ".snakemake/scant/s.jsonl", "a") as file:
         file.write('{"event": "job_in')  # killed while it wrote
     assert describe(status(root / "results/s", root)) == describe(found)
-
-
-def test_jobs_that_play_several_learners_are_no_learners(root):
-    game = {"rule_name": "play", "s": 9.0, "max_rss": 1.0, "wildcards": {"place": "game"}}
-    weights = {"rule_name": "comparator", "s": 1.0, "max_rss": 1.0, "wildcards": {"place": "x", "judge": "kl"}}
-    (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(game)}\n{json.dumps(weights)}\n")
-    found = status(root / "results/s", root)
-    assert {row["rule"]: row["jobs"] for row in found.rules} == {"run": 2, "play": 1, "figure": 1, "comparator": 1}
-    assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 
 def test_a_run_under_way(root, monkeypatch):
@@ -170,11 +160,6 @@ def test_a_benchmark_that_was_cut_short_is_left_out(root):
     assert statuses.describe(status(root / "results/s", root)).splitlines()[2:] == describe(right).splitlines()[2:]
     (root / "results/s/benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
     assert status(root / "results/s", root).rules == right.rules
-
-
-def test_snakemake_at_work_is_seen(tmp_path):
-    assert not statuses._alive(tmp_path)
-    assert not statuses._alive(Path.cwd() / "nowhere")
 
 
 NO_EVENTS = (

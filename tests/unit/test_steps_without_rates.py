@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import SHOWN
 
 from scant.data import simulated
 from scant.errors import SettingError
@@ -14,12 +13,10 @@ from scant.online.frames_steps import BEST, THEORY, TUNED
 from scant.online.play import play, query_order
 from scant.online.steps import FREE, AdaGrad, CoinBetting
 from scant.online.theorems import linear_regret
-from scant.present import making
 from scant.randomness import generator
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory import bounds
-from scant.verdict.selection import chosen
 
 GRADIENTS = st.lists(st.tuples(*[st.floats(-1, 1)] * 2), min_size=1, max_size=60).map(np.array)
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
@@ -155,13 +152,6 @@ def test_bad_settings_are_refused_at_planning(learner, experiment, message):
         studies.load(study(learner, **experiment))
 
 
-def test_a_claim_that_names_no_steps_is_about_none():
-    learners = {name: {"kind": "slam", "steps": name} for name in ("schedule", "dog")} | {"plain": {"kind": "slam"}}
-    whole = {"learners": learners}
-    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [True, False, True]
-    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [False, True, False]
-
-
 # --- frames
 
 
@@ -208,14 +198,6 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
     assert slam["n"].tolist() == [3] * 4
     assert set(frame["base"]) == {"SLAM (NDCG@10)", "ListNet"}
     assert slam.loc["DoG", "explored"] == pytest.approx(0.05)
-
-
-@pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
-def test_the_figure_says_what_it_shows(name, both, tmp_path):
-    making.make(SHOWN[name], tmp_path / name, *both)
-    svg = (tmp_path / f"{name}.svg").read_text()
-    for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
-        assert text in svg, text
 
 
 def test_a_frame_without_such_steps_is_refused():

@@ -213,12 +213,6 @@ def test_the_thesis_s_adversary_lets_every_learner_be_right(perceptrons):
 # --- feedback at the top
 
 
-def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
-    """Squared has 4 m^2 (U + R)^2, RankSVM no U at all, and KL exp(2U)."""
-    for name, degree in {"squared": 2 * math.log2(104 / 54), "kl": 100 / math.log(2), "ranksvm": 0.0}.items():
-        assert rows(top, f"degree of the constant of {name}")["value"].item() == pytest.approx(degree)
-
-
 @pytest.mark.parametrize(
     ("surrogate", "m", "top_grade", "k", "decomposes"),
     [
@@ -309,13 +303,6 @@ def test_which_losses_a_round_reveals_by_what_it_shows(games):
             assert found[m, f"n = k = {n}"] == revealed * each
 
 
-def test_rates_by_how_much_of_the_top_is_seen(games):
-    found = rows(games, "harder with more seen")
-    assert found["value"].sum() == 0 and found["cases"].sum() == 66
-    seen = [{rate.rate for rate in observability.atlas() if rate.k == k} for k in range(1, 6)]
-    assert "T^(2/3)" in seen[3] and seen[4] == {"T^(1/2)"}
-
-
 def test_the_bound_of_the_forecaster_by_minimising_it():
     """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in logarithms has."""
 
@@ -353,11 +340,3 @@ def test_neighbours_by_linear_programs(games):
     found = rows(games, "neighbours").set_index("m")
     assert found.loc[3, "setting"] == f"SumLoss, {neighbours} pairs share one" and neighbours == 6
     assert rows(games, "Pareto-optimal rankings")["value"].tolist() == [2, 6, 24, 120]
-
-
-def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
-    """Its diameter is the sum of the weights' distances from their reverse, of the order m / log(m)^2."""
-    weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
-    diameters = [np.abs(w - w[::-1]).sum() for w in weights]
-    slope = 2 / 3 + math.log10(diameters[1] / diameters[0])  # the bound is of the order m^(2/3) times the diameter
-    assert rows(games, "bound of DCG in m")["value"].item() == pytest.approx(slope, abs=0.01)

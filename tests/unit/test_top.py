@@ -143,15 +143,6 @@ def test_what_cannot_be_learnt_is_refused(name):
         complete({"kind": "rtop", "surrogate": "squared"} | changes, READINGS | readings, 7)
 
 
-def test_what_just_passes():
-    learner = {"kind": "rtop", "surrogate": "squared"}
-    assert complete(learner | {"gamma": 0.5}, READINGS, 1)[0].gamma == 0.5
-    assert complete(learner, READINGS | {"schedule": "aistats16"}, 8)[0].gamma == pytest.approx(0.5)
-    short = {"schedule": "aistats16"}
-    assert complete(learner | {"gamma": 0.2}, READINGS | short, 1)[0].gamma == 0.2
-    assert complete({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0  # explores nothing
-
-
 def test_names_are_those_of_the_compiled_loop():
     numbers = [getattr(top, name.upper().replace("-", "_")) for name in CODES]
     assert numbers == list(range(len(CODES)))

@@ -63,11 +63,6 @@ def test_a_defect_names_file_line_and_reason(tmp_path, line, reason):
     assert str(caught.value).startswith(f"{path}, line 3: ")
 
 
-def test_the_largest_number_as_c_prints_it(tmp_path):
-    _, features, _ = read(write(tmp_path, "3.4028235e38,-3.4028235e+38,0\n"), 2)
-    assert features.tolist() == [[np.finfo(np.float32).max, np.finfo(np.float32).min]]
-
-
 def test_a_delimiter_is_that_of_the_first_line(tmp_path):
     with pytest.raises(DataError, match=r"line 2: 1 fields, separated by blanks; .* as many separated by commas"):
         read(write(tmp_path, "1 2 0\n1,2,0\n"), 2)
