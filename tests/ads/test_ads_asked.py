@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import scant_ads as sa
@@ -234,23 +233,3 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
         assert r"\x1b[2J\nno problems found\u202e" in printed
         assert "\x1b" not in printed and "\u202e" not in printed
         assert not any(line.startswith("no problems") for line in printed.splitlines()[:-1])
-
-
-@pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
-def test_what_a_spreadsheet_would_run_is_text_in_csv(folder, form):
-    ads = {"a": '=HYPERLINK("x")', "b": "-1"}
-    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save("policy.arrow")
-    ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
-    visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
-    table = pa.Table.from_pandas(visits, preserve_index=False)
-    table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
-    pq.write_table(table, "visits.parquet")
-    apply = ("ads", "apply", "policy.arrow", "visits.parquet", "--seed", "1", "--epsilon", "0.5", "--keep", "=id",
-             "number", "--output")  # fmt: skip
-    assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
-    written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
-    kept = pq.read_table("new.parquet").to_pydict()
-    assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
-    assert written["'=id"].tolist() == ["'@a", "'+1 b", "-2.5", "'=1", "plain", "", "", "'\tx", "1e5", "'quoted"]
-    harmless = [f"'{ad}" if ad == ads["a"] else ad for ad in kept["action"]]
-    assert written["action"].tolist() == harmless and set(written["number"]) == {"-1.5"}

@@ -1,6 +1,5 @@
 """Logs in folders: the numbers are those of the rows, however these are parted."""
 
-import math
 import os
 import shutil
 
@@ -17,7 +16,7 @@ from test_ads_api import frame
 import scant_ads as sa
 from scant.ads import intervals
 from scant.cli import main
-from scant.errors import DataError, SettingError
+from scant.errors import DataError
 from scant_ads.evaluation import advise
 from scant_ads.reading import digests, summing, tally
 
@@ -301,29 +300,6 @@ def test_a_feature_is_of_one_kind_in_all_parts(tmp_path, capsys, first, second, 
         assert sa.Log.read(folder, categorical=["size"]).check().ok
 
 
-@pytest.mark.parametrize("values", [[1.5, 2.5], ["Ulm", "Bonn"]])
-@pytest.mark.parametrize("typed", [True, False])
-def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
-    """However rows are parted, the numbers are those of one file."""
-    train, test = (frame(400, seed).assign(size=values * 200, none=None) for seed in (0, 1))
-    train.loc[:100, "size"] = None
-    test.loc[test.index < 200, "size"] = None
-    if typed:
-        train, test = (made.astype({"none": float}) for made in (train, test))
-    policy = sa.fit(sa.Log.from_frame(train), "logistic", steps=500, lambdas=(0.1,))
-    (folder := tmp_path / "log").mkdir()
-    for part in (0, 1):
-        table = pa.Table.from_pandas(test[200 * part : 200 * part + 200], preserve_index=False)
-        at = table.column_names.index("size")
-        empty = [pa.array([None] * 200, pa.null() if not typed else table.schema.types[at])]
-        pq.write_table(table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet")
-    log, expected = sa.Log.read(folder), sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
-    for rows in (30, 10**6):
-        found = advise.compare([policy], log, sa.Log.from_frame(train), rows=rows)
-        assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
-    assert log.check().ok and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
-
-
 def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     """Whichever way rows are parted: the saved policies are the same, byte for byte."""
     made = frame(600, 1).assign(many=np.random.default_rng(0).choice([*"abcdefgh", None], 600))
@@ -345,26 +321,6 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     assert said[:2] == said[2:]
     named = frame(300).assign(visits=1)
     assert sa.fit(named, "logistic", steps=10).fitted
-
-
-def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
-    simulate = ["ads", "simulate", "hotel", "--settings", '{"dimensions": 6}', "--policy", "uniform", "--rows", "2000"]
-    folder = str(tmp_path / "log")
-    assert main([*simulate, "--parts", "3", "--output", folder]) == 0
-    assert main([*simulate, "--parts", "3", "--output", folder]) == 1
-    assert "is there already, and not empty" in capsys.readouterr().err
-    assert main(["ads", "check", folder]) == 0
-    assert "2,000 rows, 0 of them equal to an earlier one" in capsys.readouterr().out
-    assert main([*simulate, "--seed", "1", "--output", str(tmp_path / "train.parquet")]) == 0
-    arguments = ["--train", str(tmp_path / "train.parquet"), "--policy", "logistic", "--steps", "2000"]
-    report = tmp_path / "out.html"
-    assert main(["ads", "evaluate", folder, *arguments, "--report", str(report)]) == 0
-    assert "in 3 parquet files" in capsys.readouterr().out and "equal to an earlier row" in report.read_text()
-    assert not math.isnan(pd.read_parquet(tmp_path / "log")["reward"].mean())
-    with pytest.raises(SettingError, match="parts is 0"):
-        from scant_ads import simulated
-
-        simulated.simulate_parts("hotel", {}, "uniform", 10, 0, 0, tmp_path / "none")
 
 
 @pytest.mark.parametrize("timed", [("train",), ("test",), ("train", "test")])

@@ -96,25 +96,6 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
     assert [*texts] == ["context"]
 
 
-def test_mixed_values():
-    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values are 0 and 1."""
-    made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [{"a": "2.5", "b": 7.0, "c": None, "d": 3}]
-    found = arrays(sa.Log.from_frame(log(made)))
-    assert found["context.a"] == [1.0] * 9 + [2.5] and found["context.b"] == ["x"] * 9 + ["7"]
-    assert repr(found["context.c"]) == repr([1.0] * 9 + [np.nan]) and np.isnan(found["context.d"][:9]).all()
-
-
-def test_dictionaries_of_a_frame_may_have_values_of_different_types():
-    made = [{"a": np.int64(1), "b": "x"}] * 9 + [{"a": "2.5", "b": 7.0}]
-    frame = log([{}] * 10).assign(context=made)
-    texts = log([{"a": 1, "b": "x"}] * 9 + [made[9]])
-    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
-    frame.loc[3, "context"] = '{"a": 1, "b": "x"}'
-    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
-    with pytest.raises(DataError, match="data frame: not a data frame with columns of numbers"):
-        sa.Log.from_frame(frame.assign(x=[object()] * 10))
-
-
 BAD = '{"age": 3'
 
 
@@ -238,7 +219,6 @@ def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
 
 
 VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
-OBJECTS = st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES)))
 
 
 # --- new visits

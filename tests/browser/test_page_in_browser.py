@@ -379,36 +379,6 @@ def test_curves_are_hidden_by_the_legend(visit):
     assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
 
 
-def test_figures_are_enlarged_by_dragging_and_by_keys(visit):
-    tab = visit()
-    tab.locator("#figure-1 .card").click()  # opens it, as its title does
-    svg, card = tab.locator("figure svg"), tab.locator("figure .card")
-    view = lambda: [float(number) for number in svg.get_attribute("viewBox").split()]  # noqa: E731
-    whole = view()
-    svg.scroll_into_view_if_needed()
-    box = svg.bounding_box()
-    tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
-    tab.mouse.down()
-    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=3)
-    tab.mouse.up()
-    assert view() == pytest.approx(
-        [one * share for one, share in zip(whole[2:] * 2, [0.25] * 4, strict=True)], rel=0.02
-    )
-    assert tab.locator(".lens").count() == 0
-    svg.dblclick(position={"x": 20, "y": 20})
-    assert view() == whole
-    card.focus()
-    tab.keyboard.press("+")
-    assert view()[2] == pytest.approx(whole[2] / 1.5)
-    tab.keyboard.press("ArrowRight")
-    assert view()[0] == pytest.approx(whole[2] / 6 + whole[2] / 15)
-    tab.keyboard.press("0")
-    assert view() == whole
-    tab.get_by_role("button", name="Enlarge Figure 1").click()
-    tab.get_by_role("button", name="Show all").click()
-    assert view() == whole
-
-
 def test_tables_sort_and_their_data_can_be_saved(visit, file):
     tab = visit(anchor="#table-finals")  # opens what it is in
     table = tab.locator("#table-finals")

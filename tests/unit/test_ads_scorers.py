@@ -456,6 +456,16 @@ def test_a_referee_is_the_logistic_regression_of_scikit_learn(seed, rows, d, reg
     np.testing.assert_array_equal(referee.predict(features), peer.predict(features))
 
 
+def test_constant_referees():
+    features = np.zeros((3, 1), np.float32)
+    assert learners._referee(features, np.array([1.0, 0, 2]), 1.0) is True
+    assert learners._referee(features, np.array([-1.0, 0, -2]), 1.0) is False
+    assert learners._referee(features, np.zeros(3), 1.0) is True  # no row: the left one
+    left, right = np.zeros(3), np.ones(3)
+    assert learners._decide(True, features, left, right) is left
+    assert learners._decide(False, features, left, right) is right
+
+
 # --- forests
 
 

@@ -159,6 +159,12 @@ def test_columns_of_one_side_are_left_out_and_rows_that_nothing_tells_apart_are_
     assert compare_tables("bounds", [], b)[0][0].how == ONLY_B
 
 
+def test_a_text_that_differs():
+    (cell,), _ = compare_tables("top", [{"learner": "a", "rate": "theory"}], [{"learner": "a", "rate": "0.1"}])
+    assert (cell.a, cell.b, cell.how) == ("theory", "0.1", "unequal")
+    assert differences.both(cell.a, cell.b) == ("theory", "0.1")
+
+
 def test_settings_are_compared_by_key_path():
     a = {"seed": 1, "learners": {"x": {"rates": [1, 2], "k": None}, "gone": {"kind": "y"}}, "same": [{"a": 1}]}
     b = {"seed": 2, "learners": {"x": {"rates": [1, 3]}, "new": {"kind": "z"}}, "same": [{"a": 1.0}]}

@@ -150,30 +150,6 @@ def test_run_files_say_what_they_are(runs, study, tiny):
         assert len(rows) > 0
 
 
-def test_games_and_populations_are_those_of_the_settings(tiny, settings):
-    paths = sorted((tiny / "runs").glob("*/*/*.parquet"))
-    assert len(paths) == PLAYED
-    for path in paths:
-        table = pq.read_table(path)
-        about, rows = metadata_of(table.schema), table.replace_schema_metadata(None).to_pandas()
-        experiment = settings["experiments"][about["experiment"]]
-        assert path.relative_to(tiny / "runs").parts[:2] == (about["experiment"], about["stream"])
-        assert [learner for learner, _ in about["learners"]] == experiment["learners"]
-        assert {*rows["learner"]} == {*experiment["learners"]}
-        assert rows["seed"].unique().tolist() == about["seeds"]
-        assert path.stem == "seed-" + span(about["seeds"])
-        if about["kind"] == "generalisation":
-            assert rows["n"].unique().tolist() == experiment["n"] and rows["excess"].notna().all()
-            continue
-        horizons = experiment["rounds"] if isinstance(experiment["rounds"], list) else [experiment["rounds"]]
-        ends = rows.groupby(["learner", "seed", "horizon"])["round"].max().reset_index()
-        assert (ends["round"] == ends["horizon"]).all()
-        assert sorted(ends["horizon"].unique()) == horizons
-        better = rows["best"] - rows["best_at_horizon"] if about["gain"] else rows["best_at_horizon"] - rows["best"]
-        assert (better >= -1e-9).all(), "no fixed ranking is better than the best up to a round"
-        np.testing.assert_allclose(better[rows["round"] == rows["horizon"]], 0, atol=1e-9)
-
-
 def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, settings):
     games = table(tiny, "games")
     for one in games.itertuples():
@@ -189,30 +165,6 @@ def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, s
     blocks, others = (games["experiment"] == "items") & (games["learner"] == "blocks"), games["experiment"] == "items"
     assert games.loc[blocks, "difference"].isna().all()
     assert games.loc[others & ~blocks, "difference"].notna().all()
-
-
-def test_runs_of_ads_hold_what_their_experiment_asks_for(ads, study, tiny):
-    experiments = {name: one for name, one in study["experiments"].items() if one["kind"] == "ads"}
-    for about, rows in ads.values():
-        frame = rows.replace_schema_metadata(None).to_pandas()
-        epsilons = experiments[about["experiment"]]["epsilons"]
-        chosen = frame[frame["chosen"]].groupby("seed")
-        assert sorted(frame["seed"].unique()) == about["seeds"] == sorted(chosen.groups)
-        assert all(
-            len(set(part["fitted_on"])) == 1 and len(set(part["epsilon"])) == len(epsilons) for _, part in chosen
-        )
-        estimators = {"classification": {"full-information"}, "log": {"ips", "snips", "doubly-robust"}}
-        estimators["campaign"] = estimators["log"] | {"true"}
-        own = {"doubly-robust"} if about["learner_settings"]["kind"] == "logging" else set()
-        assert set(frame["estimator"]) == estimators[about["source"]] - own
-        assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
-        seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
-        logged = {f"example-logs@tiny/{part}.parquet" for part in ("targeted", "uniform")}
-        assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
-        for name, digest in about["inputs"].items():
-            place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]
-            (path,) = place.glob(name if about["source"] == "log" else f"*/{name}")
-            assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_no_policy_is_truly_better_than_the_oracle(ads):
@@ -318,20 +270,6 @@ def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs
     assert (regret["regret"].dropna() > 0).all()
 
 
-def test_what_a_sweep_makes_is_played_and_in_no_table(tiny, plan, study):
-    made = {name: one for name, one in study["experiments"].items() if "stands_for" in one}
-    assert len(made) == 3 and not {*plan.stated} & {*made}
-    for name in made:
-        assert list((tiny / "runs" / name).rglob("*.parquet"))
-    for name in TABLES + FIGURES:
-        text = (tiny / ("tables" if name in TABLES else "figures") / f"{name}.csv").read_text()
-        assert not [one for one in made if one in text], name
-    readings = pd.read_csv(tiny / "claims-readings.csv")
-    compared = readings["against"].dropna().str.extract(r"\((.+)\)$")[0]
-    assert {*made} <= {*readings["experiment"], *compared}
-    assert not readings["stream"].str.contains("+", regex=False).any()
-
-
 def test_every_claim_has_its_row(tiny, stated):
     frame = pd.read_csv(tiny / "claims.csv")
     assert frame.columns[: len(CONTRACT)].tolist() == CONTRACT
@@ -347,24 +285,6 @@ def test_every_claim_has_its_row(tiny, stated):
     written = pd.read_parquet(tiny / "claims.parquet")
     pd.testing.assert_frame_equal(written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False)
     assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
-
-
-def test_every_reading_of_a_claim_is_there(tiny, stated):
-    frame, readings = pd.read_csv(tiny / "claims.csv"), pd.read_csv(tiny / "claims-readings.csv")
-    assert {*frame.loc[frame["verdict"] == words.SILENT, "id"]} <= {*readings["claim"]}
-    counts = (
-        readings[readings["verdict"] != words.SILENT]
-        .fillna({"tuning": ""})
-        .groupby("claim")
-        .apply(lambda rows: len(rows[["experiment", "tuning"]].drop_duplicates()), include_groups=False)
-    )
-    totals = frame.set_index("id")["readings_total"]
-    whole = [name for name in counts.index if not {"cells", "own"} & {*stated[name]}]  # others may join experiments
-    assert len(whole) > 9 and (totals[whole] == counts[whole]).all() and (totals[counts.index] > 0).all()
-    of_tables = frame.set_index("id")["cells_total"] == 0
-    assert {*totals[totals > 0].index} - {*counts.index} == {*totals[(totals > 0) & of_tables].index}
-    first = readings[readings["first"]].drop_duplicates("claim").set_index("claim")["experiment"]
-    assert (frame.set_index("id").loc[first.index, "experiment"].fillna("") == first.fillna("")).all()
 
 
 SMALLEST = 5.6  # points: exponents are 0.7 of the 8 that ticks have
