@@ -224,6 +224,16 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
     assert not any("rows are in" in note for note in advise(*pair, []).notes)
 
 
+def test_few_clicks_are_said(tmp_path):
+    test = log(click=(0, 0.01))
+    clicks = np.bincount(test.action, test.reward, minlength=4)
+    dull = replace(test, reward=np.where(test.action == np.argmin(clicks), 0, test.reward))
+    path = write(tmp_path / "test.csv", dull, none=(test.action == np.argmin(clicks)) * 1.0)
+    found = advise(path, None, ["none"])
+    assert "logging: few clicks: the bounds hold, but are wide" in found.notes
+    assert "none: no clicks on ads that it shows" in " ".join(found.notes)
+
+
 def test_ads_without_a_click_are_named(pair, tmp_path):
     train = log(seed=1)
     dull = write(tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward)))

@@ -1,5 +1,7 @@
 """Broken measurement is seen, leaves no answer where it would be false, and is not seen in right logs."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,8 @@ from test_ads_arms import rows_of
 
 import scant_ads as sa
 from scant_ads.diagnosis import measurement
+from scant_ads.diagnosis.measurement import Rewards
+from scant_ads.diagnosis.showings import Groups
 
 ROWS = 3000
 
@@ -115,3 +119,21 @@ def test_visits_of_one_user_count_once():
     log["reward"] = (log["visitor"].isin([1, 5]) * 1.0) * (log.index % 3 == 0)
     found = sa.Log.from_frame(log, {"user": "visitor"}).check()["problems"]
     assert "dead-segment" in kinds(log.drop(columns="visitor")) and "dead-segment" not in {one["kind"] for one in found}
+
+
+def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
+    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")})
+    block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
+    whole.add(log, groups, block)
+    for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
+        part = Rewards()
+        part.add(log.take(rows), groups, block[rows])
+        parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
+    assert (parts.policy_rows, parts.top) == (whole.policy_rows, whole.top)
+    assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
+    for ad, counts in whole.counts.items():
+        np.testing.assert_array_equal(parts.counts[ad], counts)
+        assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])
+        assert counts[0] == counts[-2:].sum() == counts[1:11].sum()
+    with pytest.raises(ValueError, match="do not fit"):
+        Rewards.unpacked(whole.packed() | {"top": {}})

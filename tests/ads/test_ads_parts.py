@@ -16,7 +16,8 @@ from test_ads_api import frame
 import scant_ads as sa
 from scant.ads import intervals
 from scant.cli import main
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
+from scant_ads import simulated
 from scant_ads.evaluation import advise
 from scant_ads.reading import digests, summing, tally
 
@@ -321,6 +322,11 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     assert said[:2] == said[2:]
     named = frame(300).assign(visits=1)
     assert sa.fit(named, "logistic", steps=10).fitted
+
+
+def test_a_log_of_no_parts_is_refused(tmp_path):
+    with pytest.raises(SettingError, match="parts is 0"):
+        simulated.simulate_parts("hotel", {}, "uniform", 10, 0, 0, tmp_path / "none")
 
 
 @pytest.mark.parametrize("timed", [("train",), ("test",), ("train", "test")])

@@ -1,5 +1,6 @@
 """Parts of a log as jobs: their results together give the numbers of one process, or none."""
 
+import functools
 import json
 import os
 import shutil
@@ -181,6 +182,39 @@ def test_a_policy_that_cannot_be_saved_is_none_of_parts(made):
         sa.write_part(sa.Log.read(made / "log"), "000.parquet", made / "x", [sa.Policy(GaussianNB()).fit(train)], train)
     with pytest.raises(SettingError, match="learnt once"):
         summaries.write(sa.Log.read(made / "log"), "000.parquet", made / "x", {"new": sa.Policy("logistic")})
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        (("alone", "rows"), 10**30),
+        (("alone", "ads"), {}),
+        (("alone", "cells"), {}),
+        (("alone", "segments", ""), 0),
+        (("alone", "lengths"), [1]),
+        (("policies",), ["x"]),
+        (("alone", "cells", "", 1, 0), 0.0),
+        (("alone", "cells", "", 1, 0), 1e308),
+        (("alone", "cells", "", 2, 0), float("nan")),
+        (None, 49),
+        (None, 0),
+    ],
+)
+def test_sums_that_do_not_fit_each_other_are_refused(tmp_path, place, wrong):
+    (tmp_path / "log").mkdir()
+    frame(50).to_parquet(tmp_path / "log/0.parquet", index=False)
+    log, result = sa.Log.read(tmp_path / "log"), tmp_path / "0.parquet"
+    summaries.write(log, "0.parquet", result, {})
+    table = files.read_parquet(result)
+    content = files.metadata_of(table.schema)
+    if place is None:  # the digests of fewer rows
+        table = table.slice(0, wrong)
+    else:
+        *outer, name = place
+        functools.reduce(lambda held, key: held[key], outer, content["summary"])[name] = wrong
+    files.write_parquet(table, result, content)
+    with pytest.raises(DataError, match="not a result of `scant ads part`"):
+        summaries.read(log, tmp_path)
 
 
 def test_a_result_of_other_rows_than_the_part_has_is_refused(tmp_path):

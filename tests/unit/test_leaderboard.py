@@ -194,6 +194,16 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
     assert "(-0.0003)" not in alone and "-0.0003 [-0.0004, -0.0002]" in alone
 
 
+def test_no_reading_is_shown_that_was_not_played():
+    tuned = {"tuning": "paper"}
+    assert ranking._reading("e", tuned, None, False) == ranking._reading("e", tuned, "paper", False) == "paper"
+    assert ranking._reading("e", tuned, "held-out", True) == "held-out"
+    with pytest.raises(SettingError, match="nothing was held out"):
+        ranking._reading("e", tuned, "held-out", False)
+    with pytest.raises(SettingError, match="did you mean 'held-out'"):
+        ranking._reading("e", tuned, "heldout", True)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

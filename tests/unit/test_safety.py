@@ -302,6 +302,26 @@ def test_forged_sizes(made, key, value):
             stream.read(forge(path, columns, metadata | {key: value}))
 
 
+def test_other_forged_streams(made):
+    path, columns, metadata = made
+    assert len(stream.read(forge(path, columns, metadata))) == 3
+    grades, offsets = np.array(columns["grades"].values), [0, 2, 5, 9]
+    for bad in (-1, 31, 30_000):
+        column = pa.array(np.where(np.arange(9) == 4, bad, grades).astype(np.int16))
+        with pytest.raises(DataError, match="grades outside"):
+            stream.read(forge(path, columns | {"grades": lists(offsets, column, columns["grades"].type)}, metadata))
+    for name in columns:
+        with pytest.raises(DataError):
+            stream.read(forge(path, {key: value for key, value in columns.items() if key != name}, metadata))
+        with pytest.raises(DataError, match="of other types"):
+            stream.read(forge(path, columns | {name: pa.array([1.5, 2.5, 3.5], pa.float16())}, metadata))
+    for changes in ({"ranker": [1.0]}, {"ranker": [1, 2]}, {"radius": None}, {"weight_ratio": {}}, {"margin": "1"}):
+        with pytest.raises(DataError):
+            stream.read(forge(path, columns, metadata | changes))
+    with pytest.raises(DataError, match="ideal DCG"):
+        stream.read(forge(path, columns | {"ideal_dcg": pa.array([1.0, np.nan, 1.0])}, metadata))
+
+
 def test_a_stream_has_features_that_are_finite_and_of_one_number(tmp_path):
     for odd in (np.array([[1.0, np.nan]]), np.array([[1.0, np.inf]]), np.ones((1, 3))):
         queries = [(0, np.array([1]), np.ones((1, 2))), (1, np.array([1]), odd)]

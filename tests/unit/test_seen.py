@@ -12,6 +12,7 @@ from scant.data import simulated, stream
 from scant.errors import SettingError
 from scant.learning.families import TUNING
 from scant.online import drawings, frames_seen, top
+from scant.online.traces import way
 from scant.randomness import generator
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
@@ -88,6 +89,17 @@ def test_no_bound_is_claimed():
         assert np.isnan(learner.bound(np.array([10, 100]))).all()
         with pytest.raises(SettingError, match="no regret bound is proved"):
             learner.theory_rate()
+
+
+def test_what_is_made_of_what_was_seen_in_words():
+    settings = {"objective": "squared", "mismatch": 1.0, "exploration": "slot"}
+    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)] == ["as seen", "control variate"]
+    pairs = settings | {"floor": 0.0, "objective": "logistic"}
+    assert way("seen", pairs | {"exploration": "constant"}) == "unbiased"
+    assert way("seen", pairs) == "unbiased but for unseen pairs"
+    assert way("rtop", settings) == "unbiased"
+    assert way("rtop", settings | {"mismatch": 10}) == "unbiased but for mismatch"
+    assert (way("ogd", settings), way("random", {}), way("listnet", {})) == ("every grade", "", "")
 
 
 # --- streams

@@ -16,6 +16,7 @@ from scant import schema
 from scant.data import registry
 from scant.errors import ScantError, SettingError
 from scant.study import settings as studies
+from scant.study import sweeps
 from scant.study.schema import LONGEST_ID
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +101,12 @@ def test_files_that_cannot_be(tmp_path):
     study, datasets = studies.load(changed("datasets", {"o": own}))
     with pytest.raises(SettingError, match=r"datasets.o.parts.all: 'x.*': File name too long"):
         studies.check_own_files(study, datasets)
+
+
+def test_ids_of_sweeps_fit_the_name_of_a_file():
+    assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
+    with pytest.raises(SettingError, match="has 210 characters, 200 at most"):
+        sweeps._name("e" * LONGEST_ID, {"rates": [0.5] * 26})
 
 
 @pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", "- a: 1\n  'a': 2\n"])

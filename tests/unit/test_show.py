@@ -229,3 +229,10 @@ def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
     released = config["streams"]["mq2008-released"]["parts"]
     assert {row["part"] for row in rows if row["data set"] == "mq2008"} >= set(released)
     assert {"letter", "isolet", "ohsumed"} <= {row["data set"] for row in rows}
+
+
+def test_a_study_without_claims_has_a_page(tmp_path):
+    config, target = yaml.safe_load(Path("config/studies/tiny.yaml").read_text()), tmp_path / "report.html"
+    facts = about.facts(Plan(*settings.load(config)), {}, tmp_path, "")
+    page.make(config, tmp_path, target, [], facts)
+    assert "This study tests no claim." in target.read_text()

@@ -461,6 +461,13 @@ def test_what_a_learner_on_fixed_items_cannot_be(learner, words):
     refused(config, words)
 
 
+def test_a_contextual_learner_needs_streams():
+    config = small()
+    config["experiments"]["all"] = {"learners": ["random"]}
+    with pytest.raises(SettingError, match="needs streams"):
+        load(config)
+
+
 # --- ads
 
 
