@@ -128,13 +128,6 @@ def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rat
         assert max(capital(order, of_users, visits, end + 1e-6, level)) < -np.log1p(-level)
 
 
-def test_a_difference_is_mirrored():
-    user, reward, weight = drawn(4)
-    found = by_user(user, reward, p=weight)
-    there, back = found.difference(("p", ""), (4.0, 1.0)), found.difference(("", "p"), (1.0, 4.0))
-    assert there.interval(0.95) == pytest.approx([-end for end in back.interval(0.95)[::-1]])
-
-
 def test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together():
     """By enumeration of a chance u, with true rates of 0: each end of each of the two rates is off for other u."""
     u = np.arange(1000) / 1000

@@ -183,20 +183,6 @@ def test_a_run_needs_none_of_the_packages_that_are_slow_to_import(drawn):
     assert families_of(modules) == {"scant.online.family"}  # nor what other families declare
 
 
-def test_simulations_draws_games_and_ads_need_less_still(study):
-    """Of ads only those learners do that scikit-learn has."""
-    modules = imported(*command("simulate", "sim", "0-1"))
-    assert {*SLOW, "scipy", "numba", "pyarrow.parquet"}.isdisjoint(modules)
-    assert main(command("campaign", "hotel")) == 0
-    modules = imported(*command("draw", "hotel", "0"))
-    assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
-    modules = imported(*command("run", "ads", "hotel", "uniform", "seed-0"))
-    assert {*SLOW, "numba", "pyarrow.dataset"}.isdisjoint(modules)
-    modules = imported(*command("play", "games", "flip", "seed-0-1"))
-    assert {*SLOW, "scipy.special", "pyarrow.dataset"}.isdisjoint(modules) and "numba" in modules
-    assert families_of(modules) == {"scant.games.family"}
-
-
 def test_what_is_made_of_declarations_is_written_anew(tmp_path):
     assert main(["schema", "--root", str(tmp_path)]) == 0
     made = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.*")}

@@ -283,11 +283,6 @@ def test_later_bounds():
 # --- lemmas
 
 
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_dimension_of_permutation_invariant_maps(d):
-    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [d, 2 * d, 2 * d, 2 * d, 2 * d]
-
-
 def test_functions_of_lemma_41_are_as_smooth_as_stated():
     random = np.random.default_rng(5)
     for name, function, smooth in identities.smooth_functions(random):

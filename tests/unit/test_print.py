@@ -293,30 +293,6 @@ def test_ids_that_share_a_title_follow_it():
     assert set(shared["learner"]) == {"AUC, epsilon 0.2"}
 
 
-ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
-
-
-@pytest.mark.parametrize(
-    ("drawn", "slow"), [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})], ids=["figures", "tables"]
-)
-def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
-    """Of all of them together: to draw one asks every learner how it looks."""
-    code = f"""
-import sys
-from scant.learning import families
-
-for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
-    assert all(map(families.called, filter(None, (shown.frame, shown.draw))))
-for kind in families.kinds() if {drawn} else ():
-    from scant.present import figures, panels, style
-
-    style.own_look(kind)
-print(*sys.modules)
-"""
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "pandas" in modules and slow.isdisjoint(modules)
-
-
 @pytest.mark.parametrize("kind", families.FAMILIES)
 def test_a_job_imports_its_own_family_only(kind):
     code = f"import sys; from scant.learning import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"

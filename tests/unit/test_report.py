@@ -12,7 +12,7 @@ from scipy import stats
 from toys import SHOWN
 
 from scant.data import stream as streams
-from scant.errors import DataError, ScantError, SettingError
+from scant.errors import DataError, SettingError
 from scant.learning.families import TUNING
 from scant.online import drawings as drawing
 from scant.online import frames as perceptron
@@ -393,13 +393,6 @@ def test_failed_runs_are_not_drawn(many):
     assert set(shown.loc[shown["learner"] == "slam", "n"]) == {3}
 
 
-def test_a_figure_of_failed_runs_alone_is_refused_in_words(many, tmp_path):
-    many["failed_in"] = 31
-    with pytest.raises(ScantError):
-        make("figure-2.2", tmp_path / "figure", many, DETAILS)
-    assert list(tmp_path.iterdir()) == []
-
-
 LOOKS = ["learner", "kind", "own_measure"]
 
 
@@ -455,14 +448,6 @@ def test_a_learner_of_ones_own_looks_as_it_declares(own):
     looks = style.looks(pd.DataFrame(shown, columns=LOOKS))
     assert looks["mine"] == (style.COLOURS["pink"], "p", ":") and looks["mine-ap"] == ("#123456", "8", "-")
     assert looks["slam"] == style.own_look("slam", "ndcg@10")
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("rounds", "seeds"), [(5, 1), (1, 2), (12, 1)])
-def test_short_and_single_runs_can_be_drawn(rounds, seeds, tmp_path):
-    parts = [trace("slam", seed, np.linspace(0.4, 0.5, rounds)) for seed in range(seeds)]
-    make("figure-2.2", tmp_path / "figure", gathered(*parts), DETAILS)
-    assert len(list(tmp_path.iterdir())) == 3
 
 
 # --- from run files

@@ -272,13 +272,6 @@ def test_intervals_of_slope_and_regret_are_over_seeds():
     assert one["per_round"] == pytest.approx(regrets.mean() / 1000)
 
 
-def test_only_rounds_with_comparators_count():
-    runs = powers(0.5, 0.5)
-    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] += 1000
-    one = only(runs, comparators(rounds=ROUNDS[[3, 6, 7, 8, 9]]))
-    assert (one["slope"], one["from_round"]) == (pytest.approx(0.5), 10)
-
-
 def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs = powers(0.5, 0.5, 0.5)
     runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0  # far below the best fixed weights
@@ -487,19 +480,6 @@ def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
             assert np.nanmin(one.get_ydata()) > 1e9
 
 
-def test_dots_are_the_rows(study):
-    learners = [learner for learner in LEARNERS if learner != "ideal"]
-    for axis, panel in panels_of(frame_of("figure-smoothdcg", study), drawing.dots):
-        labels = [text.get_text() for text in axis.get_figure().axes[0].get_yticklabels()]
-        assert labels == [one.capitalize() for one in learners]
-        drawn = sorted((learners[round(y)], x) for x, y in points(axis))
-        assert drawn == sorted(zip(panel["learner"], panel["mean"], strict=True))
-        hollow = [one.get_xdata()[0] for one in lines(axis) if one.get_markerfacecolor() == "none"]
-        assert sorted(hollow) == sorted(panel.loc[panel["ranking"] == "own", "mean"])
-        spans = sorted(one.get_xdata()[0] for one in lines(axis, marker=False))
-        assert spans == sorted(panel.loc[panel["kind"].isin(["listnet", "random"]), "mean"])
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_single_seed_can_be_drawn(name, study, tmp_path):
@@ -517,17 +497,6 @@ def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
         with pytest.raises(SettingError, match="need regret: true"):
             make(name, tmp_path / name, frame, nothing)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_failed_runs_are_not_drawn(study):
-    frame, there = study
-    frame.loc[(frame["seed"] == 1) & (frame["learner"] == "full"), "failed_in"] = 900
-    for made in (top.curves(frame, DETAILS), top.ends(frame, DETAILS), top.regret_curves(frame, DETAILS, there)):
-        first = made[made["experiment"] == "top"]
-        assert set(first.loc[first["learner"] == "full", "n"]) == {2}
-        assert set(first.loc[first["learner"] == "ranksvm", "n"]) == {3}
-    frame.loc[frame["learner"] == "full", "failed_in"] = 900
-    assert "full" not in set(top.ends(frame, DETAILS)["learner"])
 
 
 # --- looks

@@ -356,14 +356,6 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
     assert (got[["precision@5", "err", "ndcg@3"]].to_numpy() > 0).any(axis=0).all()
 
 
-def test_further_measures_are_time_averages(stream_path, tmp_path):
-    table = played(stream_path, tmp_path, learner_settings={"kind": "random"}, measures=FURTHER)
-    there = streams.read(stream_path)
-    queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
-    whole = play(there, queries, made(there, {"kind": "random"}), measures=FURTHER)
-    assert_plays(rows(table), whole, [*MEASURED, "precision@5", "err", "ndcg@3"])
-
-
 # --- feedback at the top
 
 

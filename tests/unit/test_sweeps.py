@@ -302,17 +302,6 @@ def test_the_code_s_rates_need_no_tuning_seeds():
     assert sum(len(job.seeds) for job in plan.jobs["text"]) == 2 * (5 + 2)
 
 
-def test_jobs_of_stand_ins_have_their_own_settings_and_the_draws_of_what_they_stand_for(tmp_path):
-    plan = planned(swept("top", {"documents": ["as-is"], "epsilon": [0.5]}))
-    name, one = "top+documents-as-is+epsilon-0.5", "smooth+epsilon-0.5"
-    job = job_of(plan, name, "sim+documents-as-is", one).settings
-    assert job["learner_settings"] == {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 0.5}
-    assert job["stream_settings"]["stands_for"] == "sim" and "title" not in job["stream_settings"]
-    games = planned(swept("games", {"epsilon": [0.5]}))
-    [player, _] = job_of(games, "games+epsilon-0.5", "flip").settings["learners"]
-    assert player == ["ftpl+epsilon-0.5", {"kind": "ftpl", "epsilon": 0.5}]
-
-
 def drawn(study, name, folder, seed=3):
     simulated.simulate(name, untitled(study["streams"][name]), folder / name, study["seed"], seed)
     return stream.read(folder / name)
