@@ -96,6 +96,17 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
     assert [*texts] == ["context"]
 
 
+def test_dictionaries_of_a_frame_may_have_values_of_different_types():
+    made = [{"a": np.int64(1), "b": "x"}] * 9 + [{"a": "2.5", "b": 7.0}]
+    frame = log([{}] * 10).assign(context=made)
+    texts = log([{"a": 1, "b": "x"}] * 9 + [made[9]])
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    frame.loc[3, "context"] = '{"a": 1, "b": "x"}'
+    assert arrays(sa.Log.from_frame(frame)) == arrays(sa.Log.from_frame(texts))
+    with pytest.raises(DataError, match="data frame: not a data frame with columns of numbers"):
+        sa.Log.from_frame(frame.assign(x=[object()] * 10))
+
+
 BAD = '{"age": 3'
 
 
@@ -130,6 +141,14 @@ def test_json_that_python_reads_and_nobody_means_is_refused_with_its_place(tmp_p
         frame.to_csv(tmp_path / "log.csv", index=False)
         with pytest.raises(DataError, match=f"line {rows[0] + 2}: context '{{\"age\": .*' {reason}"):
             assert sa.Log.read(tmp_path / "log.csv").visits
+
+
+def test_half_of_a_character_is_no_text():
+    made = log([{"a": "x"}] * 20)
+    made.loc[4, "context"] = '{"a": "\\ud800"}'
+    made.loc[5, "context"] = '{"a": "\\ud83d\\ude00"}'
+    with pytest.raises(DataError, match=r"row 5: context .* is no JSON object; most cells are\. "):
+        assert sa.Log.from_frame(made).visits
 
 
 def test_missing_cells_lack_all_keys():
@@ -216,6 +235,16 @@ def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
     made[80]["age"] = "old"
     with pytest.raises(DataError, match=r"row 81: context.age 'old' is not a number; most cells are"):
         assert sa.Log.from_frame(log(made)).visits
+
+
+def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(layout, "HEAD", 50)
+    frame = log(contexts(100))
+    frame.loc[:59, "context"] = None
+    for one in (sa.Log.read(written(tmp_path / "log", frame)), sa.Log.from_frame(frame)):
+        (problem,) = [problem for problem in one.check()["problems"] if problem["kind"] == "late"]
+        assert "'context' holds objects, but nothing in the first 50 rows" in problem["reason"]
+        assert problem["count"] == 40
 
 
 VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))

@@ -282,6 +282,13 @@ def test_studies_without_manifest_or_claims(make, capsys):
     assert scant("compare", b, c) == 2 and "no claims and no table in common" in capsys.readouterr().err
 
 
+def test_long_lists_are_cut_short(make):
+    many = [claim(f"c-{number}") for number in range(50)]
+    a, b = make("a", many), make("b", [row | {"verdict": "fails"} for row in many])
+    text = differences.describe(compare(read(a), read(b)))
+    assert text.count("holds → fails") == differences.MOST and "and 10 more: --output" in text
+
+
 # --- CSV
 
 
