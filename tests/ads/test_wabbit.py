@@ -10,7 +10,7 @@ import pytest
 import scant_ads as sa
 from scant import cli
 from scant.errors import DataError, SettingError
-from scant_ads.reading import batches, formats
+from scant_ads.reading import batches, formats, wabbit
 
 ADS = ("Cappucino", "Cold brew", "Latte")
 CONSTANT = 11650396  # the hash of the feature that Vowpal Wabbit adds to every line
@@ -316,6 +316,11 @@ def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path, 
     (tmp_path / "log.vw").write_text(content)
     with pytest.raises(DataError, match=reason):
         sa.Log.read(tmp_path / "log.vw")
+
+
+def test_csv_is_no_text_of_vowpal_wabbit():
+    heads = b"shared|action|reward\n", b"action,reward\n1:0:0.5,3\n", b"a|b\n1|2\n", b'"{x}",action\n', b"{x},y\n"
+    assert [wabbit.kind("log.csv", head) for head in heads] == [None] * 5
 
 
 # --- costs

@@ -14,6 +14,7 @@ from scant.ads.evaluation import (
     doubly_robust,
     evaluate,
     importance_weighted,
+    least_propensity,
     snips,
 )
 from scant.errors import SettingError
@@ -167,6 +168,12 @@ def test_diagnostics_of_a_hand_worked_log():
     assert d.unmatched == 0.25 and d.mean_weight == 1.25
     half = 1.9801 * np.std(np.tile([2, 2, 0, 1], 30), ddof=1) / np.sqrt(120)
     assert (d.mean_weight_low, d.mean_weight_high) == pytest.approx((1.25 - half, 1.25 + half), rel=1e-4)
+
+
+def test_a_declared_least_propensity_comes_first():
+    assert least_propensity(np.full(3, 0.5)) == 0.5 and least_propensity(np.full(3, 0.5), 0.1) == 0.1
+    assert least_propensity(np.array([0.5, 0.4, 0.5])) is None
+    assert least_propensity(np.array([0.5, 0.4]), 0.2) == 0.2
 
 
 # --- where estimates mean nothing

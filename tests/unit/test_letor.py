@@ -66,6 +66,16 @@ def test_grades_that_are_not_whole_are_rounded_if_asked_for_and_kept(tmp_path, f
     assert letor.rounded(0.5, fractions) == ROUNDED[fractions][1]
 
 
+def test_rounded_grades_have_a_highest_one_too(tmp_path):
+    path = write(tmp_path, "1 1:0.5 # 7\n4.5 1:0.5 # 7\n")
+    with pytest.raises(DataError, match=r"line 2: grade 4\.5 is above the highest grade, 4"):
+        read(path, 1, max_grade=4, qid="comment", fractions="half-up")
+    assert read(path, 1, max_grade=4, qid="comment", fractions="down")[1].tolist() == [1, 4]
+    for grade in ("1e999", "1.5e0", "0.5.5", "1.5x"):
+        with pytest.raises(DataError, match="line 1"):
+            read(write(tmp_path, f"{grade} 1:0.5 # 7\n"), 1, max_grade=4, qid="comment", fractions="half-up")
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -168,6 +178,13 @@ def test_a_defect_names_file_line_and_reason(tmp_path, line, reason, end):
     assert reason in caught.value.reason
     assert str(caught.value).startswith(f"{path}, line 4: ")
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["1 1:2", "1 1:2 #", "1 1:2 # x", "1 1:2 # 5x", "1 qid:5 1:2 # 5"])
+def test_defects_of_query_ids_in_comments(tmp_path, line):
+    with pytest.raises(DataError) as caught:
+        read(write(tmp_path, f"0 1:1 # 5\n{line}\n"), 3, qid="comment")
+    assert caught.value.line == 2
 
 
 def test_grades_above_30_are_refused_where_the_registry_sets_no_limit(tmp_path):

@@ -169,6 +169,15 @@ def test_claims_that_cannot_be(folder, changes, message):
         show(folder)
 
 
+@pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])
+def test_a_row_that_is_not_as_long_as_the_head_is_refused(folder, row):
+    (folder / "tables/top.csv").write_text(f'learner,ndcg,n\n"k\nl",0.5,5\n{row}\n')
+    with pytest.raises(DataError, match=r"top\.csv, line 4: has \d cells, and not 3 as the head"):
+        show(folder, "top")
+    with pytest.raises(DataError, match="line 4"):
+        scant.results(folder).table("top")
+
+
 STEERING = "\x1b[2J\x9b31m\r\nforged"
 
 

@@ -4,6 +4,7 @@ import base64
 import json
 import logging
 import math
+from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -160,6 +161,11 @@ def test_a_benchmark_that_was_cut_short_is_left_out(root):
     assert statuses.describe(status(root / "results/s", root)).splitlines()[2:] == describe(right).splitlines()[2:]
     (root / "results/s/benchmarks/run/.a.jsonl.x.jsonl").write_text(path.read_text())
     assert status(root / "results/s", root).rules == right.rules
+
+
+def test_snakemake_at_work_is_seen(tmp_path):
+    assert not statuses._alive(tmp_path)
+    assert not statuses._alive(Path.cwd() / "nowhere")
 
 
 NO_EVENTS = (

@@ -150,6 +150,18 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("12", "12"), (1234567, "1234567"), ("1234567.5", "1,230,000"), (-120600.4, "-121,000"), (5.0, "5"),
+        (-0.000123456, "-0.000123"), (8.6e-05, "0.000086"), (1.5e-12, "1.5e-12"), (2.5e9, "2.5e+09"), (-0.0, "0"),
+        (None, numbers.ABSENT), ("", numbers.ABSENT), (float("nan"), numbers.ABSENT),
+    ],
+)  # fmt: skip
+def test_numbers_have_three_figures(value, text):
+    assert numbers.shown(value) == text
+
+
+@pytest.mark.parametrize(
     ("quantity", "estimate", "pair", "text"),
     [
         ("loss / bound", 0.0189, "", "1.9 % of the bound"),
