@@ -481,6 +481,25 @@ def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("change", ["negative", "no gap", "endless gap", "few rounds"])
+def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
+    frame, there = (part[part["experiment"] == "top"].copy() for part in study)
+    frame = frame[frame["learner"].isin(["squared", "full"])]
+    if change == "negative":
+        there["best"] += np.where(there["judge"] == "squared", 1e9, 0.0)
+    elif change == "few rounds":
+        there = there[there["round"] == 1000]
+
+    else:
+        there["gap"] = np.nan if change == "no gap" else np.inf
+    make("figure-top-regret", tmp_path / "figure", frame, there)
+    svg = (tmp_path / "figure.svg").read_text()
+    assert ("no slope" in svg) == (change == "few rounds")
+    shown = pd.read_csv(tmp_path / "figure.csv")
+    assert (shown.loc[shown["learner"] == "squared", "mean"] < 0).all() == (change == "negative")
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_single_seed_can_be_drawn(name, study, tmp_path):
     frame, there = (part[part["seed"] == 0] for part in study)

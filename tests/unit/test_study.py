@@ -404,6 +404,16 @@ def test_a_setting_that_would_do_nothing_is_refused(change):
         load(config)
 
 
+@pytest.mark.parametrize(("key", "value"), [("decay", 0.5), ("measure", "ap")])
+def test_a_listnet_setting_of_perceptrons_is_refused_at_the_top(key, value):
+    config = with_top(learners=["listnet"])
+    config["experiments"]["all"]["learners"] = ["slam"]
+    load(config)
+    config["learners"]["listnet"][key] = value
+    with pytest.raises(SettingError, match=f"{key} of the learner 'listnet' does nothing"):
+        load(config)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "no such file"), (b"- a\n- b\n", "a mapping is expected"), (b"", "a mapping"), (b"a: [", "not YAML")],
