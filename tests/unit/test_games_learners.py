@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -241,6 +242,16 @@ def test_the_perturbed_leader_as_ailon_tunes_it():
     assert box.black_box.constants == (8, 16, 4)  # an estimate has values of several rounds
     with pytest.raises(SettingError, match=r"parameters of the learner 'ftpl'.*thesis"):
         make("ftpl", facts(4, 100), None, parameters="theses")
+
+
+def test_the_largest_loss_of_a_round_is_that_of_the_worst_ranking_and_round():
+    random = generator(0)
+    values = np.round(random.standard_normal((50, 4)), 2)
+    game = Game(values, "position-loss")
+    learner = build(game, {"kind": "ftpl", "parameters": "ailon"}, random)
+    assert learner.constants[2] == pytest.approx(np.abs(values).sum(axis=1).max())
+    worst = max(abs(values[:, order] @ learner.facts.weights).max() for order in permutations(range(4)))
+    assert learner.constants[1] >= worst
 
 
 def test_parameters_that_cannot_be():

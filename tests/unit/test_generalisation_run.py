@@ -69,6 +69,13 @@ def test_shares_of_grades_are_those_asked_for():
     assert (grades > 1).mean() == pytest.approx(0.2, abs=0.02)
 
 
+def test_lists_repeat_a_few_documents():
+    features, grades = Linear(generator(), 3, distinct=2).draw(generator(), 20, 12)
+    for documents, labels in zip(features, grades, strict=True):
+        pairs = {(*document, label) for document, label in zip(documents.tolist(), labels.tolist(), strict=True)}
+        assert len(pairs) <= 2
+
+
 def test_variation_is_of_queries_and_noise_of_documents():
     """With variation alone equal documents of a query have equal grades; with noise alone they have not."""
 

@@ -44,6 +44,14 @@ def test_constants_that_are_known():
     assert constants.lipschitz("kl", 3, 4) == constants.lipschitz("squared", 3, 4) == math.inf  # of all scores
 
 
+@pytest.mark.parametrize("surrogate", constants.SURROGATES)
+def test_one_document_or_one_grade_has_no_pairs(surrogate):
+    if surrogate in ("listnet", "smoothdcg"):
+        assert constants.lipschitz(surrogate, 1, 4) == constants.smoothness(surrogate, 1, 4) == 0
+    if surrogate == "ranksvm":
+        assert constants.lipschitz(surrogate, 5, 0) == constants.largest_loss(surrogate, 5, 0, 1.0) == 0
+
+
 def test_what_the_thesis_prints():
     assert constants.printed_lipschitz("listnet", 5, 4) == constants.printed_lipschitz("listnet", 5, 4, norm="l2") == 2
     assert constants.printed_lipschitz("smoothdcg", 5, 3, sigma=0.5) == 2 * 7 / 0.5
@@ -207,6 +215,12 @@ def test_from_which_n_a_bound_says_something(bound):
     assert bound(at, CASE) < CASE.largest_loss and not bound(at - 1, CASE) < CASE.largest_loss
     np.testing.assert_array_equal(bound(np.array([at, 4 * at]), CASE), [bound(at, CASE), bound(4 * at, CASE)])
     assert bound(4 * at, CASE) < bound(at, CASE)
+
+
+def test_a_bound_that_never_says_anything():
+    assert (
+        generalisation.first_telling(generalisation.optimistic_excess, replace(CASE, smoothness=math.inf)) == math.inf
+    )
 
 
 def test_theorem_44_at_its_fixed_point_and_solved_without_loss():
