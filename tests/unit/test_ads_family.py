@@ -98,18 +98,6 @@ def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
     assert inputs["logged"] == {"train": [table.format("a")], "test": [table.format("b")], "campaign": []}
 
 
-def test_titles_and_names_of_stand_ins_change_no_job():
-    study = with_experiment()
-    titled = study | {
-        "logs": study["logs"] | {"drawn": study["logs"]["drawn"] | {"title": "Hotel"}},
-        "learners": study["learners"] | {"logistic": {"kind": "logistic", "title": "L", "stands_for": "other"}},
-    }
-    assert FAMILY.jobs(titled, DATASETS, "e") == FAMILY.jobs(study, DATASETS, "e")
-    assert FAMILY.details(titled, "e")["titles"] == {
-        "streams": {"drawn": "Hotel"}, "learners": {"logistic": "L", "uniform": "uniform"}
-    }  # fmt: skip
-
-
 def test_files_that_logs_are_drawn_from():
     study = with_experiment(logs=["logged", "drawn"])
     assert ads.logs_in_use(study) == ["logged", "drawn"]

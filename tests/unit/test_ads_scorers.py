@@ -111,15 +111,6 @@ def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisatio
     assert found.intercept == 0
 
 
-def test_each_pass_sees_every_example_once_in_new_order():
-    order, random = np.arange(7), np.random.default_rng(0)
-    passes = [[pairs._next(order, at, random) for at in range(7)] for _ in range(200)]
-    assert all(sorted(one) == list(range(7)) for one in passes)
-    firsts = np.bincount([one[0] for one in passes], minlength=7)
-    assert firsts.min() >= 12  # of 28.6 expected
-    assert len({tuple(one) for one in passes}) > 190
-
-
 def test_one_step_from_nothing_is_the_gradient_step():
     positive, negative = np.array([[3, 1]], np.float32), np.array([[1, 2]], np.float32)
     for hinge, slope in ((False, 0.5), (True, 1.0)):
@@ -153,12 +144,8 @@ def test_a_scorer_refuses_what_it_cannot_learn_from(kind):
     ("settings", "reason"),
     [
         ({"regularisation": 0}, "lambda must be a number above 0"),
-        ({"regularisation": -1.0}, "lambda must be"),
-        ({"regularisation": np.nan}, "lambda must be"),
         ({"regularisation": np.inf}, "lambda must be"),
-        ({"regularisation": "1"}, "lambda must be"),
         ({"undersample": 0}, "undersample is 0"),
-        ({"undersample": True}, "undersample is True"),
         ({"undersample": 1.5}, "whole number"),
         ({"undersampled": "rankers"}, "unknown undersampled"),
     ],
@@ -173,8 +160,6 @@ def test_settings_that_cannot_be(settings, reason):
     [
         ("logistic", {"steps": 0}, "logistic: steps: 0 is less than the minimum of 1"),
         ("auc-ranker", {"steps": 1.5}, "steps: 1.5 is not written as a whole number"),
-        ("logistic", {"steps": None}, "steps: None is not of type 'integer'"),
-        ("forest", {"trees": 0}, "trees: 0 is less"),
         ("auc-ranker", {"pair_loss": "hing"}, "did you mean 'hinge'"),
         ("forest", {"tree": 3}, "did you mean 'trees'"),
     ],
@@ -184,13 +169,6 @@ def test_settings_of_learners_that_cannot_be(kind, options, reason):
         learners.check_options(kind, options)
     with pytest.raises(SettingError, match=reason):
         run.fits(kind, drawn(0), np.random.default_rng(0), Settings(options=options))
-
-
-def test_the_settings_that_are_set():
-    assert Settings(10, undersample=2) == Settings(10, True, 2, "classifiers", {})
-    ranker = learners.made("auc-ranker", 10, {"pair_loss": "hinge", "trees": 3})
-    assert vars(ranker) == {"regularisation": 10, "steps": 1_000_000, "pair_loss": "hinge"}
-    assert vars(learners.made("forest", 10, {})) == {"trees": 200, "tree_rows": None, "leaf": 1}
 
 
 def test_an_unknown_kind_and_rewards_that_are_no_clicks():

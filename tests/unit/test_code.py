@@ -171,7 +171,6 @@ def edited(package):
         ("# a comment", ""),
         ("# a comment", "# another"),
         ('"""What the module is of."""', ""),
-        ("What the module is of.", "Another module."),
         ("What it learns.", "What it has learnt."),
         ("about : what for", "about : what it is for"),
         ('looks = {"": "red"}', 'looks = {"": "blue", "ap": "red"}'),
@@ -179,7 +178,6 @@ def edited(package):
         ('caption: str = "Regret"', 'caption: str = "Regret by round"'),
         ('about="its step"', 'about="the length of its step"'),
         (', about="its step"', ""),
-        ("(Setting(", "(\n        Setting("),
         ("\n\nclass", "\n\n\n\nclass"),
     ],
 )
@@ -191,15 +189,12 @@ def test_words_looks_and_layout_do_not_count(edited, old, new):
     ("old", "new"),
     [
         ("default=1", "default=2"),
-        ('"rate"', '"step"'),
         ('kind = "plain"', 'kind = "anew"'),
         ("Learner(Base)", "Learner"),
-        ("def step", "def stride"),
         ("import helper", "import helper as other"),
         ('LOOKS = {"line": "-"}', 'LOOKS = {"line": ":"}'),
         ('LOOKS = {"line": "-"}', 'looks = {"line": "-"}'),  # of a module: an ordinary variable
         ('about = {"about": "rounds"}', 'about = {"about": "items"}'),  # so is one of a function
-        ("about=None", "about=0"),
         ("caption=self.kind", "caption=self.looks"),  # worked out, not words
         ('about="its step"', "about=text()"),
         ("return helper", "helper"),

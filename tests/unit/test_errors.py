@@ -11,7 +11,6 @@ from scant.files import FOLDER_MARK, anew
     [
         ("\x1b[2J\x1b[1;31mholds", "\\x1b[2J\\x1b[1;31mholds"),
         ("a\r\nb\tc\x00\x07\x7f", "a\\r\\nb\\tc\\x00\\x07\\x7f"),
-        ("\x9b31m\x85\u2028", "\\x9b31m\\x85\\u2028"),
         ("abc\u202edef\u200b", "abc\\u202edef\\u200b"),
         ("name\udcff", "name\\udcff"),
         ("Übungen, 学习 ✓ 0.5 [0.4, 0.6] C:\\new", "Übungen, 学习 ✓ 0.5 [0.4, 0.6] C:\\new"),

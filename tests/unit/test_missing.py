@@ -1,12 +1,10 @@
 """Studies that leave out what needs data sets that cannot be had."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from scant.errors import SettingError
-from scant.schema import read_yaml
 from scant.study import missing
 from scant.study import settings as studies
 from scant.study.plan import ORIGINAL, TABLE, Plan
@@ -165,19 +163,3 @@ def test_a_claim_about_a_missing_set_says_so():
     }
     assert said["gone"] == "The gone set" and "The gone set" not in said["here"]
     assert selection.lacking(plan, None, claim) == ""
-
-
-def test_the_papers_study_leaves_out_what_is_missing(folder, monkeypatch):
-    monkeypatch.setenv("SCANT_DATA", "mirror")
-    settings = read_yaml(ROOT / "config/studies/paper.yaml")
-    _, datasets = load(settings)
-    for dataset in ("mslr-web10k", "yahoo-c14-set1"):
-        for part in datasets[dataset].parts.values():
-            put(folder / "mirror" / dataset / part.file)
-    given = decided(settings)
-    assert given["missing"] == ["yandex-imat2009"]
-    study, _ = load(json.loads(json.dumps(given)))
-    gone = {"top-yandex", "top-yandex-100", "top-released-yandex"}
-    assert settings["experiments"].keys() - study["experiments"].keys() == gone
-    assert study["experiments"]["perceptron"]["streams"] == ["separable", "mslr-web10k", "yahoo"]
-    assert "yandex" not in study["streams"] and "yandex-released" not in study["streams"]

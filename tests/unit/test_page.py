@@ -243,14 +243,6 @@ def test_kinds_of_rows_are_counted_apart():
     ]  # fmt: skip
 
 
-def test_verdicts_have_the_words_of_their_kind(make):
-    controls = {"control": "", "control_verdict": ""}
-    rows = [claim(1), claim(2, "fails", row="reproduction"), claim(3, "undecided", row="theorem")]
-    text = make([row | controls for row in rows])
-    assert text.count("&nbsp;extends<") == 1 and text.count("&nbsp;does not reproduce<") == 1
-    assert all(f'id="means-{verdict.split()[0]}"' in text for verdict in page.VERDICTS)  # of which the words are told
-
-
 def test_what_a_verdict_rests_on_stands_beside_it(make):
     known = {"premise": "seeds near normal", "bets": "undecided", "bets_needed": 300.0}
     text = make([claim(1) | known, claim(2, "undecided", bets="holds", row="theorem")])
@@ -281,11 +273,6 @@ def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
     seen = Page(make(of))
     folded = [a["class"] for tag, a in seen.elements if tag == "details" and a.get("class") in ("held", "absent")]
     assert folded == ["held", "absent"]
-
-
-def test_a_study_without_claims_has_no_section_of_them(make):
-    ids = Page(make()).of("id")
-    assert "claims" not in ids and {"summary", "figures", "tables", "settings"} <= set(ids)
 
 
 def test_large_data_stays_beside_the_page_and_a_larger_page_is_refused(make, folder, monkeypatch):
@@ -378,20 +365,6 @@ def test_it_opens_with_what_was_studied_and_whose_the_statements_are(make):
     assert "learners that see every grade of a query" in text and "One, two; b" in text
     assert "Nir Ailon" in text and "https://arxiv.org/abs/1308.6797" in text
     assert "Nir Ailon" not in make((), facts)
-
-
-def test_documents_of_a_reader_s_own_claims_are_named():
-    described = {"title": "A study of mine", "authors": "A. Author", "url": "https://example.org/1", "place": "Table 1"}
-    (source,) = about.sources({"a": {"source": described}, "b": {"source": {"document": "scant", "place": "docs"}}})
-    assert source == {"authors": "A. Author", "title": "A study of mine", "year": "", "url": "https://example.org/1"}
-    both = about.sources({"a": {"source": described}, "b": {"source": {"document": "ailon", "place": "3"}}})
-    assert len(both) > 2 and both[0] == source and about.sources({}) == []
-
-
-def test_images_are_offered_beside_their_figure(make, folder):
-    (folder / "figures/figure-2.pdf").write_bytes(b"%PDF")
-    links = Page(make()).of("href")
-    assert "figures/figure-2.pdf" in links and "figures/figure-2.svg" in links
 
 
 def test_captions_say_what_is_shown(tmp_path):

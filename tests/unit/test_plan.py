@@ -33,11 +33,6 @@ def test_two_studies_may_have_own_data_with_one_id():
     assert tables == ["results/data/tables/mine@one/all.parquet", "results/data/tables/mine@two/all.parquet"]
 
 
-def test_the_table_of_variance_belongs_to_experiments_at_the_top():
-    assert theory(planned(with_top())) == ["theorems-perceptron", "variance", "theorems-top"]
-    assert theory(planned(small())) == ["theorems-perceptron"]
-
-
 def theory(plan) -> list[str]:
     """The tables of a study that need no run."""
     return [name for name, target in plan.tables.items() if target.shown.reads == "nothing"]
@@ -59,17 +54,6 @@ def test_runs_are_the_reported_seeds_and_then_those_that_choose():
         ("foe", "slam", 0), ("foe", "random", 0),  # nothing is left to chance
     ]  # fmt: skip
     assert runs(plan, "code") == [("sim", "slam", 0), ("sim", "slam", 1)]  # the code has one rate
-
-
-def test_runs_at_the_top():
-    config = with_top(learners=["top", "smooth", "listnet", "random"], seeds=2, tuning_seeds=1, source="released-code")
-    config["learners"]["top"]["rates"] = [0.1, 1.0]
-    config["learners"]["listnet"]["rates"] = [0.01, 0.1]  # here the code's is one of the study's, as with other sets
-    assert runs(planned(config), "top") == [
-        ("sim", "top", 0), ("sim", "top", 1), ("sim", "top", TUNING), ("sim", "smooth", 0), ("sim", "smooth", 1),
-        ("sim", "listnet", 0), ("sim", "listnet", 1), ("sim", "listnet", TUNING),
-        ("sim", "random", 0), ("sim", "random", 1),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["all", "top"])
@@ -175,25 +159,6 @@ def test_names_of_jobs_say_their_seeds():
     }  # fmt: skip
     for name, seeds in names.items():
         assert (span(seeds), spanned(name)) == (name, seeds)
-
-
-def test_titles_reach_reports_and_no_run():
-    config = small()
-    config["streams"]["sim"]["title"], config["learners"]["slam"]["title"] = "Separable", "SLAM"
-    plan = planned(config)
-    assert settings_of_job(plan, "all", "sim", "slam") == {
-        "study_seed": 2016,
-        "kind": "perceptron",
-        "stream_settings": load(small())[0]["streams"]["sim"],
-        "learner_settings": {"kind": "slam", "rates": [0.1, "theory"]},
-        "source": "text", "rounds": None, "empty": "zero", "order": "shuffled", "keep": 1.0,
-    }  # fmt: skip
-    assert plan.jobs == planned(small()).jobs
-    details = plan.details("all")
-    assert details["titles"] == {
-        "streams": {"sim": "Separable", "real": "real"}, "learners": {"slam": "SLAM", "random": "random"},
-    }  # fmt: skip
-    assert (details["tuning"], details["title"]) == ("held-out", "all")
 
 
 def test_queries_are_drawn_anew_where_a_stream_has_real_data():
@@ -315,11 +280,6 @@ def test_a_study_of_games_alone_is_one():
     assert details["titles"] == {"streams": {"g": "G"}, "learners": {"top": "Top", "all": "all"}}
     assert (details["comparator"], details["baseline"]) == ("prefix", None)
     assert list(plan.tables) == ["games", "slopes", *theory(plan)] and "table-b.1" in theory(plan)
-
-
-def test_an_experiment_that_is_only_timed_has_no_tables():
-    plan = planned(with_games(figures=["figure-games-time"]))
-    assert list(plan.figures) == ["figure-games-time"] and list(plan.tables) == theory(plan) and plan.played == []
 
 
 def test_a_study_of_ads_alone_is_one():

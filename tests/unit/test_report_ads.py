@@ -10,7 +10,6 @@ from scant.ads import drawings as drawing_ads
 from scant.ads import frames as ads
 from scant.data import logs
 from scant.errors import SettingError
-from scant.present import tables
 from scant.present.panels import split
 
 KINDS = {  # learner: kind, CTR on digits, true CTR on the bank
@@ -200,14 +199,6 @@ def test_the_table_of_estimates(campaign):
     assert set(log["known"]) == {0} and log["lower_share"].isna().all() and log["true"].isna().all()
 
 
-def test_a_table_of_nothing_is_one_without_rows(classified, tmp_path):
-    empty = ads.estimates_table(classified, DETAILS)  # of classification sets everything is known
-    assert empty.empty and {"estimator", "bound"} <= {*empty}
-    assert ads.ads_readings_table(classified[classified["kind"] == "uniform"], DETAILS).empty
-    tables.write(empty, tmp_path / "x")
-    assert (tmp_path / "x.csv").read_text().startswith("experiment,")
-
-
 def test_every_reading_compares_the_ranker(classified):
     table = ads.ads_readings_table(classified, DETAILS)
     assert len(table) == 2 * 2 * 2 * 3  # experiments, choices of lambda, logs, pairs
@@ -218,12 +209,6 @@ def test_every_reading_compares_the_ranker(classified):
     paper = one.loc[("plain", "digits", "paper", "Ranker", "Logistic")]
     assert paper["difference"] == pytest.approx(1.05 * (own - linear).mean())
     assert held["threshold"] == "f1" and not table["learner"].isin(["Uniform", "Oracle"]).any()
-
-
-def test_a_study_that_chooses_on_the_test_has_that_reading_alone(classified):
-    paper = {"plain": DETAILS["plain"] | {"readings": DETAILS["plain"]["readings"] | {"tuning": "paper"}}}
-    table = ads.ads_readings_table(classified[classified["experiment"] == "plain"], paper)
-    assert set(table["tuning"]) == {"paper"} and len(table) == 2 * 3
 
 
 # --- logs

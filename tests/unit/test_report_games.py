@@ -162,9 +162,3 @@ def test_times_are_drawn(tmp_path):
     held = pd.read_csv(tmp_path / "figure.csv")
     assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}
-
-
-def test_tables_are_written_by_name(frame, tmp_path):
-    for name in ("games", "slopes"):
-        making.make(SHOWN[name], tmp_path / name, frame, DETAILS)
-        assert len(pd.read_csv(tmp_path / f"{name}.csv")) > 0 and (tmp_path / f"{name}.tex").exists()

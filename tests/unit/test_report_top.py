@@ -22,7 +22,7 @@ from scant.online import drawings as drawing
 from scant.online import frames_top as top
 from scant.online.family import Top
 from scant.online.run import run
-from scant.online.top import CODES, EVENTS, OBJECTIVES
+from scant.online.top import OBJECTIVES
 from scant.online.traces import PLAYED, way
 from scant.present import making, panels, style, traces
 from scant.study.plan import Plan, Runs
@@ -180,12 +180,6 @@ def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comp
     assert plan.files(plan.tables["variance"]) == []
 
 
-def test_objectives_and_columns_have_one_set_of_names():
-    looks = {name for learner in Top.learners.values() for name in learner.looks}
-    assert set(top.OBJECTIVES) == looks & set(CODES) == set(CODES)
-    assert set(EVENTS) | set(PLAYED) <= set(trace("squared", 0, 1.0))
-
-
 # --- the table top
 
 
@@ -216,16 +210,6 @@ def test_differences_are_paired_by_seed_to_the_first_listnet_and_to_random(frame
     assert np.isnan(row(table, learner="random")["to_random"])
     alone = top.top_table(frame[frame["learner"] == "squared"], DETAILS)
     assert alone[["to_listnet", "to_random"]].isna().all().all()
-
-
-def test_differences_stay_within_an_experiment_and_a_stream(frame):
-    other = [frame.assign(stream="b", **{"ndcg@10": 0.2}), frame.assign(experiment="again", **{"ndcg@10": 0.3})]
-    table = top.top_table(gathered(*other, frame), DETAILS)
-    assert len(table) == 3 * len(FINALS)
-    one = row(table, learner="squared", stream="a", experiment="top")
-    assert three(one, "to_listnet") == interval(np.array(FINALS["squared"]) - FINALS["listnet"])
-    assert row(table, learner="squared", stream="b")["to_listnet"] == 0
-    assert row(table, learner="squared", experiment="again")["to_listnet"] == 0
 
 
 def test_failed_runs_are_counted_and_left_out(frame):
@@ -277,15 +261,6 @@ def only(runs, there=None):
     return one
 
 
-def test_the_slope_of_a_power_law_is_its_exponent():
-    one = only(powers(0.7, 0.7))
-    assert three(one, "slope") == pytest.approx((0.7, 0.7, 0.7))
-    assert (one["slopes"], one["from_round"], one["nonpositive"], one["ok"], one["n"]) == (2, 10, 0, 2, 2)
-    assert three(one, "regret") == pytest.approx([3 * 1000**0.7] * 3)
-    assert one["per_round"] == pytest.approx(3 * 1000**-0.3)
-    assert (one["objective"], one["judge"], one["k"], one["rounds"]) == ("squared", "squared", 1, 1000)
-
-
 def test_intervals_of_slope_and_regret_are_over_seeds():
     one = only(powers(0.5, 0.6, 0.9))
     mean = np.mean([ROUNDS**power for power in (0.5, 0.6, 0.9)], axis=0)
@@ -295,21 +270,6 @@ def test_intervals_of_slope_and_regret_are_over_seeds():
     regrets = 3 * 1000 ** np.array([0.5, 0.6, 0.9])
     assert three(one, "regret") == interval(regrets)
     assert one["per_round"] == pytest.approx(regrets.mean() / 1000)
-
-
-def test_the_slope_is_of_the_rounds_from_a_hundredth_of_the_horizon_on():
-    runs = powers(0.5, 0.5)
-    runs.loc[runs["round"] < 10, "surrogate_loss"] += 1000
-    assert only(runs)["slope"] == pytest.approx(0.5)
-    runs.loc[runs["round"] == 10, "surrogate_loss"] += 1000
-    assert only(runs)["slope"] < 0.2
-
-
-def test_only_rounds_with_comparators_count():
-    runs = powers(0.5, 0.5)
-    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] += 1000
-    one = only(runs, comparators(rounds=ROUNDS[[3, 6, 7, 8, 9]]))
-    assert (one["slope"], one["from_round"]) == (pytest.approx(0.5), 10)
 
 
 def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
@@ -322,13 +282,6 @@ def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100  # the mean is above 0
     one = only(runs)
     assert (one["nonpositive"], one["slopes"], one["ok"]) == (0, 3, 3) and np.isfinite(one["slope"])
-
-
-def test_no_slope_is_given_from_fewer_than_four_rounds():
-    for rounds, slopes in {(100, 200, 500, 1000): 2, (200, 500, 1000): 0}.items():
-        one = only(powers(0.5, 0.5), comparators(rounds=np.array(rounds)))
-        assert (one["slopes"], np.isnan(one["slope"])) == (slopes, slopes == 0)
-        assert one["regret"] == pytest.approx(3 * 1000**0.5)
 
 
 def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
@@ -425,11 +378,6 @@ def panels_of(frame, draw):
     groups = [panel for _, panel in frame.groupby(["experiment", "stream"], sort=False)]
     assert len(axes) == len(groups) > 0
     return list(zip(axes, groups, strict=True))
-
-
-def test_both_papers_curves_are_made_alike():
-    one, other = SHOWN["figure-aistats16.1"], SHOWN["figure-3.4"]
-    assert (one.frame, one.draw, one.options, one.shows) == (other.frame, other.draw, other.options, other.shows)
 
 
 @pytest.mark.filterwarnings("error")
@@ -551,19 +499,6 @@ def test_regrets_of_any_kind_can_be_drawn(change, study, tmp_path):
     assert (shown.loc[shown["learner"] == "squared", "mean"] < 0).all() == (change == "negative")
 
 
-def test_dots_are_the_rows(study):
-    learners = [learner for learner in LEARNERS if learner != "ideal"]
-    for axis, panel in panels_of(frame_of("figure-smoothdcg", study), drawing.dots):
-        labels = [text.get_text() for text in axis.get_figure().axes[0].get_yticklabels()]
-        assert labels == [one.capitalize() for one in learners]
-        drawn = sorted((learners[round(y)], x) for x, y in points(axis))
-        assert drawn == sorted(zip(panel["learner"], panel["mean"], strict=True))
-        hollow = [one.get_xdata()[0] for one in lines(axis) if one.get_markerfacecolor() == "none"]
-        assert sorted(hollow) == sorted(panel.loc[panel["ranking"] == "own", "mean"])
-        spans = sorted(one.get_xdata()[0] for one in lines(axis, marker=False))
-        assert spans == sorted(panel.loc[panel["kind"].isin(["listnet", "random"]), "mean"])
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_single_seed_can_be_drawn(name, study, tmp_path):
@@ -581,17 +516,6 @@ def test_figures_of_nothing_are_refused_in_words(name, study, tmp_path):
         with pytest.raises(SettingError, match="need regret: true"):
             make(name, tmp_path / name, frame, nothing)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_failed_runs_are_not_drawn(study):
-    frame, there = study
-    frame.loc[(frame["seed"] == 1) & (frame["learner"] == "full"), "failed_in"] = 900
-    for made in (top.curves(frame, DETAILS), top.ends(frame, DETAILS), top.regret_curves(frame, DETAILS, there)):
-        first = made[made["experiment"] == "top"]
-        assert set(first.loc[first["learner"] == "full", "n"]) == {2}
-        assert set(first.loc[first["learner"] == "ranksvm", "n"]) == {3}
-    frame.loc[frame["learner"] == "full", "failed_in"] = 900
-    assert "full" not in set(top.ends(frame, DETAILS)["learner"])
 
 
 # --- looks

@@ -356,14 +356,6 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
     assert (got[["precision@5", "err", "ndcg@3"]].to_numpy() > 0).any(axis=0).all()
 
 
-def test_further_measures_are_time_averages(stream_path, tmp_path):
-    table = played(stream_path, tmp_path, learner_settings={"kind": "random"}, measures=FURTHER)
-    there = streams.read(stream_path)
-    queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
-    whole = play(there, queries, made(there, {"kind": "random"}), measures=FURTHER)
-    assert_plays(rows(table), whole, [*MEASURED, "precision@5", "err", "ndcg@3"])
-
-
 # --- feedback at the top
 
 
@@ -412,12 +404,6 @@ def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
         table = played(stream_path, tmp_path, learner_settings=learner, rounds=None, empty=empty, **readings)
         assert files.metadata_of(table.schema)["resolved"]["gamma"] == pytest.approx(rounds ** (-1 / 3))
         assert table["round"].to_numpy()[-1] == rounds
-
-
-def test_released_code_has_no_bound(stream_path, tmp_path):
-    table = played(stream_path, tmp_path, source="released-code")
-    assert np.isnan(table["bound"].to_numpy()).all()
-    assert set(table["rate"].to_pylist()) == {1.0}
 
 
 @pytest.mark.parametrize("kind", ["perceptron", "top"])

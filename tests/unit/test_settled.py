@@ -156,7 +156,6 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (("seed",), 3, "(stream|log|run|comparator|times|table) .*|figure figure-2.*"),
     (("testing",), "fixed", ""),
     (("figures",), {"width": "column"}, "figure .*"),
-    (("datasets", "mine", "title"), "Mine", ""),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),
     (
@@ -167,7 +166,6 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (("streams", "real", "features"), "as-is", "stream real|(run|comparator) .*/real/.*"),
     (("logs", "hotel", "title"), "Hotel", SHOWN["ads"]),
     (("logs", "hotel", "train_rows"), 99, "log hotel|run ads/.*"),
-    (("games", "flip", "title"), "Flip", f"{SHOWN['games']}|times timed"),
     (("games", "flip", "settings"), {"items": 5}, "run games/.*|times timed"),
     (("learners", "slam", "title"), "SLAM", SHOWN["all"]),
     (("learners", "slam", "rates"), [0.2, 1.0], "run all/.*/slam/.*"),

@@ -154,7 +154,6 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
     ("changes", "message"),
     [
         ({"verdict": "hold"}, "verdict 'hold'"),
-        ({"row": "theory"}, "row 'theory'"),
         ({"id": "top-b"}, "the claim 'top-b' is there twice"),
         ({"statement": None}, "has 'None' for statement, which is no text"),
         ({"n": 1.5}, "has '1.5' for n, which is no whole number"),
@@ -168,23 +167,6 @@ def test_claims_that_cannot_be(folder, changes, message):
     write_parquet(pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])), folder / "claims.parquet", {})
     with pytest.raises(DataError, match=message):
         show(folder)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("seed,rate,round\n0,0.1,9\n", "lacks the columns claim"),
-        (pd.DataFrame([CELL | {"verdict": "hold"}]).to_csv(index=False), "verdict 'hold'"),
-        (pd.DataFrame([CELL | {"row": "odd"}]).to_csv(index=False), "row 'odd'"),
-        (pd.DataFrame([CELL]).to_csv(index=False) + "top-a,more\n", "line 3: has 2 cells"),
-    ],
-)
-def test_cells_that_hold_something_else(folder, capsys, text, message):
-    (folder / "claims-readings.csv").write_text(text)
-    for words in (["--claim", "top-a"], ["--cells"]):
-        assert main(["show", str(folder), *words]) == 1
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("row", ["a,0.5,5,more", "a,0.5", ""])

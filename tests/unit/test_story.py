@@ -81,10 +81,6 @@ def test_of_several_learners_the_range_is_told_and_of_many_streams_their_number(
     assert text == "SLAM falls behind ListNet on 5 streams (each minus ListNet: -0.5 to -0.1 of NDCG@10)."
 
 
-def test_titles_are_escaped():
-    assert "<b>" not in story.sentence(ANSWER, claim(cells=[cell("<b>x</b>", learner="<b>y</b>")]))
-
-
 def test_a_question_is_there_if_something_can_be_said_of_it():
     figures = {"figure-2": {"id": "figure-2"}}
     assert story.story([ASKED], [], {}, {}) == []

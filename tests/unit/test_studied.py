@@ -102,7 +102,6 @@ def test_an_export_leaves_no_half_file_and_replaces_nothing_of_the_study(folder,
     ("call", "message"),
     [
         (lambda results: results.runs("f"), "unknown experiment 'f'"),
-        (lambda results: results.long("f"), "unknown experiment 'f'"),
         (lambda results: results.runs("e", stream="b"), "unknown stream 'b'"),
         (lambda results: results.runs("e", learner="slan"), "slam"),
         (lambda results: results.table("final"), "finals"),

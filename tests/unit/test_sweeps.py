@@ -138,20 +138,6 @@ def test_streams_and_learners_stand_in_only_where_they_differ():
     assert variant["baseline"] == "ranker+pair_loss-hinge"
 
 
-@pytest.mark.parametrize(
-    ("name", "sweep"),
-    [
-        ("text", {"empty": ["zero"], "keep": [1]}),
-        ("text", {"features": ["as-is"]}),
-        ("top", {"mismatch": [10.0], "radius": [1]}),
-        ("ads", {"undersample": [None], "pair_loss": ["logistic"]}),
-        ("games", {"comparator": ["prefix"], "rounds": [20]}),
-    ],
-)
-def test_an_experiment_s_own_levels_make_no_other(name, sweep):
-    assert load(swept(name, sweep))["experiments"] == load(CONFIG)["experiments"]
-
-
 def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it():
     study = load(swept("real", {"features": ["query-minmax", "as-is"]}))
     assert [study["experiments"][name]["streams"] for name in made(study, "real")] == [
@@ -235,25 +221,18 @@ def declares(family) -> list[str]:
 BAD = {
     "unknown reading": ("text", {"emty": ["skip"]}, "'empty'"),
     "unknown level": ("text", {"empty": ["skipp"]}, "'skip'"),
-    "level of a stream": ("text", {"documents": ["revers"]}, "'reversed'"),
-    "level out of range": ("text", {"keep": [1.5]}, "1.5"),
-    "level of a learner": ("top", {"epsilon": [0]}, "epsilon"),
     "no levels": ("text", {"empty": []}, "empty"),
     "nothing": ("text", {}, "sweep"),
     "twice": ("text", {"empty": ["one", "one"]}, "non-unique"),
     "other kind": ("text", {"mismatch": [10]}, "mismatch does nothing in an experiment of kind 'perceptron'"),
     "stream reading of ads": ("ads", {"features": ["as-is"]}, "features does nothing in an experiment of kind 'ads'"),
-    "learner reading of another kind": ("ads", {"epsilon": [0.5]}, "epsilon does nothing in an experiment of"),
-    "learner reading of none": ("text", {"sign": ["negated"]}, "sign does nothing in an experiment of kind"),
     "learner reading of other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
     "drop_last of no ranking set": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
     "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
-    "adversary's documents": ("lower", {"documents": ["as-is"]}, "documents does nothing for the streams"),
     "undersampled of all": ("ads", {"undersampled": ["all"]}, "undersampled does nothing where undersample is none"),
     "schedule of the code": (
         "top", {"source": ["released-code"], "schedule": ["aistats16"]}, "schedule does nothing where source"
     ),
-    "epsilon of the code": ("top", {"source": ["released-code"], "epsilon": [0.1]}, "epsilon does nothing where"),
     "several horizons": (
         "text", {"rounds": [[5, 9]]}, "rounds: [5, 9] is not valid under any of the given schemas. The horizon, one"
     ),
@@ -321,17 +300,6 @@ def test_the_code_s_rates_need_no_tuning_seeds():
     }
     assert seeds == {"text+source-released-code": [0, 1] * 2}
     assert sum(len(job.seeds) for job in plan.jobs["text"]) == 2 * (5 + 2)
-
-
-def test_jobs_of_stand_ins_have_their_own_settings_and_the_draws_of_what_they_stand_for(tmp_path):
-    plan = planned(swept("top", {"documents": ["as-is"], "epsilon": [0.5]}))
-    name, one = "top+documents-as-is+epsilon-0.5", "smooth+epsilon-0.5"
-    job = job_of(plan, name, "sim+documents-as-is", one).settings
-    assert job["learner_settings"] == {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 0.5}
-    assert job["stream_settings"]["stands_for"] == "sim" and "title" not in job["stream_settings"]
-    games = planned(swept("games", {"epsilon": [0.5]}))
-    [player, _] = job_of(games, "games+epsilon-0.5", "flip").settings["learners"]
-    assert player == ["ftpl+epsilon-0.5", {"kind": "ftpl", "epsilon": 0.5}]
 
 
 def drawn(study, name, folder, seed=3):
@@ -459,19 +427,6 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
     }  # fmt: skip
     assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {"ranker, epsilon 0"}
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
-
-
-def test_a_claim_that_pins_a_level_is_not_of_the_others():
-    config = swept("ads", {"undersample": [2], "threshold": ["f1", "recall"]}, tuning="paper", seeds=12)
-    table, cells = judged(
-        config, lambda one: 0.2, none={"where": {"kind": "ads", "undersample": None}},
-        two={"where": {"kind": "ads", "undersample": 2}}, recall={"where": {"kind": "ads", "threshold": "recall"}},
-    )  # fmt: skip
-    assert table["readings_total"].to_dict() == {"none": 1, "two": 2, "recall": 1}
-    assert cells.groupby("claim")["experiment"].unique().map(list).to_dict() == {
-        "none": ["ads"], "two": ["ads+undersample-2", "ads+threshold-recall+undersample-2"],
-        "recall": ["ads+threshold-recall+undersample-2"],
-    }  # fmt: skip
 
 
 def test_a_claim_of_two_experiments_compares_those_of_equal_readings():

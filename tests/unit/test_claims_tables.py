@@ -1,0 +1,308 @@
+"""Claims about tables, the files that claims are in, and the tables and figures that are made of verdicts."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from claimed import (
+    AGAINST_ALL,
+    B_IS_WORSE,
+    CLAIM,
+    CONTRACT,
+    GAMES,
+    ROOT,
+    cells,
+    changed,
+    judge_study,
+    judged,
+    planned,
+    played,
+)
+from matplotlib.collections import PolyCollection
+from toys import cells_table
+
+from scant.errors import DataError, SettingError
+from scant.study import settings as studies
+from scant.verdict import claims, readings, selection, tables
+from scant.verdict import drawings as drawing_claims
+
+TABLE = pd.DataFrame(
+    {"measure": ["dcg", "dcg", "ndcg"], "k": [1, 2, 1], "rate": ["T^(2/3)", "T^(1/2)", "T"], "bias": [3.0, 2.0, 5.0],
+     "variance": [4.0, 1.0, 6.0], "source": ["3.2: agrees", "3.3: agrees", "3.4: differs"]}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stated", "verdict"),
+    [
+        ({"cell": {"k": 1}, "column": "rate", "expected": ["T^(2/3)", "T"]}, "holds"),
+        ({"cell": {"k": 1}, "column": "rate", "expected": "T"}, "fails"),
+        ({"cell": {"measure": "dcg"}, "column": "source", "expected": "agrees"}, "holds"),
+        ({"cell": {}, "column": "source", "expected": "agrees"}, "fails"),
+        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.05, 1], "margin": 0.1}, "holds"),
+        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.2, 1], "margin": 0.1}, "fails"),
+        ({"cell": {"measure": "dcg", "k": 2}, "column": "bias", "against": {"k": 1}, "comparison": "less"}, "holds"),
+        ({"cell": {"measure": "ndcg"}, "column": "bias", "against": {"measure": "dcg", "k": 1}, "comparison": "less"},
+         "fails"),
+        ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
+         "holds"),
+        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
+    ],
+)  # fmt: skip
+def test_cells_of_tables(stated, verdict):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, "verdict"] == verdict and table.loc[0, "readings_total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comparison", "against", "estimate"),
+    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+)
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+    claim |= {"comparison": comparison, "against": against}
+    table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
+    assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"column": "rat"}, "claim one: unknown column of the table observability 'rat': did you mean 'rate'?"),
+        ({"cell": {"k": 7}}, "no row with k 7"),
+        ({"expected": ["T", "T", "T"]}, "not one value for each"),
+        ({"table": "table-9"}, "unknown table"),
+    ],
+)
+def test_defects_of_claims_about_tables(stated, said):
+    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {"k": 1}, "column": "rate", "expected": "T"}
+    with pytest.raises(SettingError, match=re.escape(said)):
+        judge_study({"one": claim | stated}, planned(GAMES), {}, tables={"observability": TABLE})
+
+
+def test_theorys_tables_are_computed_if_they_are_not_given():
+    claim = CLAIM | {"quantity": "table", "table": "table-3.1", "comparison": "exact", "margin": 0.0}
+    made = claim | {"cell": {"sigma": 1}, "column": "R1 = 000", "expected": 0}
+    assert judge_study({"one": made}, planned(GAMES), {}).loc[0, "verdict"] == "holds"
+
+
+def test_keys_of_a_group_are_those_of_its_claims(tmp_path):
+    path, claim = tmp_path / "grouped.yaml", {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")}
+    group = {"source": {"document": "thesis", "place": "3.3"}, "where": {"kind": "fixed-items"}, "family": "items"}
+    one = {"source": {"place": "3.4"}, "where": {"comparator": "horizon"}, "against": 1.0}
+    path.write_text(yaml.safe_dump({"some": group | {"claims": {"one": claim | one, "two": claim | {"against": 2.0}}}}))
+    stated = studies.claims(path)
+    assert stated["one"]["source"] == {"document": "thesis", "place": "3.4"}
+    assert stated["one"]["where"] == {"kind": "fixed-items", "comparator": "horizon"}
+    assert stated["two"]["where"] == {"kind": "fixed-items"} and stated["two"]["against"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cells": []}, "one.cells"),
+        ({"cells": [{"statement": "Other."}]}, "one.cells.0"),
+        ({"cells": [{}, {"quantity": "regrets"}]}, "one.cells.2.quantity"),
+        ({"where": "here"}, "one.where"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(tmp_path, change, says):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(yaml.safe_dump({"one": CLAIM | {"against": 1.0} | change}))
+    with pytest.raises(SettingError, match=re.escape(says)):
+        studies.claims(path)
+
+
+def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
+    mine, of_project = tmp_path / "mine.yaml", studies.claims_files(planned(GAMES).study)
+    own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
+    source = {"title": "A study", "authors": "A. Author", "url": "https://example.org", "place": "Table 1"}
+    mine.write_text(yaml.safe_dump({"mine": own | {"source": source}}))
+    stated = studies.claims("config/claims/ads.yaml", mine)
+    assert [*stated] == [*studies.claims("config/claims/ads.yaml"), "mine"]
+    assert judged(mine=stated["mine"]).loc["mine", "source"] == "A study, Table 1"
+    both = planned(GAMES | {"claims": ["config/claims", "mine.yaml"]})
+    assert studies.claims_files(both.study) == [*of_project, "mine.yaml"]
+    assert "config/claims/ads.yaml" in of_project
+    assert studies.claims_files(planned(GAMES | {"claims": None}).study) == []
+    with pytest.raises(SettingError, match=r"mine\.yaml: mine: another file of claims has this id"):
+        studies.claims(mine, mine, schema_path=ROOT / studies.CLAIMS_SCHEMA)
+
+
+def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
+    own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
+    defects = {"a": {"source": {"place": "1"}}, "b": {"source": {"title": "A study"}}, "c": {"comparison": "greatr"}}
+    whole = own | {"source": {"title": "A study", "place": "1"}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({name: whole | one for name, one in defects.items()}))
+    with pytest.raises(SettingError) as caught:
+        studies.claims(tmp_path / "mine.yaml", schema_path=ROOT / studies.CLAIMS_SCHEMA)
+    _, *lines = str(caught.value).splitlines()
+    assert len(lines) == 3 and "a.source" in lines[0] and "'place' is a required property" in lines[1]
+    assert "did you mean 'greater'" in lines[2]
+
+
+def test_the_specification_of_claims():
+    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
+    frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
+    assert len(frame) == 12 and set(frame["claim"]) == {"near", "far", "other"}
+    shown = readings.specification(frame, ["far", "near"])
+    assert shown["claim"].tolist() == ["far"] * 4 + ["near"] * 4  # two games, their mean, and one in the other reading
+    for _, rows in shown.groupby("claim"):
+        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2, 3]
+    assert "comparator" in shown and "rounds" not in shown  # the same throughout
+    others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
+    near = shown[(shown["claim"] == "near") & shown["first"]]
+    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3) and np.isinf(near["to"]).all()
+    none = readings.specification(frame, ["none"])
+    assert none.empty and len(drawing_claims.specification(none).texts) == 1
+
+
+def test_a_family_of_many_claims_has_several_figures():
+    made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
+    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}}
+    bounds = {"quantity": "coverage", "bound": "t", "comparison": "greater", "against": 0.9, "family": "bounds"}
+    made["bounds"] = {key: value for key, value in CLAIM.items() if key not in ("where", "learner")} | bounds
+    figures = selection.figures(planned(GAMES), made)
+    with_bounds = selection.figures(planned(GAMES | {"coverage": {"repeats": 40, "rows": [2000]}}), made)
+    assert with_bounds == figures | {"bounds": ["bounds"]}
+    assert {name: len(ids) for name, ids in figures.items()} == {"items": 8, "items-2": 7, "items-3": 8, "own": 1}
+    assert [*figures["items"], *figures["items-2"], *figures["items-3"]] == [f"c-{i}" for i in range(23)]
+
+
+def test_readings_are_read_as_they_were_written(tmp_path):
+    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
+    examined = claims.examine(stated, planned(GAMES), played(GAMES))
+    study = planned(GAMES).study
+    tables.write(tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims")
+    read, made = readings.read(tmp_path / "claims-readings.csv"), cells_table(examined)
+    numbers = ["estimate", "low", "high", "n", "from", "to"]
+    np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
+    others = [name for name in made if name not in numbers]
+    assert {"statement", "row", "test"} <= {*others} and {*made["row"]} == {"extension"}
+    assert read[others].equals(made[others].astype(object).fillna("").astype(read[others].dtypes))
+    table = pd.read_parquet(tmp_path / "claims.parquet")
+    assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT
+    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == table["verdict"].tolist()
+    lines = (tmp_path / "claims-readings.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "claims-readings.csv").write_text("".join(lines[:-1]))  # half a file, cut between two lines
+    with pytest.raises(DataError, match="not the file of readings that was written"):
+        readings.read(tmp_path / "claims-readings.csv")
+    (tmp_path / "claims.csv").write_text("id,verdict\nnear,holds\n")
+    with pytest.raises(DataError, match="not the table that was written"):
+        tables.read_theory([tmp_path / "claims.csv"])
+    (tmp_path / "claims.parquet").unlink()
+    (tmp_path / "claims-readings.csv").write_text("claim,estimate\nnear,what\n")
+    with pytest.raises(DataError, match="lacks the columns statement, family"):
+        readings.read(tmp_path / "claims-readings.csv")
+
+
+def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_once(tmp_path):
+    stated = {
+        "near": CLAIM | AGAINST_ALL | {"family": "one"}, "far": CLAIM | {"against": 100.0, "family": "two"},
+        "third": CLAIM | {"family": "one", "learner": {"kind": "fpl-gumbel"}},
+    }  # fmt: skip
+    plan, traces = planned(GAMES), played(GAMES)
+    for family in ("two", "one"):
+        chosen = {name: claim for name, claim in stated.items() if claim["family"] == family}
+        examined = claims.examine(chosen, plan, traces)
+        tables.save(examined, plan.study, list(stated), tmp_path / f"{family}.json")
+    whole = claims.examine(stated, plan, traces)
+    found = tables.gathered([tmp_path / "two.json", tmp_path / "one.json"])
+    for rows, folder in ((found, "apart"), ((tables.claim_rows(whole, plan.study), tables.cell_rows(whole)), "whole")):
+        (tmp_path / folder).mkdir()
+        tables.write(*rows, "s", tmp_path / folder / "claims")
+    for file in ("claims.csv", "claims.tex", "claims.parquet", "claims-readings.csv"):
+        assert (tmp_path / "apart" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+    text = (tmp_path / "one.json").read_text()
+    (tmp_path / "one.json").write_text(text.replace("near", "nigh"))
+    with pytest.raises(DataError, match="whole file of judged claims"):
+        tables.gathered([tmp_path / "one.json"])
+
+
+def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_be_read_in():
+    plan = planned(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
+    stated = studies.claims(*studies.claims_files(plan.study))
+    parts = selection.jobs(plan, stated)
+    assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
+    for family in {claim["family"] for claim in stated.values()}:
+        assert sum(any(stated[name]["family"] == family for name in names) for _, names in parts.values()) == 1
+    for part, (experiments, _) in parts.items():
+        kinds = {plan.families[name].kind for name in experiments}
+        assert part == ("-".join(sorted(kinds)) or "theory")
+        assert experiments == [name for name in plan.played if plan.families[name].kind in kinds]
+
+
+@pytest.fixture
+def specified() -> pd.DataFrame:
+    """The frame of a figure of two claims, each of three estimates."""
+    stated = {"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0, "statement": "It is far. " * 10}}
+    found = cells(stated, planned(GAMES), played(GAMES))
+    return readings.specification(found[found["stream"] != readings.OVERALL], [*stated])
+
+
+def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(specified):
+    figure = drawing_claims.specification(specified)
+    estimates, strip, far = figure.axes[:3]
+    assert estimates.get_title(loc="left") == "So it is." and far.get_title(loc="left").count("\n") > 0
+    assert estimates.get_ylabel() == "extension: difference in regret, claimed above 0; n = 12"
+    drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
+    rows = specified[specified["claim"] == "near"]
+    for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
+        assert list(drawn.get(colour, [])) == list(rows[rows["verdict"] == outcome]["estimate"])
+    assert [label.get_text() for label in strip.get_yticklabels()] == [
+        "stream: a", "stream: b", "comparator: horizon", "comparator: prefix"
+    ]  # fmt: skip
+    np.testing.assert_array_equal(strip.lines[2].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
+    (threshold,) = (line for line in estimates.lines if line.is_dashed())
+    np.testing.assert_array_equal(threshold.get_ydata(), 0)
+    (claimed,) = (shown for shown in estimates.collections if isinstance(shown, PolyCollection))
+    (lower, upper) = claimed.get_paths()[0].get_extents().get_points()
+    assert (*lower, *upper) == (-0.5, 0, 2.5, estimates.get_ylim()[1]), "above 0, up to the upper end, at all estimates"
+
+
+def test_one_estimate_far_off_does_not_flatten_the_others(specified):
+    rows = specified[specified["claim"] == "near"].assign(estimate=[1.0, 2.0, 1000.0])
+    rows = rows.assign(low=rows["estimate"] - 0.5, high=rows["estimate"] + 0.5)
+    axis = drawing_claims.specification(rows).axes[0]
+    assert axis.get_yscale() == "symlog"
+    places = axis.transAxes.inverted().transform(axis.transData.transform([(0, 1.0), (0, 2.0), (0, 1000.0)]))[:, 1]
+    assert (np.diff(places) > 0.05).all() and places[-1] < 1
+    assert set(axis.get_yticks()) == {0, 10, 1000}
+    axis = drawing_claims.specification(rows.assign(estimate=[1.0, 2.0, 10.0], low=0.5, high=11.0)).axes[0]
+    assert axis.get_yscale() == "linear"
+
+
+def test_a_figure_of_claims_fits_a_page(specified):
+    levels = pd.DataFrame([{f"reading-{i}": f"level-{(at + i) % (3 + i)}" for i in range(9)} for at in range(30)])
+    rows = pd.concat([specified[specified["claim"] == "near"]] * 10, ignore_index=True).assign(place=range(30))
+    rows = pd.concat([rows, levels], axis=1)
+    several = pd.concat([rows.assign(claim=f"c-{i}") for i in range(selection.MOST)], ignore_index=True)
+    figure = drawing_claims.specification(several)
+    width, height = figure.get_size_inches()
+    assert width == pytest.approx(7.0) and height <= 9.7 and len(figure.axes) == 2 * selection.MOST
+    names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    subtitle = figure.axes[0].get_ylabel().replace("\n", " ")
+    assert names[:2] == ["stream: a", "stream: b"] and "more readings in the CSV file" in subtitle
+    whole = {name for name in names if name.startswith("reading-0")}
+    assert len(whole) in (0, 3)  # a column of the frame is there with all its levels, or not at all
+
+
+def test_a_mean_over_streams_follows_the_cells_of_its_reading():
+    one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
+    examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
+    made = cells_table(examined)
+    assert made.loc[made["claim"] == "one", "stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
+    assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])  # of two learners
+    of_one = made[made["claim"] == "one"]
+    mean = of_one["estimate"].iloc[2]
+    assert mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
+    figure = drawing_claims.specification(readings.specification(made, ["one"]))
+    diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
+    assert diamonds == [[mean]]
+    share = CLAIM | AGAINST_ALL | {"where": {"ids": "first"}, "comparison": "close", "margin": {"relative": 0.5}}
+    made = cells({"share": share}, planned(GAMES), changed(*B_IS_WORSE))
+    on_a, on_b, on_both = made[["from", "to"]].to_numpy()
+    assert on_both == pytest.approx((on_a + on_b) / 2) and on_b[1] > 10 * on_a[1] > 0
