@@ -236,6 +236,13 @@ def test_a_package_that_does_not_bring_the_file(package, reason):
         fetch(dataset(package=package), "test", "out.csv")
 
 
+def test_a_file_is_downloaded(server):
+    folder, url, _ = server
+    put(folder / "test.txt.gz", gzip.compress(CONTENT))
+    record = fetch(dataset(url=f"{url}/test.txt.gz"), "test", "out/test.txt")
+    assert record["source"] == f"{url}/test.txt.gz" and record["sha256"] == SHA256
+
+
 def test_a_failed_download_says_where_to_put_the_file(server, tmp_path, at_once):
     _, url, _ = server
     with pytest.raises(DataError, match=r"the download failed.*data/toy/Fold1/test\.txt"):
@@ -383,15 +390,25 @@ OK = b"HTTP/1.1 200 OK\r\n"
 FOUND = b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n"
 WRONG_ANSWERS = {
     "nothing": (b"", "RemoteDisconnected"),
+    "SSH": (b"SSH-2.0-OpenSSH_9.2\r\n", "BadStatusLine: SSH-2.0-OpenSSH_9.2"),
+    "negative status": (b"HTTP/1.1 -1 no\r\n\r\n", "BadStatusLine"),
+    "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
     "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "more than 100 headers"),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
+    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "answers with status 204"),
+    "length in words": (OK + b"Content-Length: abc\r\n\r\nx", "'abc'"),
     "cut short": (OK + b"Content-Length: 10\r\n\r\nx", "IncompleteRead"),
+    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "int.. with base 16"),
     "packed unasked": (OK + b"Content-Encoding: br\r\n\r\nx", "the server packs it by 'br'"),
     "to no address": (FOUND % b"https://[::1", "Invalid IPv6"),
+    "to no port": (FOUND % b"http://127.0.0.1:abc/", "Port could not be cast"),
+    "to no host": (FOUND % b"http://a..b/", "Failed to parse|label"),
+    "to bytes": (FOUND % b"http://\xff\xfe/", "codec can't decode"),
     "to nowhere": (FOUND % b"", "answers with status 302"),
     "to itself": (FOUND % b"/", "TooManyRedirects"),
+    "to a file": (FOUND % b"file:///etc/passwd", "InvalidSchema"),
 }
 
 
@@ -492,6 +509,12 @@ def test_what_is_packed_on_its_way_is_unpacked_once(web, encoding, suffix):
     assert fetch(dataset(url=url), "test", "out.txt")["sha256"] == SHA256
 
 
+def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
+    web[0]["https://a/b"] = 200, {"Content-Encoding": "gzip"}, gzip.compress(CONTENT)[:-9]
+    with pytest.raises(DataError, match="corrupt or cut short"):
+        fetch(dataset(url="https://a/b", sha256=None), "test", "out.txt")
+
+
 @pytest.mark.parametrize(
     "start", ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", "<?xml version='1.0'?><Error>"]
 )
@@ -554,6 +577,11 @@ def test_content_has_a_limit(tmp_path, monkeypatch):
         fetch(dataset(), "test", "out.txt")
 
 
+def test_an_unknown_part_is_named():
+    with pytest.raises(SettingError, match="did you mean 'test'"):
+        fetch(dataset(), "tset", "out.txt")
+
+
 # --- archives and compressed files that ask for too much
 
 
@@ -591,7 +619,10 @@ PAX.type, PAX.size = tarfile.XHDTYPE, 20 << 20
         (tarred([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
         (gzip.compress(PAX.tobuf() + bytes(20 << 20)), "a header of more than 16,777,216 bytes"),
         (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
+        (zipped_by(zipfile.ZIP_LZMA), "compression method 14; deflate is read"),
         (tarred([(member(type=tarfile.LNKTYPE, linkname="toy/a"), b"")]), "not a regular file"),
+        (tarred([(member(type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")]), "not a regular file"),
+        (tarred([(member(type=tarfile.FIFOTYPE), b"")]), "not a regular file"),
         (tarred([(member(type=tarfile.DIRTYPE), b"")]), "not a regular file"),
     ],
     ids=["zip bomb", "tar bomb", "huge size", "negative size", "zip members", "tar members", "huge header",
@@ -633,6 +664,20 @@ def test_compressed_files_that_ask_for_too_much(tmp_path, monkeypatch, suffix, l
     put(tmp_path / f"data/toy/Fold1/test.txt{suffix}", PACK[suffix](bytes(30_000)))
     with pytest.raises(DataError, match=f"more than {limit} bytes"):
         fetch(dataset(sha256=None), "test", "out/test.txt")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_what_compresses_well_is_read_if_it_is_small(tmp_path):
+    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 22)))
+    assert fetch(dataset(sha256=None), "test", "out.txt")["bytes"] == 1 << 22
+
+
+def test_a_download_has_a_limit(server, tmp_path, monkeypatch):
+    folder, url, _ = server
+    put(folder / "test.txt")
+    monkeypatch.setattr(module, "LIMIT", len(CONTENT) - 1)
+    with pytest.raises(DataError, match="the download has more than"):
+        fetch(dataset(url=f"{url}/test.txt"), "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
 
 
