@@ -136,6 +136,23 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
     assert found["logging"]["estimate"] == pytest.approx(test.reward.mean())
 
 
+@pytest.mark.parametrize(
+    ("ending", "value", "reason"),
+    [
+        ("csv", 1.5, r"test.csv, line 4: policy:best 1.5 is not in \[0, 1\]"),
+        ("parquet", -0.5, r"row 3: policy:best -0.5 is not in \[0, 1\]"),
+        ("csv", None, "line 4: policy:best is missing"),
+        ("csv", "high", "line 4: policy:best 'high' is not a number"),
+    ],
+)
+def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
+    values = pd.Series(0.5, range(4000), object)
+    values[2] = value
+    path = write(tmp_path / f"test.{ending}", log(), best=values if ending == "csv" else values.astype(float))
+    with pytest.raises(DataError, match=reason):
+        advise(path, None, ["best"])
+
+
 # --- verdicts
 
 
@@ -187,6 +204,13 @@ def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
     assert verdicts.verdict_of(sides(0.5, own), sides(0.5, other), False)["needed_test"] == np.inf
 
 
+def test_how_many_rows_are_needed_is_said_in_words():
+    row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
+    assert text.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    assert "and 2,000 training rows" in text.because(row | {"needed_train": 2000.0})
+    assert "too close" in text.because(row | {"needed_test": np.inf})
+
+
 # --- doubts
 
 
@@ -209,6 +233,30 @@ def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
     assert advise(test, train, ["logistic"], declared=0.05, **QUICK).rows[-1]["declared_weight"] == pytest.approx(20)
 
 
+def test_wrong_propensities_withhold_the_verdict(pair, tmp_path):
+    wrong = replace(log(), propensity=np.full(4000, 0.5))
+    found = advise(write(tmp_path / "wrong.parquet", wrong), pair[1], ["logistic"], **QUICK)
+    assert {row["verdict"] for row in found.rows[1:]} == {"none"}
+    assert "logistic: the mean weight is" in "".join(found.notes)
+
+
+def test_a_log_that_says_nothing_says_so(tmp_path):
+    few = write(tmp_path / "few.csv", log(40), never=0.0)
+    found = advise(few, write(tmp_path / "train.csv", log(seed=1)), ["logistic", "never"], **QUICK)
+
+    rows = by_name(found)
+    assert (rows["logistic"]["refused"], rows["never"]["refused"]) == ("small-sample", "no-overlap")
+    assert np.isnan(rows["logistic"]["lower"])
+    answer = next(line.split() for line in found.text().splitlines() if line.startswith("  logistic"))
+    assert " ".join(answer) == "logistic - none: the log says nothing that can be used, see below"
+    assert "logistic: the weights leave an effective sample of" in found.text()
+
+
+def test_duplicates_are_counted_and_said(tmp_path):
+    path = write(tmp_path / "test.csv", log(500).take(np.r_[0:500, 0:30]))
+    assert f"{path}: 30 of 530 rows equal an earlier one" in advise(path, None, []).notes[0]
+
+
 def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tmp_path):
     with pytest.raises(DataError, match="the same log as"):
         advise(pair[0], pair[0], ["logistic"])
@@ -222,6 +270,17 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
     assert (kept.rows[1]["rows"], dropped.rows[1]["rows"]) == (4000, 3900)
     assert any("100 of 4,000 rows are in" in note and "left out" in note for note in dropped.notes)
     assert not any("rows are in" in note for note in advise(*pair, []).notes)
+
+
+def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
+    """Users who differ by one of three values only, so that nearly all rows are in both logs."""
+    test, train = (
+        write(tmp_path / f"{seed}.csv", replace(made, features=made.features.round().clip(0, 2)[:, :1], names=("x",)))
+        for seed, made in ((seed, log(2000, seed)) for seed in (1, 2))
+    )
+    found = advise(test, train, ["logistic"], **QUICK)
+    assert found.rows[-1]["rows"] == 2000
+    assert any("about as many as chance makes" in note for note in found.notes)
 
 
 def test_few_clicks_are_said(tmp_path):
@@ -281,6 +340,24 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
     assert text.because(row | {"drift": 0.5}) == text.because(row | {"drift": np.nan}) == ""
 
 
+@pytest.mark.parametrize("falling", [True, False])
+def test_intervals_hold_where_rates_drift(falling):
+    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half of the logs."""
+    missed = 0
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        rate = np.repeat([0.074, 0.034] if falling else [0.034, 0.074], 30_000)
+        test = Visits(
+            np.zeros((60_000, 1), np.float32), random.integers(0, 2, 60_000, dtype=np.int32),
+            (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
+            probabilities=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
+        )  # fmt: skip
+        row = compare(["mixed"], as_log(test), seed=seed).rows[-1]
+        assert row["bound"] == "betting"
+        missed += not row["low"] <= 0.054 <= row["high"]
+    assert missed <= 2
+
+
 def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
     test, train = (formats.read(path).required() for path in pair)
     without = write(tmp_path / "without.csv", train.take(train.action != 1))
@@ -295,6 +372,15 @@ def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
     assert found.rows[1]["mean_weight"] == pytest.approx(1)
     said = f"{100 * share:.3g} % of rows show ads that the training log lacks ('b')"
     assert any(said in note for note in found.notes)
+
+
+def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_path):
+    path = write(tmp_path / "test.csv", log(), double=0.5, fine=0.25)
+    with pytest.raises(DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*2 on average"):
+        advise(path, None, ["double"])
+    problems = UserLog.read(path).check()["problems"]
+    assert [problem["kind"] for problem in problems if problem["severity"] == "error"] == ["policy-sum"]
+    assert advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
 
 
 def test_an_estimate_is_never_outside_of_its_interval():
@@ -359,6 +445,16 @@ def test_all_that_is_told_is_written(pair, tmp_path):
     frame = pd.read_csv(tmp_path / "table.csv")
     assert frame["policy"].tolist() == [row["policy"] for row in held["policies"]] == ["logging", "uniform", "logistic"]
     np.testing.assert_array_equal(frame["lower"], [row["lower"] for row in held["policies"]])
+
+
+def test_the_text_is_a_table_with_answers(pair):
+    lines = advise(*pair, ["logistic"], **QUICK).text().splitlines()
+    assert lines[0].startswith(f"Training log {pair[1]}: 6,000 rows")
+    assert [line.split()[0] for line in lines[6:10]] == ["policy", "logging", "uniform", "logistic"]
+    assert len({len(line) for line in lines[6:10]}) == 1
+    answer = next(line for line in lines if line.startswith("  logistic"))
+    assert re.fullmatch(r"  logistic +\+\d+\.\d +\+\d+\.\d to \+\d+\.\d  yes", answer)
+    assert "To rely on all 2 answers at once: --level 0.975" in lines
 
 
 def test_a_log_is_described(tmp_path):

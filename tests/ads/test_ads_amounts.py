@@ -1,5 +1,6 @@
 """Rewards as logs write them: words, amounts of money, costs, and means below 0; advice that ends the asking."""
 
+import json
 import re
 import shlex
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scant_ads as sa
+from scant.cli import main
 from scant.errors import SettingError
 from scant_ads.reading.amounts import Units, amounts
 from scant_ads.unit import Unit
@@ -29,6 +31,8 @@ from scant_ads.unit import Unit
         (["1,234.5", "1.234,5"], None),
         (["€1.50", "$1.50"], None),
         (["yes", "0"], None),
+        (["12,34,5", "1.5"], None),
+        (["1e-3"], None),
     ],
 )
 def test_amounts_are_read_where_their_marks_leave_no_doubt(texts, expected):
@@ -136,6 +140,17 @@ def test_only_missing_rewards_are_missing_where_rewards_are_below_0():
     assert [problem["kind"] for problem in log.check()["problems"]] == ["no-clicks"]
     known = sa.Log.from_frame(made.assign(refund=(made["reward"] != 0) * 1.0), reward_min=-20, reward_max=20)
     assert "leak" in [problem["kind"] for problem in known.check()["problems"]]
+
+
+def test_the_command_line_and_the_report_take_rewards_below_0(tmp_path, capsys):
+    blocked().to_csv(tmp_path / "log.csv", index=False)
+    reading = [str(tmp_path / "log.csv"), "--reward-min", "-20", "--reward-max", "20"]
+    assert main(["ads", "check", *reading]) == 0
+    assert main(["ads", "evaluate", *reading, "--split", "0.5", "--policy", "forest", "--output",
+                 str(tmp_path / "out.json"), "--report", str(tmp_path / "out.html")]) == 0  # fmt: skip
+    assert "Lift: by how much the mean reward is above today's" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out.json").read_text())["unit"]["reward_min"] == -20
+    assert "lift, %" not in (tmp_path / "out.html").read_text()
 
 
 def test_limits_that_are_none_are_refused():

@@ -58,6 +58,19 @@ def test_a_loaded_policy_chooses_as_the_saved_one(kind, policies, rows):
     np.testing.assert_equal(loaded.regularisation, policy.regularisation)
 
 
+@pytest.mark.parametrize("kind", LEARNT)
+def test_a_loaded_policy_has_the_same_scores_and_can_be_saved_again(kind, policies, tmp_path):
+    policy, path = policies[kind]
+    loaded = sa.Policy.load(path)
+    width = len(policy.learnt.fitted.seen)
+    features = np.random.default_rng(0).standard_normal((500, width)).astype(np.float32)
+    if kind != "filter-tree":
+        model, again = policy.learnt.fitted.model, loaded.learnt.fitted.model
+        np.testing.assert_array_equal(again.scores(features), model.scores(features))
+    loaded.save(tmp_path / "again.arrow")
+    assert (tmp_path / "again.arrow").read_bytes() == path.read_bytes()
+
+
 @given(some_contexts(3, 60), some_contexts(1, 20))
 @settings(max_examples=40, deadline=None)
 def test_encoding_is_that_of_scikit_learn(train, test):
@@ -253,3 +266,52 @@ def test_columns_that_cannot_be_used_leave_no_file(policies, tmp_path, column, k
     assert main(["ads", "apply", *arguments, *(["--keep", *keep] if keep else [])]) == 1
     assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+def test_visits_that_a_damaged_page_lacks_are_noticed(policies, tmp_path):
+    table = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]})
+    path, plain = tmp_path / "new.parquet", {"use_dictionary": False, "write_statistics": False}
+    pq.write_table(table, path, compression="none", **plain)
+    content = path.read_bytes()
+    path.write_bytes(content[:12] + b"\0" + content[13:])  # how many values the first page has
+    with pytest.raises(DataError, match="0 rows, where its metadata say 2"):
+        applying.apply(policies["logistic"][0], path, tmp_path / "shown.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
+
+
+@pytest.mark.parametrize("output", ["csv", "parquet"])
+def test_texts_may_be_views(policies, visitors, tmp_path, output):
+    """Arrow's `string_view`, in which polars keeps texts."""
+    made, _ = visitors
+    table = pa.Table.from_pandas(made, preserve_index=False)
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_string(table.schema.types[at]) or pa.types.is_large_string(table.schema.types[at]):
+            table = table.set_column(at, name, table.column(name).cast(pa.string_view()))
+    assert pa.string_view() in table.schema.types
+    with pa.OSFile(str(tmp_path / "new.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    policy, target = policies["logistic"][0], tmp_path / f"shown.{output}"
+    assert applying.apply(policy, tmp_path / "new.arrow", target, epsilon=0, keep=["note"]).rows == len(made)
+    read = pd.read_csv(target) if output == "csv" else pd.read_parquet(target)
+    assert read["action"].tolist() == policy.predict(made).tolist() and set(read["note"]) == {"x;y"}
+    log = frame(300)
+    views = pa.table({name: pa.array(values.tolist(), pa.string_view() if values.dtype == object else None)
+                      for name, values in log.astype({"kind": object, "action": object}).items()})  # fmt: skip
+    assert str(sa.Log.from_frame(views).check()) == str(sa.Log.from_frame(log).check())
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"x", b"\xff", b"[]", b"{}", b'{"index_columns": ["none"], "columns": [], "column_indexes": []}',
+        b'{"index_columns": [], "columns": [], "column_indexes": [{"pandas_type": "none", "numpy_type": "none"}]}',
+    ],
+)  # fmt: skip
+def test_what_a_file_of_visits_says_for_pandas_does_not_matter(policies, tmp_path, metadata):
+    table, policy = pa.table({"age": [30.0, 40.0], "kind": ["red", "blue"]}), policies["logistic"][0]
+    for name, described in (("plain", table), ("odd", table.replace_schema_metadata({b"pandas": metadata}))):
+        pq.write_table(described, tmp_path / f"{name}.parquet")
+        for ending in ("csv", "parquet"):
+            applying.apply(policy, tmp_path / f"{name}.parquet", tmp_path / f"to-{name}.{ending}", 0, 0, ["kind"])
+    assert (tmp_path / "to-odd.csv").read_bytes() == (tmp_path / "to-plain.csv").read_bytes()
+    assert pq.read_table(tmp_path / "to-odd.parquet").equals(pq.read_table(tmp_path / "to-plain.parquet"))

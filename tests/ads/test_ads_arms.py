@@ -1,11 +1,14 @@
 """One ad for everyone: A/B tests have exact bounds, and differences that keep their coverage."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import scant_ads as sa
+from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.evaluation import arms
 from scant_ads.evaluation.arms import Difference, Ratio
@@ -160,6 +163,19 @@ def test_what_cannot_be_shown_is_refused():
     many = ab(2000).assign(action=[f"{number % 30}" for number in range(2000)], propensity=1 / 30)
     with pytest.raises(SettingError, match="each-ad: there are 30 ads, and 20 can be compared at once"):
         sa.evaluate(["each-ad"], sa.Log.from_frame(many))
+
+
+def test_the_command_needs_no_policy_for_an_ab_test(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = ab(20_000, (0.7, 0.3))
+    made.to_csv("ab.csv", index=False)
+    assert main(["ads", "check", "ab.csv"]) == 0
+    assert "the log has no features" in capsys.readouterr().out
+    assert main(["ads", "evaluate", "ab.csv", "--output", "table.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "Best of 2 by its lower bound: ad:B" in printed
+    names = [row["policy"] for row in json.loads((tmp_path / "table.json").read_text())["policies"]]
+    assert names == ["logging", "ad:A", "ad:B"]
 
 
 def test_names_of_ads_do_not_meet_columns():

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import scant_ads as sa
 from scant import files
 from scant.cli import main
 from scant.errors import SettingError
+from scant_ads.policies import applying
 
 QUICK = {"steps": 2000, "lambdas": (0.1,)}
 STEPS = ("--steps", "2000", "--lambdas", "0.1")
@@ -83,6 +85,13 @@ def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     assert [*names] == ["mon/ranker", "deep/mon/ranker", "tue/ranker"]
 
 
+def test_a_saved_policy_that_meets_another_has_the_name_of_its_file(folder):
+    both = evaluated("test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS))
+    assert both == {"logistic": 0, "logistic.arrow": 0.3}
+    assert evaluated("test.parquet", "logistic.arrow") == {"logistic": 0.3}
+    assert evaluated("test.parquet", "uniform.arrow", "uniform") == {"uniform.arrow": 0}
+
+
 def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
     frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet("named.parquet", index=False)
     for name, options in (("logging", ()), ("logistic", ("--train", "train.parquet", *STEPS))):
@@ -97,6 +106,16 @@ def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
 def test_the_same_policy_twice_is_refused(folder, capsys, name):
     asked = ("--policy", name, "--policy", name.removeprefix("./"))
     assert "given twice" in refused(capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked)
+
+
+def test_parts_have_the_same_names(folder):
+    asked = ("mon/ranker.arrow", "tue/ranker.arrow", "uniform.arrow")
+    words = [word for policy in asked for word in ("--policy", policy)]
+    for part in ("0.parquet", "1.parquet"):
+        assert main(["ads", "part", "log", part, *words, "--output", f"sums/{part}"]) == 0
+    whole = evaluated("log", *asked)
+    assert [*whole] == ["mon/ranker", "tue/ranker", "uniform.arrow"]
+    assert evaluated("log", *asked, options=("--parts", "sums")) == whole
 
 
 def test_names_in_python_are_none_of_those_always_compared(folder):
@@ -126,12 +145,16 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
     for words in (
         (*evaluate, "--output", "linked.csv"),
         (*evaluate, "--report", "linked.html"),
+        (*evaluate, "--report", "TEST.parquet"),
         (*evaluate, "--report", "Logistic.Arrow"),
+        (*evaluate, "--train", "train.parquet", "--report", "./train.parquet"),
         ("evaluate", "log", "--policy", "logistic.arrow", "--report", "log/0.parquet"),
         ("evaluate", "log", "--policy", "logistic.arrow", "--parts", "sums", "--report", "sums/0.parquet"),
         ("part", "log", "0.parquet", "--policy", "logistic.arrow", "--output", "logistic.arrow"),
         ("part", "log", "0.parquet", "--output", "log/2.parquet"),
+        ("part", "log", "0.parquet", "--train", "train.parquet", "--output", "train.parquet"),
         ("apply", "logistic.arrow", "test.parquet", "--output", "linked.csv"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", "test.parquet"),
         ("fit", "train.parquet", "--policy", "logistic", "--output", "train.parquet"),
     ):
         assert "is also an input" in (message := refused(capsys, *words)) or "which is an input" in message, words
@@ -147,6 +170,29 @@ def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
         assert "is there already, and not empty" in refused(capsys, *simulate, target)
 
 
+def test_what_python_writes_is_no_input_either(folder):
+    log, parts = sa.Log.read("test.parquet"), sa.Log.read("log")
+    policy = sa.Policy.load("logistic.arrow")
+    found, of_parts = sa.evaluate([policy], log), sa.evaluate([policy], parts)
+    learnt = sa.fit(log, "logistic", **QUICK)
+    for write, target in (
+        (found.write, "test.parquet"),
+        (found.write, "logistic.arrow"),
+        (found.report, "test.parquet"),
+        (of_parts.write, "log/0.parquet"),
+        (of_parts.report, "log/x.html"),
+        (policy.save, "logistic.arrow"),
+        (learnt.save, "test.parquet"),
+        (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy]), "logistic.arrow"),
+        (lambda target: sa.write_part(parts, "0.parquet", target, [policy], log), "test.parquet"),
+    ):
+        before = Path(target).read_bytes() if Path(target).exists() else None
+        with pytest.raises(SettingError, match=r"is also an input|which is an input"):
+            write(target)
+        assert (Path(target).read_bytes() if Path(target).exists() else None) == before
+
+
 # --- numbers
 
 
@@ -160,13 +206,19 @@ SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output
     ("words", "message"),
     [
         ((*EVALUATE, "--select", "nan"), "share of features is nan"),
+        ((*EVALUATE, "--select", "5"), "share of features is 5"),
         ((*LOGISTIC, "log", "--level", "nan"), "level is nan; a confidence is from 0.5"),
+        ((*LOGISTIC, "log", "--level", "5"), "level is 5.0; a confidence is from 0.5"),
         (("fit", *TO_FIT, "--policy", "forest", "--validation", "nan"), "validation share is nan"),
         ((*EVALUATE, "--seed", "-1"), "seed is -1"),
+        ((*SIMULATE, "--seed", "-1"), "seed is -1"),
         ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),
         ((*SIMULATE, "--settings", '{"dimensions": 1000000000}'), "must be from 3 to 10,000"),
+        ((*SIMULATE, "--settings", '{"dimensions": 1e3}'), "dimensions is 1000.0; it must be a whole number"),
         ((*SIMULATE, "--settings", '{"strength": "a"}'), "strength is 'a'; it must be a finite number"),
+        ((*SIMULATE, "--settings", '{"share": Infinity}'), "share is inf; it must be a finite number"),
         ((*SIMULATE, "--settings", '{"world": null}'), "world is None; it must be a whole number"),
+        ((*SIMULATE, "--settings", '{"world": -1}'), "world is -1; it must be 0 or more"),
         (("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"), "a character that no path"),
         *(((*LOGISTIC, log, f"--least-propensity={least}"), "at most 1, here from 1e-100")
           for log in ("test.parquet", "log") for least in ("1e-300", "nan", "-0.1", "0", "inf")),
@@ -202,7 +254,9 @@ def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
     for words in (
         ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", name),
         ("fit", name, "--policy", "logistic", *STEPS, "--output", "new.arrow"),
+        ("apply", "logistic.arrow", "test.parquet", "--output", name),
         ("apply", name, "test.parquet", "--output", "new.csv"),
+        ("part", "log", "0.parquet", "--output", name),
         ("evaluate", "test.parquet", "--policy", f"{name}.arrow"),
         ("evaluate", "test.parquet", "--policy", "logistic.arrow", "--report", name),
     ):
@@ -233,3 +287,23 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
         assert r"\x1b[2J\nno problems found\u202e" in printed
         assert "\x1b" not in printed and "\u202e" not in printed
         assert not any(line.startswith("no problems") for line in printed.splitlines()[:-1])
+
+
+@pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
+def test_what_a_spreadsheet_would_run_is_text_in_csv(folder, form):
+    ads = {"a": '=HYPERLINK("x")', "b": "-1"}
+    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save("policy.arrow")
+    ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
+    visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
+    table = pa.Table.from_pandas(visits, preserve_index=False)
+    table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
+    pq.write_table(table, "visits.parquet")
+    apply = ("ads", "apply", "policy.arrow", "visits.parquet", "--seed", "1", "--epsilon", "0.5", "--keep", "=id",
+             "number", "--output")  # fmt: skip
+    assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
+    written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
+    kept = pq.read_table("new.parquet").to_pydict()
+    assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
+    assert written["'=id"].tolist() == ["'@a", "'+1 b", "-2.5", "'=1", "plain", "", "", "'\tx", "1e5", "'quoted"]
+    harmless = [f"'{ad}" if ad == ads["a"] else ad for ad in kept["action"]]
+    assert written["action"].tolist() == harmless and set(written["number"]) == {"-1.5"}

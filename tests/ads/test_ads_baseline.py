@@ -161,6 +161,13 @@ def test_propensities_are_not_stated_twice_and_their_lack_is_mended():
     assert "--propensity 0.5, or control=0.5,treatment=0.5" in problem["mend"]
 
 
+@pytest.mark.parametrize("text", ["x", "a=0.5,a=0.5", "=0.5", "a=0.5,b"])
+def test_the_command_refuses_what_is_no_split(text, capsys):
+    with pytest.raises(SystemExit):
+        main(["ads", "check", "log.csv", "--propensity", text])
+    assert "is neither a share, such as 0.5, nor shares of different ads" in capsys.readouterr().err
+
+
 # --- looking again
 
 

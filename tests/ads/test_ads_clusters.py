@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from test_ads_parts import told, written
 
 import scant_ads as sa
 from scant.ads import intervals
@@ -128,6 +129,13 @@ def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rat
         assert max(capital(order, of_users, visits, end + 1e-6, level)) < -np.log1p(-level)
 
 
+def test_a_difference_is_mirrored():
+    user, reward, weight = drawn(4)
+    found = by_user(user, reward, p=weight)
+    there, back = found.difference(("p", ""), (4.0, 1.0)), found.difference(("", "p"), (1.0, 4.0))
+    assert there.interval(0.95) == pytest.approx([-end for end in back.interval(0.95)[::-1]])
+
+
 def test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together():
     """By enumeration of a chance u, with true rates of 0: each end of each of the two rates is off for other u."""
     u = np.arange(1000) / 1000
@@ -196,6 +204,15 @@ def test_with_one_visit_of_each_user_the_mean_weight_is_judged_by_students_t_tes
     assert 10 < sum(answers) < 290
 
 
+def test_a_design_effect_is_that_of_copies():
+    random = np.random.default_rng(2)
+    reward = (random.random(3000) < 0.2).astype(float)
+    assert users_of(np.arange(3000), reward).design("", 3000, reward.sum()) == pytest.approx(1)
+    tenfold = users_of(np.repeat(np.arange(3000), 10), np.repeat(reward, 10))
+    assert tenfold.design("", 30_000, 10 * reward.sum()) == pytest.approx(10)
+    assert clusters.Users().design("", 5, 3.0) == 1
+
+
 def test_rates_do_not_drift_since_users_come_one_after_the_other():
     """Each user's visits are together: with visits as independent 1 % would be far exceeded."""
     found, naive = 0, 0
@@ -261,6 +278,18 @@ def test_without_a_range_and_beside_a_training_log():
     assert row["lower"] <= next(row for row in found.rows if row["policy"] == "mine")["estimate"] <= row["high"]
     with pytest.raises(SettingError, match="is for visits that are independent"):
         sa.evaluate(["mine"], test, doubly_robust=True)
+
+
+def test_parts_and_batches_give_the_same_report(tmp_path):
+    rows, results = log(), tmp_path / "sums"
+    expected = sa.evaluate(["mine"], sa.Log.from_frame(rows, {"user": "who"}))
+    parted = sa.Log.read(written(tmp_path / "log", rows), {"user": "who"})
+    for path in parted.folder.files:
+        sa.write_part(parted, path.name, results / path.name, ["mine"])
+    for found in (sa.evaluate(["mine"], parted), sa.evaluate(["mine"], parted, results=results)):
+        assert told(found) == told(expected)
+    small = summing.summary(sa.Log.from_frame(rows, {"user": "who"}), rows=97).all().users.settle()
+    assert small.packed() == summing.summary(parted).all().users.packed()
 
 
 def test_a_test_in_which_each_user_keeps_one_ad_is_judged_by_users():

@@ -150,6 +150,15 @@ def test_a_doubly_robust_term_may_be_above_the_largest_weight():
     assert row["dr_low"] < row["dr"] - 0.003 < row["dr"] + 0.003 < row["dr_high"]
 
 
+def test_doubly_robust_estimates_are_in_the_table():
+    train, test = (sa.Log.from_frame(frame(2500, seed)) for seed in (0, 1))
+    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, doubly_robust=True)
+    row = found.rows[-1]
+    assert row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"] and abs(row["dr"] - row["estimate"]) < 0.05
+    assert f"{100 * row['dr']:.3f}" in found.text().partition("Doubly robust CTR")[2]
+    assert "dr" not in sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train).rows[-1]
+
+
 # --- what an evaluation says
 
 
@@ -198,6 +207,12 @@ def test_open_pairs_say_how_many_rows_would_tell():
     pair = found.comparisons[-1]
     assert (pair["difference"], pair["better"], pair["needed"]) == (0, "", math.inf)
     assert "open: too close for 1,000 times as many rows" in found.text()
+
+
+def test_a_log_without_clicks_decides_nothing():
+    found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
+    assert not len(found.pairs) and [*found.pairs] == [*decisions.COLUMNS]
+    assert found.choice is None and found.decision() == ""
 
 
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):

@@ -96,7 +96,9 @@ def test_a_column_of_numbers_or_words_is_no_list():
     ("text", "reason"),
     [
         ("", "line 4: eligible ads are missing"),
+        ("NA", "line 4: eligible ads are missing"),
         ("[]", "line 4: eligible ads '\\[\\]' are no list of ids"),
+        ("[[1]]", "are no list of ids"),
         ('[{"id": 3}]', "are no list of ids"),
         ("x|y", "line 4: ad '.' is shown, and not among the visit's eligible ads: 'x', 'y'"),
     ],
@@ -361,3 +363,16 @@ def test_what_explores_is_shown_as_often_as_its_propensity_says():
         counts = np.bincount(action, minlength=4) / 600
         np.testing.assert_allclose(counts, policy.predict_proba(visits)[0], atol=1e-9)
         np.testing.assert_allclose(propensity, counts[action])
+
+
+@pytest.mark.parametrize("form", ["json", "python", "struct"])
+def test_apply_finds_the_lists_that_an_object_holds(tmp_path, form):
+    made = frame(300)
+    inside = objects(made)
+    context = {"json": [*map(json.dumps, inside)], "python": [*map(str, inside)], "struct": inside}[form]
+    made[["action", "reward", "propensity"]].assign(context=context).to_parquet(tmp_path / "log.parquet")
+    policy = sa.fit(sa.Log.read(tmp_path / "log.parquet"), "logistic", epsilon=0.3)
+    applying.apply(policy, tmp_path / "log.parquet", tmp_path / "shown.csv", seed=1)
+    shown, plain = pd.read_csv(tmp_path / "shown.csv"), sa.fit(sa.Log.from_frame(made), "logistic", epsilon=0.3)
+    shares = plain.predict_proba(made)[np.arange(300), [ADS.index(ad) for ad in shown["action"]]]
+    assert (shares > 0).all() and shown["propensity"].to_numpy() == pytest.approx(shares)

@@ -53,6 +53,13 @@ def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
         assert sum(test.significant for test in tests) < 25
 
 
+def test_a_drift_that_matters_is_found():
+    made = log(rates=(0.16, 0.1))
+    assert tally(made).drift("").p < 1e-6
+    (problem,) = problems(made)
+    assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
+
+
 def test_rows_are_compared_by_time_where_times_are_known():
     made = log(rates=(0.16, 0.08))
     mixed = np.random.default_rng(1).permutation(len(made))
@@ -103,6 +110,12 @@ def with_policy(made: Visits, probability) -> Visits:
 
 def probabilities(made: Visits, least=None) -> list[Problem]:
     return list(health.probabilities(summing.summary(as_log(made)).all(), made.policies, least))
+
+
+def test_probabilities_that_sum_to_one_are_no_problem():
+    made = log()
+    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
+        assert not probabilities(with_policy(made, probability))
 
 
 @pytest.mark.parametrize(("probability", "total"), [(0.5, "2"), (0.1, "0.4")])

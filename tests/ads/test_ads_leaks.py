@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 import scant_ads as sa
 from scant_ads.diagnosis import leaks
+from scant_ads.reading import summing
 
 ROWS = 6000
 
@@ -95,6 +96,13 @@ def test_texts_that_the_training_log_lacks_are_told():
     assert "6 % of rows have a 'city' that the training log lacks ('Kiel', 'Aachen')" in note
     notes = sa.evaluate([], sa.Log.from_frame(rows(1)), train=sa.Log.from_frame(rows(0))).notes
     assert not any("'city'" in note for note in notes) and any("have a 'many'" in note for note in notes)
+
+
+def test_rows_of_each_text_are_counted_in_any_batches():
+    made = sa.Log.from_frame(rows())
+    counts = {name: pd.Series(rows()[name]).value_counts().to_dict() for name in ("city", "many")}
+    for batch in (500, 10**6):
+        assert summing.summary(made, rows=batch).features.texts == counts
 
 
 def shown(rows: int, rate: float, seed: int, chance: float = 1.0) -> sa.Log:

@@ -113,9 +113,11 @@ def test_a_class_of_the_working_folder_is_a_model():
         ("fractions:Fraction", "no classifier or regressor as scikit-learn has them: it is without fit"),
         (RIDGE + '={"alpa": 1}', f"unknown setting of {RIDGE} 'alpa': did you mean 'alpha'?"),
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
+        (RIDGE + "=3", "its settings '3' are no object of JSON. Write them"),
         (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
         ("sklearn.pipeline:Pipeline", "cannot be made with no settings: "),
         ("own_models_here:Broken={}", "own_models_here:Broken cannot be made with {}: no such device"),
+        (":Ridge", "unknown policy ':Ridge'"),
     ],
 )
 def test_what_is_no_model_is_refused(capsys, asked, message):

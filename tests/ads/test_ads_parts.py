@@ -1,5 +1,6 @@
 """Logs in folders: the numbers are those of the rows, however these are parted."""
 
+import math
 import os
 import shutil
 
@@ -14,10 +15,9 @@ from scipy import stats
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant.ads import intervals
+from scant.ads import evaluation, intervals
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads import simulated
 from scant_ads.evaluation import advise
 from scant_ads.reading import digests, summing, tally
 
@@ -52,6 +52,20 @@ def test_numbers_are_those_of_the_rows_in_memory(tmp_path, train, policies, ads)
     assert len({told(sa.evaluate(policies, log, train=train)) for log in logs}) == 1
 
 
+@pytest.mark.parametrize("uneven", [False, True])
+def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneven, monkeypatch):
+    """Also where weights take so many values that they are rounded."""
+    made, found = frame(3000, 2), []
+    if uneven:
+        made["propensity"] = np.random.default_rng(0).uniform(0.25, 0.45, 3000)
+        monkeypatch.setattr(tally, "MOST", 300)
+    for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
+        log = sa.Log.read(written(tmp_path / str(count), made, count))
+        evaluated = advise.compare(policies, log, train, declared=0.25, rows=rows)
+        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.comparisons)])
+    assert found[0] == found[1] == found[2]
+
+
 pairs = st.lists(st.tuples(st.floats(0, 50), st.sampled_from([0.0, 1.0, 0.5])), max_size=60)
 
 
@@ -81,6 +95,11 @@ def test_tables_add_up_in_any_order(first, second, third):
         tally.MOST = most
 
 
+@given(st.lists(st.floats(1e-9, 1e9), min_size=1))
+def test_rounding_is_relative(values):
+    np.testing.assert_allclose(tally._rounded(np.array(values)), values, rtol=2**-11)
+
+
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
     """The stages' counts have the expectation and the totals that shuffled rows have, and give the same bounds' law."""
     x = np.repeat([0.0, 1.0, 4.0], (900, 60, 40))
@@ -95,6 +114,24 @@ def test_counts_of_a_random_order_are_those_of_shuffled_rows():
     np.testing.assert_allclose(means[0], means[1], rtol=0.2)
     lows = [[float(intervals.betting(terms, 0.95)) for terms in of] for of in (drawn, shuffled)]
     assert abs(np.mean(lows[0]) - np.mean(lows[1])) < 4 * np.std(lows[0]) * (2 / 300) ** 0.5
+
+
+def test_an_evaluation_of_cells_is_that_of_rows():
+    random = np.random.default_rng(1)
+    reward, target = (random.random(3000) < 0.3) * 1.0, (random.random(3000) < 0.25) * 1.0
+    rows = evaluation.evaluate(reward, np.full(3000, 0.25), target, 4.0, 0.9, weights=(4.0,))
+    cells = tally.Cells()
+    cells.add(4 * target, reward)
+    terms = intervals.drawn(cells.first * cells.second, cells.count, 4.0, random, (4.0,))
+    found = evaluation.evaluate_cells(*cells.arrays(), terms, 0.9)
+    for one, other in zip(found.bounds, rows.bounds, strict=True):
+        assert (one.estimator, one.bound) == (other.estimator, other.bound)
+        if "betting" not in one.bound:
+            assert [one.estimate, one.lower, one.low, one.high] == pytest.approx(
+                [other.estimate, other.lower, other.low, other.high]
+            )
+    assert vars(found.diagnostics) == pytest.approx(vars(rows.diagnostics))
+    assert (found.refused, found.warnings) == (rows.refused, rows.warnings)
 
 
 def test_drift_is_that_of_the_rows_in_their_order(tmp_path):
@@ -167,6 +204,13 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
     assert told(found) == told(expected)
     assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [*found.notes]
     assert len(found.pairs) == 1 and found.rows[1]["rows"] == (2500 if shared == "keep" else 2100)
+
+
+def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
+    train, rows = (made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d")) for made in mixed)
+    tests = sa.Log.from_frame(rows), sa.Log.read(written(tmp_path / "log", rows))
+    found = [sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1] for test in tests]
+    assert found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
 
 
 def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):
@@ -301,6 +345,29 @@ def test_a_feature_is_of_one_kind_in_all_parts(tmp_path, capsys, first, second, 
         assert sa.Log.read(folder, categorical=["size"]).check().ok
 
 
+@pytest.mark.parametrize("values", [[1.5, 2.5], ["Ulm", "Bonn"]])
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
+    """However rows are parted, the numbers are those of one file."""
+    train, test = (frame(400, seed).assign(size=values * 200, none=None) for seed in (0, 1))
+    train.loc[:100, "size"] = None
+    test.loc[test.index < 200, "size"] = None
+    if typed:
+        train, test = (made.astype({"none": float}) for made in (train, test))
+    policy = sa.fit(sa.Log.from_frame(train), "logistic", steps=500, lambdas=(0.1,))
+    (folder := tmp_path / "log").mkdir()
+    for part in (0, 1):
+        table = pa.Table.from_pandas(test[200 * part : 200 * part + 200], preserve_index=False)
+        at = table.column_names.index("size")
+        empty = [pa.array([None] * 200, pa.null() if not typed else table.schema.types[at])]
+        pq.write_table(table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet")
+    log, expected = sa.Log.read(folder), sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
+    for rows in (30, 10**6):
+        found = advise.compare([policy], log, sa.Log.from_frame(train), rows=rows)
+        assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
+    assert log.check().ok and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
+
+
 def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     """Whichever way rows are parted: the saved policies are the same, byte for byte."""
     made = frame(600, 1).assign(many=np.random.default_rng(0).choice([*"abcdefgh", None], 600))
@@ -324,8 +391,23 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     assert sa.fit(named, "logistic", steps=10).fitted
 
 
-def test_a_log_of_no_parts_is_refused(tmp_path):
+def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
+    simulate = ["ads", "simulate", "hotel", "--settings", '{"dimensions": 6}', "--policy", "uniform", "--rows", "2000"]
+    folder = str(tmp_path / "log")
+    assert main([*simulate, "--parts", "3", "--output", folder]) == 0
+    assert main([*simulate, "--parts", "3", "--output", folder]) == 1
+    assert "is there already, and not empty" in capsys.readouterr().err
+    assert main(["ads", "check", folder]) == 0
+    assert "2,000 rows, 0 of them equal to an earlier one" in capsys.readouterr().out
+    assert main([*simulate, "--seed", "1", "--output", str(tmp_path / "train.parquet")]) == 0
+    arguments = ["--train", str(tmp_path / "train.parquet"), "--policy", "logistic", "--steps", "2000"]
+    report = tmp_path / "out.html"
+    assert main(["ads", "evaluate", folder, *arguments, "--report", str(report)]) == 0
+    assert "in 3 parquet files" in capsys.readouterr().out and "equal to an earlier row" in report.read_text()
+    assert not math.isnan(pd.read_parquet(tmp_path / "log")["reward"].mean())
     with pytest.raises(SettingError, match="parts is 0"):
+        from scant_ads import simulated
+
         simulated.simulate_parts("hotel", {}, "uniform", 10, 0, 0, tmp_path / "none")
 
 

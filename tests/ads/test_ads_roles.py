@@ -6,6 +6,7 @@ import pytest
 from test_ads_api import frame
 
 import scant_ads as sa
+from scant import cli
 from scant.errors import DataError, SettingError
 
 ROWS = 1200
@@ -132,3 +133,13 @@ def test_a_users_visits_stay_together_when_a_log_is_split(tmp_path):
         assert not {*train.visits.user} & {*test.visits.user} and len({*train.visits.user}) == 140
         assert len(train) + len(test) == ROWS
     np.testing.assert_array_equal(*chosen)
+
+
+def test_the_command_line_has_a_word_for_each(tmp_path, capsys):
+    rows = made(visit=ids(), who=np.arange(ROWS) % 300, when=pd.Timestamp("2026-01-01"))
+    rows.to_csv(tmp_path / "log.csv", index=False)
+    for roles in (["--id", "visit", "--user", "who", "--time", "when"],
+                  ["--columns", "id=visit", "user=who", "timestamp=when"]):  # fmt: skip
+        assert cli.main(["ads", "check", str(tmp_path / "log.csv"), *roles]) == 0
+        text = capsys.readouterr().out
+        assert "features: 2" in text and "timestamps: 2026-01-01" in text

@@ -110,6 +110,11 @@ def test_one_ad_after_the_other_is_a_schedule_if_times_say_so():
     assert SCHEDULE in problems(sa.Log.from_frame(made))
 
 
+def test_few_rows_are_sorted_by_chance():
+    assert "sorted" not in problems(sa.Log.from_frame(ab(6, arm=np.array([0, 0, 0, 1, 1, 1]))))
+    assert "sorted" in problems(sa.Log.from_frame(ab(20, arm=np.repeat([0, 1], 10))))
+
+
 def test_rates_that_drift_make_the_headline_amber(tmp_path):
     random = np.random.default_rng(0)
     arm = random.integers(0, 2, 20_000)
@@ -164,6 +169,13 @@ def test_a_policy_rounded_as_the_log_is_sums_to_one():
         found = sa.evaluate(["mine"], sa.Log.from_frame(made.assign(**{"policy:mine": share})))
         assert found.rows[1]["verdict"] == "cannot tell" and not any("mean weight" in note for note in found.notes)
     assert sa.evaluate(["ad:1"], sa.Log.from_frame(made), least_propensity=1 / 3).rows[1]["lower"] > 0
+
+
+def test_full_distributions_may_be_rounded():
+    made = ab(30, arm=np.arange(30) % 3, rates=(0.1, 0.1, 0.1)).assign(propensity=1 / 3)
+    whole = {f"propensity:{ad}": 0.333 for ad in range(3)}
+    assert sa.Log.from_frame(made.assign(**whole)).check().ok
+    assert not sa.Log.from_frame(made.assign(**whole | {"propensity:2": 0.3})).check().ok
 
 
 def test_shares_that_are_rounded_need_no_least_propensity():

@@ -108,6 +108,14 @@ def test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_
         assert np.ptp(of_kind) < 1e-15 and of_kind.sum() == pytest.approx(share * of_last[-1].sum())
 
 
+def test_a_first_showing_adds_no_more_than_weights_allow():
+    """The factor of a row is at most exp(1/2), whatever its propensity and the rate of the bet."""
+    terms = 10.0 ** np.linspace(-3, 4, 2000)
+    psi = -np.log1p(-showings.RATES) - showings.RATES
+    factors = np.multiply.outer(showings.RATES, terms) - np.multiply.outer(psi, terms**2)
+    assert factors.max() <= 0.5 and factors.max() > 0.49
+
+
 @pytest.mark.slow
 def test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells():
     truly = np.tile([0.99649, 0.00351], (2_000_000, 1))
@@ -268,6 +276,15 @@ def test_the_policy_that_shows_all_ads_alike_is_over_the_ads_of_both_logs():
     uniform = found.rows[1]
     assert uniform["policy"] == "uniform" and uniform["mean_weight"] == pytest.approx(2 / 3, abs=0.02)
     assert uniform["verdict"] == "none" and any("never shows 1 of the 3 ads ('c')" in note for note in found.notes)
+
+
+def test_where_todays_policy_shows_all_ads_alike_there_is_one_row():
+    alike = frame(shares=(1 / 3, 1 / 3, 1 / 3))
+    found = sa.evaluate(["mine"], sa.Log.from_frame(alike))
+    assert [row["policy"] for row in found.rows] == ["logging", "mine"]
+    assert "uniform: all 3 ads alike" in found.about[0]
+    other = sa.evaluate(["mine"], sa.Log.from_frame(frame()), least_propensity=0.2)
+    assert [row["policy"] for row in other.rows] == ["logging", "uniform", "mine"]
 
 
 def test_the_policy_that_nobody_asked_for_is_never_chosen():

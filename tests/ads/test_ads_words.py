@@ -67,6 +67,7 @@ def test_right_logs_do_not_keep_ads():
         ([" promo", "promo"], "' promo' and 'promo'"),
         (["caf\u00e9", "cafe\u0301"], r"'cafe\u0301' and 'caf\xe9'"),
         (["0", "0.0"], "'0' and '0.0'"),
+        (["-1", "-1.00"], "'-1' and '-1.00'"),
         (["a.0", "a"], None),
         (["1.05", "1.5"], None),
         (["Ab", "ab"], None),

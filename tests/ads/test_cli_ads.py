@@ -72,6 +72,12 @@ def test_a_log_is_checked_whose_columns_are_named_otherwise(folder, tmp_path, ca
     assert "no problems found" in capsys.readouterr().out
 
 
+def test_one_log_is_split(folder, capsys):
+    for split, code in {"0.5": 0, "time": 1, "time:0.8": 1}.items():
+        assert main(["ads", "evaluate", str(folder / "test.csv"), "--split", split, *QUICK]) == code
+        assert ("test part: 1,500 rows" if split == "0.5" else "no column timestamp") in "".join(capsys.readouterr())
+
+
 def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
     monkeypatch.setattr(progress, "FIRST", 0.02)
     monkeypatch.setattr(progress, "AGAIN", 0.1)
@@ -85,12 +91,17 @@ def test_long_work_is_reported_on_stderr(capsys, monkeypatch):
 
 ERRORS = {
     "no log": (["check", "none.csv"], "none.csv: there is no such file"),
+    "no test": (["evaluate", "none.csv", *QUICK], "none.csv: there is no such file"),
     "no training log": (["evaluate", "test.csv", *QUICK], "logistic is learnt from a log: give one with --train"),
     "unknown policy": (["evaluate", "test.csv", "--policy", "forst"], "did you mean 'forest'"),
     "the same log": (["evaluate", "test.csv", "--train", "test.parquet", *QUICK], "the same log as test.parquet"),
     "propensities that differ": (["evaluate", "train.parquet", "--train", "test.csv", *QUICK], "--least-propensity"),
+    "setting": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--undersample", "0"], "undersample is 0"),
     "epsilon": (["evaluate", "test.csv", "--train", "train.parquet", *QUICK, "--epsilon", "2"], "epsilon is 2.0"),
     "a column of no log": (["check", "test.csv", "--columns", "reward=x99"], "test.csv: unknown column 'x99': did you"),
+    "a column of one log": (
+        ["evaluate", "test.csv", "--train", "one.csv", *QUICK, "--columns", "action=ad"], "test.csv: unknown column"
+    ),
     "a column of nothing to learn from": (
         ["fit", "train.parquet", "--columns", "reward=rewrd", "--policy", "logistic", "--output", "out"],
         "train.parquet: unknown column 'rewrd': did you mean 'reward'",
@@ -128,6 +139,7 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(folder, monkeypatch, cap
         (["evaluate", "test.csv", *QUICK, "--split", "7"], "'7' is no share between 0 and 1, nor 'time'"),
         (["check", "test.csv", "--columns", "click"], "'click' is not ROLE=COLUMN, such as reward=click"),
         (["simulate", "hotel", "--policy", "random", "--rows", "9", "--output", "out"], "invalid choice: 'random'"),
+        (["simulate", "hotel", "--settings", '{"n": 1, "n": 2}'], "has the key 'n' twice in one object"),
     ],
 )
 def test_wrong_grammar_is_refused(arguments, message, capsys):
@@ -163,8 +175,10 @@ def test_what_may_be_given_once_and_is_given_twice_is_refused(name, capsys):
     ("arguments", "message"),
     [
         (["--columns", "reward=click", "reward=buy"], "reward is given twice, 'click' and 'buy': give one"),
+        (["--columns", "reward=click", "--columns", "reward=buy"], "reward is given twice, 'click' and 'buy'"),
         (["--user", "a", "--columns", "user=b"], "user is given twice, 'a' and 'b'"),
         (["--columns", "timestamp=a", "--time", "a"], "timestamp is given twice, 'a' and 'a'"),
+        (["--id", "a", "--id", "b"], "id is given twice, 'a' and 'b'"),
         (["--guard", "buy=0.05", "--guard", "buy=0.1"], "buy is given twice, 0.05 and 0.1"),
     ],
 )

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_ads_parts import written
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads.reading import layout, nested
+from scant_ads.diagnosis import overview
+from scant_ads.reading import layout, nested, summing
 
 ROWS = 400
 
@@ -94,6 +96,14 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
         assert {"context.geo", "context.age"} <= {*sa.Log.read(tmp_path / name, ignore=["context.geo"]).column_names}
     (texts,) = [sa.Log.from_frame(frame, categorical=["context"]).visits.categories]
     assert [*texts] == ["context"]
+
+
+def test_mixed_values():
+    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values are 0 and 1."""
+    made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [{"a": "2.5", "b": 7.0, "c": None, "d": 3}]
+    found = arrays(sa.Log.from_frame(log(made)))
+    assert found["context.a"] == [1.0] * 9 + [2.5] and found["context.b"] == ["x"] * 9 + ["7"]
+    assert repr(found["context.c"]) == repr([1.0] * 9 + [np.nan]) and np.isnan(found["context.d"][:9]).all()
 
 
 def test_dictionaries_of_a_frame_may_have_values_of_different_types():
@@ -237,6 +247,30 @@ def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
         assert sa.Log.from_frame(log(made)).visits
 
 
+VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
+OBJECTS = st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(made=st.lists(OBJECTS, min_size=6, max_size=30), cut=st.integers(1, 5), batch=st.sampled_from([1, 4, 100]))
+def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, cut, batch):
+    folder = tmp_path_factory.mktemp("log")
+    frame = log(made)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "HEAD", 5)
+        frame.to_csv(folder / "log.csv", index=False)
+        (folder / "parts").mkdir()
+        frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
+        frame.iloc[cut:].to_parquet(folder / "parts/1.parquet")
+        found = []
+        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
+            one = sa.Log.read(path)
+            facts = overview.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
+            facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
+            found.append(repr(facts))
+        assert found[0] == found[1] == found[2]
+
+
 def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(layout, "HEAD", 50)
     frame = log(contexts(100))
@@ -245,9 +279,6 @@ def test_a_column_whose_objects_come_late_is_told(tmp_path, monkeypatch):
         (problem,) = [problem for problem in one.check()["problems"] if problem["kind"] == "late"]
         assert "'context' holds objects, but nothing in the first 50 rows" in problem["reason"]
         assert problem["count"] == 40
-
-
-VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
 
 
 # --- new visits

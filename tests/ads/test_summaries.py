@@ -165,7 +165,9 @@ def test_errors_in_cells_are_listed_from_results(copy, tmp_path):
     (["part", "log", "000.parquet", "--policy", "forest", "--output", "x"], "is to be learnt once, for all parts"),
     (["part", "log", "000.parquet", "--output", "log/000.parquet"], "would become a part of it"),
     (["part", "log", "000.parquet", "--columns", "reward=clik", "--output", "x"], "000.parquet: unknown column 'clik'"),
+    (["part", "log", "000.parquet", "--policy", "min", "--output", "x"], "unknown policy 'min': Known: "),
     (["check", "train.parquet", "--parts", "results"], "--parts, are for a log in a folder"),
+    (["evaluate", "train.parquet", "--parts", "results", "--policy", "uniform"], "are for a log in a folder"),
     (["evaluate", "log", "--parts", "nowhere", "--policy", "uniform"], "there is no result for 000.parquet and 2 more"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said(made, capsys, monkeypatch, arguments, message):

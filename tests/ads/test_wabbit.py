@@ -181,8 +181,10 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
         ({"_label_cost": "much"}, "line 4 has the cost 'much', which is not a number"),
         ({"_label_probability": True}, "line 4 has the probability True"),
         ({"_labelIndex": 5}, "line 4 has the ad 5, where there are 3"),
+        ({"_labelIndex": -1}, "line 4 has the ad -1"),
         ({"c": None}, "line 4 has no context c"),
         ({"c": {"_slots": []}}, "line 4 has several decisions for one visit"),
+        ({"_outcomes": []}, "line 4 has several decisions for one visit"),
         ({"_label_probability": None, "p": []}, "line 4 is not as the form has it"),
         ({"pdrop": "none"}, "line 4 has the pdrop 'none', which is not a number"),
         ({"pdrop": 1}, "line 4 has the pdrop 1, which is not in [0, 1)"),
@@ -203,6 +205,8 @@ def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
         ('"_label_cost": ', '"_label_cost": -1.0, "_label_cost": ', "has the key '_label_cost' twice in one object"),
         ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
         ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"_label_probability": ', f'"_label_probability": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
         ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
     ],
 )
@@ -266,9 +270,11 @@ def test_the_parts_of_a_line(tmp_path):
     ("line", "reason"),
     [
         ("1:0:0.5 2:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
+        ("one:0:0.5 | a", "line 2 does not begin with one action:cost:probability"),
         ("1:zero:0.5 | a", "line 2 has the cost 'zero', which is not a number"),
         ("1:0:half | a", "line 2 has the probability 'half', which is not a number"),
         ("1:0:0.5 | a:red a:blue", "line 2 has two 'a'"),
+        ("1:0:0 | a", "line 2: propensity 0.0 is not in (0, 1]"),
     ],
 )
 def test_text_that_is_wrong_is_refused_with_the_line(tmp_path, line, reason):
@@ -425,6 +431,16 @@ def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_
         list(batches.read(path, ("c.User.age",), ()))
     with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
         formats.read_log(path)
+
+
+def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
+    visits = frame(300).assign(reward=lambda made: made["reward"] > 0.5)
+    made = events(visits.astype({"reward": int}))
+    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(sa.Log.read(written(tmp_path / "log.json", made)))
+    contexts = [{"FromUrl": one["c"]["FromUrl"][0], "User": one["c"]["User"]} for one in made]
+    new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
+    expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
+    np.testing.assert_array_equal(policy.predict_proba(new), expected)
 
 
 # --- as Vowpal Wabbit itself reads them

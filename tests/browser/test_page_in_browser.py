@@ -173,6 +173,15 @@ def test_it_renders(visit, tmp_path, theme, viewport):
     assert tab.locator(".detail.open div").first.bounding_box()["width"] <= viewport["width"]
 
 
+@pytest.mark.parametrize(("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"])
+def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, shape):
+    tab = visit(viewport)
+    tab.locator("#families > summary").click()
+    tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
+
+
 def best(tab) -> list[list[str]]:
     """The texts of the leaderboard's cells that are seen, by row."""
     rows = tab.locator(".board:not([hidden]) tr:visible")
@@ -313,6 +322,26 @@ def test_claims_are_filtered(visit):
     assert names(tab) == ["claim-10"]
 
 
+def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
+    tab = visit()
+    tab.get_by_label("Verdict", exact=True).focus()
+    tab.keyboard.type("und")
+    assert len(names(tab)) == 3
+    for _ in range(4):
+        tab.keyboard.press("Tab")
+    tab.keyboard.type("claim-6")
+    assert names(tab) == ["claim-6"]
+    more = tab.locator("tbody:not([hidden]) .more")
+    more.focus()
+    tab.keyboard.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
+    assert "26 seeds" in tab.locator(".detail.open").inner_text()
+    drawn = tab.locator(".detail.open svg.interval").first
+    assert drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0" and drawn.is_visible()
+    tab.keyboard.press("Space")
+    assert tab.locator(".detail.open").count() == 0
+
+
 def test_the_first_stop_skips_to_the_content_and_the_focus_is_seen(visit):
     tab = visit()
     tab.keyboard.press("Tab")
@@ -349,6 +378,24 @@ def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_claims_columns_fit_the_screen(visit, viewport):
+    tab = visit(viewport, anchor="#claim-claim-4")
+    tab.locator("#claim-claim-4 details.cells summary").click()
+    for selector in (".held > .scroll", "#claim-claim-4 dl"):
+        assert tab.locator(selector).evaluate("box => box.scrollWidth <= box.clientWidth"), selector
+    shown = tab.locator("#claim-claim-4 > tr:first-child > *:visible").count()
+    assert shown == (2 if viewport is PHONE else 10)
+
+
+def test_the_menu_is_not_cut_on_a_phone(visit):
+    tab = visit(PHONE)
+    boxes = tab.locator("header a:visible, header button").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect())"
+    )
+    assert len(boxes) > 6 and all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, tmp_path, viewport):
     shutil.copytree(file.parent, tmp_path / "study")
     for path in (tmp_path / "study/figures").iterdir():
@@ -377,6 +424,36 @@ def test_curves_are_hidden_by_the_legend(visit):
     assert entry.get_attribute("aria-pressed") == "false" and curves.evaluate_all(hidden) == ["0", "0"]
     entry.press("Enter")
     assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
+
+
+def test_figures_are_enlarged_by_dragging_and_by_keys(visit):
+    tab = visit()
+    tab.locator("#figure-1 .card").click()  # opens it, as its title does
+    svg, card = tab.locator("figure svg"), tab.locator("figure .card")
+    view = lambda: [float(number) for number in svg.get_attribute("viewBox").split()]  # noqa: E731
+    whole = view()
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    tab.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.25 * box["height"])
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=3)
+    tab.mouse.up()
+    assert view() == pytest.approx(
+        [one * share for one, share in zip(whole[2:] * 2, [0.25] * 4, strict=True)], rel=0.02
+    )
+    assert tab.locator(".lens").count() == 0
+    svg.dblclick(position={"x": 20, "y": 20})
+    assert view() == whole
+    card.focus()
+    tab.keyboard.press("+")
+    assert view()[2] == pytest.approx(whole[2] / 1.5)
+    tab.keyboard.press("ArrowRight")
+    assert view()[0] == pytest.approx(whole[2] / 6 + whole[2] / 15)
+    tab.keyboard.press("0")
+    assert view() == whole
+    tab.get_by_role("button", name="Enlarge Figure 1").click()
+    tab.get_by_role("button", name="Show all").click()
+    assert view() == whole
 
 
 def test_tables_sort_and_their_data_can_be_saved(visit, file):

@@ -190,6 +190,12 @@ def test_where_nothing_can_be_learnt_the_first_ad_is_chosen(kind):
 
 
 @every_kind
+def test_a_single_ad_that_can_be_learnt_is_always_chosen(kind):
+    log = replace(LOG, reward=np.where(LOG.action == 3, LOG.reward, 0.0))
+    assert np.all(fitted(kind, log).best(NEW) == 3)
+
+
+@every_kind
 def test_contexts_are_judged_one_by_one_and_models_can_be_kept(kind):
     model = fitted(kind)
     best = model.best(NEW)

@@ -20,7 +20,7 @@ from scant.online.click_learners import (
     sampled_ranking,
     team_draft,
 )
-from scant.online.clicks import USERS, user_for
+from scant.online.clicks import USERS, User, user_for
 from scant.online.play import play, play_plain, query_order
 from scant.randomness import generator
 
@@ -526,3 +526,10 @@ def test_learning_beats_not_learning(noisy, kind):
     learnt, still = (compiled(noisy, each, 0.1, 3000) for each in (settings, silent))
     assert not still.updated.any() and not still.weights.any()
     assert learnt.ranker[-1000:].mean() > still.ranker[-1000:].mean() + 0.1
+
+
+def test_an_own_user_is_one_of_the_settings(noisy):
+    own = {"click": [0.05, 0.3, 0.5, 0.7, 0.95], "stop": [0.2, 0.3, 0.5, 0.7, 0.9]}
+    named, given_so = (compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own))
+    assert named.measured.tobytes() == given_so.measured.tobytes()
+    assert user_for(own, 2) == User((tuple(own["click"]),), tuple(own["stop"]))

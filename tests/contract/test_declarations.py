@@ -91,9 +91,13 @@ def test_settings_of_experiments_are_whole(family):
     ("changes", "words"),
     [
         ({"about": ""}, "depth is not described by a sentence"),
+        ({"about": "how deep"}, "depth is not described by a sentence"),
         ({"rule": {"type": "floating"}}, "the rule of depth is no JSON schema: 'floating'"),
+        ({"rule": {"type": "number", "default": "deep"}}, "by default breaks its rule: 'deep'"),
+        ({"rule": {"type": "number", "default": None}}, "by default breaks its rule: None"),
         ({"rule": {"maximum": 0}, "absent": 1}, "by default breaks its rule: 1 is greater"),
         ({"name": "seeds"}, "seeds is declared twice, or every experiment has it"),
+        ({"unless": {"height": 1}}, "depth does nothing under height, which is no setting"),
         ({"some": True}, "no learner heeds depth"),
     ],
 )
@@ -276,33 +280,49 @@ EXAMPLES = {"perceptron": Ranker, "top": Descent, "fixed-items": Leader, "ads": 
 EPSILON = FTPL.settings[0]
 WIDTH = Flat.settings[1]
 ANYWHERE = [
+    ({"kind": ""}, "declares no kind"),
+    ({"about": ""}, "declares no about"),
     ({"about": "a learner"}, "about is no sentence"),
     ({"looks": {}}, "declares no looks"),
     ({"looks": {"": Look("puce", "o")}}, "no Look in a colour of the palette"),
+    ({"looks": {"": Look("blue", "round")}}, "is no Look"),
+    ({"looks": {"": ("blue", "o")}}, "is no Look"),
     ({"sees": "some"}, "sees 'some'"),
     ({"heeds": ("colour",)}, "heeds colour, which no setting"),
     ({"settings": (WIDTH, WIDTH)}, "declares a setting twice"),
+    ({"settings": (replace(WIDTH, about=""),)}, "width is not described by a sentence"),
+    ({"settings": (replace(WIDTH, rule={"type": "wide"}),)}, "the rule of width is no JSON schema"),
+    ({"settings": (replace(WIDTH, rule={"minimum": 2}),)}, "what width is by default breaks its rule"),
     ({"settings": (replace(WIDTH, when=("shape", "flat")),)}, "width needs the setting shape"),
 ]
 IN_ONE = {
     "perceptron": [
+        ({"looks": {"ap": Look("pink", "P")}}, "has no look under the key ''"),
         ({"settings": (*Ranker.settings, WIDTH)}, "declares the setting width, which Settings has not"),
         ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
+        ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
         ({"settings": Ranker.settings[:1]}, "has rates if, and only if, it learns"),
+        ({"branch": None}, "declares no branch of the compiled loop"),
+        ({"rank": None}, "there is no rank(...)"),
     ],
     "top": [
         ({"looks": {"squared": Look("pink", "P")}}, "has no look for the surrogate kl"),
+        ({"settings": Descent.settings[1:]}, "has neither a surrogate of its own nor a setting for it"),
         ({"settings": Descent.settings[:2]}, "has the setting k if, and only if, it sees the top alone"),
         ({"learn": None}, "there is no learn(...)"),
     ],
     "fixed-items": [
+        ({"looks": {"#other-id": Look("pink", "P")}}, "has no look under the key ''"),
         ({"settings": ()}, "takes epsilon, but declares no such setting"),
         ({"settings": (EPSILON, Setting("eta", {"type": "number"}))}, "declares the setting eta, but does not take it"),
         ({"settings": (replace(EPSILON, absent=1),)}, "takes epsilon=None by default, but declares 1"),
+        ({"learn": None}, "there is no learn(...)"),
     ],
     "ads": [
         ({"settings": Flat.settings[1:]}, "is regularised if, and only if, it has the setting lambdas"),
+        ({"settings": Flat.settings[:1]}, "takes width, but declares no such setting"),
         ({"learns": "rows"}, "learns from 'rows'"),
+        ({"score": None}, "there is no score(...)"),
         ({"__init__": lambda self, width: None}, "is regularised, but does not take regularisation"),
     ],
 }
@@ -387,8 +407,13 @@ def test_a_name_stands_for_one_figure_or_table():
     ("changes", "words"),
     [
         ({"caption": ""}, "the caption is no sentence"),
+        ({"caption": "Regret by round"}, "the caption is no sentence"),
+        ({"heading": ""}, "a figure has no heading"),
         ({"heading": "Regret by round."}, "the heading is no heading"),
+        ({"name": "3.1"}, "does not begin with figure-"),
         ({"reads": "runs"}, "reads 'runs'"),
+        ({"frame": "scant.games.frames:average"}, "scant.games.frames:average cannot be imported"),
+        ({"frame": "scant.games.frame:averages"}, "scant.games.frame:averages cannot be imported"),
         ({"draw": "scant.games.drawings:NAMES"}, "scant.games.drawings:NAMES is no function"),
         ({"draw": "scant.present.panels:head"}, "missing a required argument"),
         ({"options": {"begin": 0.1}}, "unexpected keyword argument 'begin'"),

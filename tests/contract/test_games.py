@@ -1,5 +1,7 @@
 """What every learner of the games keeps to; the compiled loops and the plain classes play the same game."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from regret import regret
@@ -7,10 +9,11 @@ from regret import regret
 from scant.errors import SettingError
 from scant.games import losses, streams
 from scant.games.cells import cell
-from scant.games.learners import LEARNERS, Perturbed
+from scant.games.learners import BUILT_IN, LEARNERS, Perturbed
 from scant.games.play import Game, build, play
 from scant.kernels.sorting import COUNTING_LIMIT
 from scant.randomness import generator
+from scant.theory import game_bounds
 
 SORTS = ("quicksort", "plackett-luce")
 LOOPS = {
@@ -108,6 +111,12 @@ def test_no_learner_or_stream_or_loss_is_left_out(games):
         assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), name
 
 
+def test_no_two_learners_have_the_same_kind_or_look():
+    assert list(LEARNERS.values()) == list(BUILT_IN)
+    looks = [look for learner in BUILT_IN for look in learner.looks.values()]
+    assert len(set(looks)) == len(looks)
+
+
 # --- how they play
 
 
@@ -189,6 +198,17 @@ def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
     np.testing.assert_array_equal(compiled.explored, plain.explored)
 
 
+def test_so_it_is_with_large_values_and_long_games(monkeypatch):
+    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are computed anew."""
+    for sign in (1, -1):
+        game = Game(sign * stream_of("graded", 300, 5).astype(float) * 10, "position-loss")
+        for sort, eta in product(SORTS, (0.001, 1.0, 40.0)):
+            monkeypatch.setattr(game_bounds, "online_rank_eta", lambda *_, eta=eta: eta)
+            learner = {"kind": "online-rank", "sort": sort}
+            compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
+            np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", [*LOOPS, *PLAIN])
 def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
     stream = small_stream(name)
@@ -253,6 +273,14 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name):
     played = np.diff(play(game, learner, generator(8), kept).value, prepend=0)
     expected = [game.loss.measure(ranking, row) for ranking, row in zip(shown, other, strict=True)]
     np.testing.assert_allclose(played, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("learner", [*LEARNERS])
+@pytest.mark.parametrize("setting", ["etaa", "facts"])
+def test_unknown_settings_are_named(learner, setting):
+    game = Game(stream_of("flip", items=5), "dcg")
+    with pytest.raises(SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"):
+        build(game, {"kind": learner, setting: 1}, generator(0))
 
 
 def test_what_a_black_box_learns_from():

@@ -253,6 +253,13 @@ def test_the_ideal_ranking_has_the_greatest_of_each(stream):
     assert (plays["ideal"][:, normalised] == 1).all()  # to the last bit, at every cut
 
 
+def test_what_is_recorded_anyway_is_recorded_once():
+    assert recorded() == recorded(["ap", "ndcg"]) == tuple(MEASURES)
+    assert recorded(["err", "ap", "err"]) == (*MEASURES, "err")
+    with pytest.raises(SettingError, match="did you mean 'err'"):
+        recorded(["er"])
+
+
 def test_grades_beyond_a_measures_scale_are_refused(packed):
     finer = packed([(np.array([0, 5, 1]), np.ones((3, 2), np.float32))])
     with pytest.raises(SettingError, match="'err@5' is of grades up to 4; the stream's go up to 5"):

@@ -15,7 +15,7 @@ from scant.measures import ndcg, rank
 from scant.online import learners
 from scant.online.estimators import value_and_gradient
 from scant.online.play import play, play_plain, query_order
-from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, Settings, Top
+from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top
 from scant.randomness import generator
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -416,6 +416,25 @@ def test_the_judge_changes_no_play(stream, judge):
 # --- steps
 
 
+def test_the_step_is_the_schedules(packed):
+    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1), whatever is explored."""
+    stream, rounds = packed([([1], np.ones((1, 1)))]), 30
+    queries = np.zeros(rounds, np.int64)
+    for kind, schedule in product(("rtop", "ogd"), SCHEDULES):
+        source = "released-code" if schedule == "released-code" else "text"
+        reading = {"source": source, "schedule": "thesis" if source != "text" else schedule}
+        learner, readings = {"kind": kind, "surrogate": "squared"}, READINGS | reading
+        settings, [rate] = complete(learner, readings, rounds), DESCENDING[kind].rates(learner, readings)
+        power = 2 / 3 if kind == "rtop" else 1 / 2
+        w = 0.0
+        for t in range(1, rounds + 1):
+            of_round = {
+                "thesis": 0.01 * t**-power, "aistats16": rounds**-power, "released-code": 0.1 * t**-power
+            }[schedule]  # fmt: skip
+            w -= of_round * 2 * (np.float32(w) - 1.0)
+            assert after(stream, queries[:t], settings, rate).weights[0] == pytest.approx(w, rel=1e-6)
+
+
 def test_smoothings_schedule_and_sign(packed):
     """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, and its sign is the reading's."""
     stream = packed([([1, 0], np.eye(2))])
@@ -449,6 +468,19 @@ def test_weights_never_leave_the_ball(stream, radius):
 
 
 # --- what goes wrong
+
+
+def test_a_query_of_one_document_has_no_pair(packed):
+    single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
+    for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
+        settings = complete(learner, READINGS, 40)
+        played = compiled(single, settings, 1.0, 40)
+        alike(played, plain(single, settings, 1.0, 40))
+        assert not played.updated.any() and not played.weights.any() and played.events[:, IDLE].all()
+    for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "listnet"}, {"kind": "ogd", "surrogate": "kl"}):
+        settings = complete(learner, READINGS, 40)
+        played = compiled(single, settings, 1.0, 40)
+        assert played.updated.all() and not played.events[:, IDLE].any()
 
 
 def test_clipped_exponents_are_counted(packed):

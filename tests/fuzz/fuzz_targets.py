@@ -16,6 +16,7 @@ import shutil
 import socket
 import tempfile
 import zipfile
+import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -251,6 +252,38 @@ def fuzz_parts(data: bytes) -> None:
                 assert repr(first) == repr(second)
 
 
+PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parquet", "a/.b/{}.parquet", "{}.crc")
+
+
+def fuzz_folder(data: bytes) -> None:
+    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier entry."""
+    shown, hidden, twice = set(), set(), False
+    with folder_of({}) as folder:
+        for number, byte in enumerate(data[:12]):
+            place, kind = byte % len(PLACES), byte // len(PLACES) % 4
+            path = folder / PLACES[place].format(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            others = sorted(shown | hidden)
+            if kind < 2 or not others:
+                path.write_bytes(good_part())
+            else:
+                first = others[byte % len(others)]
+                (os.symlink if kind == 2 else os.link)(first, path)
+                twice |= place < 2 and any(path.samefile(other) for other in shown)
+            (shown if place < 2 else hidden).add(path)
+        try:
+            log = Log.read(folder, {"reward": "click"})
+        except ScantError:
+            assert twice or not shown
+            return
+        assert (
+            not twice
+            and {*log.folder.files} == shown
+            and {*log.folder.left_out} == hidden
+            and len(log) == 2 * len(shown)
+        )
+
+
 def fuzz_part(data: bytes) -> None:
     """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
     with folder_of({"0.parquet": data}) as folder:
@@ -407,6 +440,28 @@ def fuzz_run(data: bytes) -> None:
         ):
             with suppress(ScantError):
                 read()
+
+
+def fuzz_seal(data: bytes) -> None:
+    """Whatever a file holds: it has no seal, a broken one, or one that every changed bit breaks."""
+    path = FOLDER / f"{next(_numbers)}"
+    try:
+        for content in (data, data + files.MARK, data + files.MARK + files.BLANK.encode() + data[:9]):
+            path.write_bytes(content)
+            with suppress(ValueError):
+                files.check_seal(path)
+        files.seal(path)
+        files.check_seal(path)
+        sealed = path.read_bytes()
+        at = zlib.crc32(data) % len(sealed)
+        path.write_bytes(sealed[:at] + bytes([sealed[at] ^ 1 << len(data) % 8]) + sealed[at + 1 :])
+        try:
+            files.check_seal(path)
+        except ValueError:
+            return
+        raise AssertionError(f"byte {at} changed, and nobody saw it")
+    finally:
+        path.unlink()
 
 
 def fuzz_results(data: bytes) -> None:

@@ -12,6 +12,16 @@ from scant.errors import SettingError
 from scant.randomness import generator
 
 
+@pytest.fixture(autouse=True, scope="module")
+def coarse():
+    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged against what they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(campaigns, "POINTS", 1 << 16)
+        campaigns._make.cache_clear()
+        yield
+    campaigns._make.cache_clear()
+
+
 def greedy(best, count, epsilon=0.0):
     made = np.full((len(best), count), epsilon / (count - 1))
     made[np.arange(len(best)), best] = 1 - epsilon
@@ -75,6 +85,13 @@ def test_the_logged_propensities_are_the_policys_and_keep_its_floor():
     np.testing.assert_allclose(shown / len(log), 1, atol=0.06)
 
 
+def test_a_uniform_log_shows_each_offer_alike():
+    campaign = campaigns.make("hotel")
+    log = campaign.log(50_000, np.random.default_rng(1), policy="uniform")
+    assert (log.propensity == 0.2).all()
+    assert stats.chisquare(np.bincount(log.action)).pvalue > 1e-4
+
+
 @pytest.mark.parametrize("policy", campaigns.POLICIES)
 def test_clicks_have_the_rates_of_their_users_and_offers(policy):
     campaign = campaigns.make("hotel", strength=2.0)
@@ -134,6 +151,15 @@ def test_the_true_ctr_is_that_of_quadrature(epsilon):
     assert abs(found - exact) < 4 * error and error < 4e-4
 
 
+def test_true_ctrs_of_several_policies_are_those_of_each(monkeypatch):
+    monkeypatch.setattr(campaigns, "CHUNK", 100)
+    campaign = by_hand()
+    policies = [lambda x, ad=ad: greedy(np.full(len(x), ad, np.int32), 5) for ad in range(2)]
+    together = campaigns.true_ctrs(campaign, policies, 250, generator(0))
+    assert together == [true_ctr(campaign, policy, 250, generator(0)) for policy in policies]
+    assert together[0] != together[1]
+
+
 def test_a_true_ctr_of_one_draw_is_refused():
     with pytest.raises(SettingError, match="draws is 1"):
         true_ctr(by_hand(), None, 1, np.random.default_rng(0))
@@ -175,6 +201,12 @@ def test_strength_common_part_and_quality_are_what_they_say(shape):
         assert np.corrcoef(f[:, action], scores[:, action])[0, 1] == pytest.approx(0.7, abs=0.02)
 
 
+def test_what_the_offers_have_in_common_may_be_nearly_all():
+    campaign = campaigns.make("hotel", common=0.999)
+    rates = campaign.rates(campaign.users(1000, np.random.default_rng(8)))
+    assert stats.spearmanr(rates).statistic.min() > 0.9
+
+
 def test_scale_multiplies_click_rates_and_leaves_impressions():
     campaign = campaigns.make("bank-1", scale=20.0)
     assert campaign.rows == campaigns.make("bank-1").rows
@@ -207,10 +239,17 @@ def test_a_campaign_is_the_same_each_time_and_another_in_another_world():
     ("settings", "reason"),
     [
         ({"floor": 0.2}, "floor is 0.2; it must be above 0 and below the least share"),
+        ({"floor": 0.0}, "floor is 0.0"),
         ({"scale": 13.0}, "scale is 13.0; it must be above 0 and below 12.2"),
+        ({"scale": 0.0}, "scale is 0.0"),
         ({"share": 0.0}, "share is 0.0"),
+        ({"share": 1e-6}, "share is 1e-06"),
         ({"informative": 1}, "informative is 1; it must be 2 or more"),
+        ({"informative": 31}, "informative is 31"),
         ({"dimensions": 2}, "dimensions is 2"),
+        ({"strength": 0}, "strength is 0"),
+        ({"common": 1.0}, "common is 1.0"),
+        ({"quality": 1.1}, "quality is 1.1"),
         ({"sharpness": -1.0}, "sharpness is -1.0"),
         ({"shape": "liner"}, "unknown shape of campaign 'hotel' 'liner': did you mean 'linear'"),
         ({"sahre": 1.0}, "unknown setting of campaign 'hotel' 'sahre': did you mean 'share'"),

@@ -63,6 +63,14 @@ def test_counts_give_what_rows_give(one):
         assert seen == pytest.approx(ends["empirical-bernstein"][3][i]) or seen < ends["empirical-bernstein"][3][i]
 
 
+def test_drawn_counts_have_the_settings_shares():
+    one = setting("hotel", "epsilon-greedy", 5000)
+    clicks, shows = study._draw(one, 400, np.random.default_rng(3))
+    total = shows.sum(axis=(0, 1))
+    np.testing.assert_allclose(total / 2e6, one.share, atol=0.002)
+    np.testing.assert_allclose(clicks.sum(axis=(0, 1)) / total, one.click, atol=0.003)
+
+
 def test_what_holds_and_what_does_not():
     hotel, bank = (found(setting(name, "epsilon-greedy", 2000)) for name in ("hotel", "bank"))
     rare = found(setting("hotel", "epsilon-greedy", 2000, logging="rare"))
@@ -96,6 +104,19 @@ def test_a_drift_leaves_the_average_rate(drift):
     rate = clicks[:, -1].sum() / shows[:, -1].sum()  # in the last stage, half of the log
     half = [factor for part, factor in enumerate(one.drift) if part >= len(one.drift) / 2]
     assert rate == pytest.approx(np.dot(one.share, one.click) * np.mean(half), rel=0.1)
+
+
+def test_shuffled_counts_are_those_of_shuffled_rows():
+    """Rows of a log with all its clicks in its first stage: hypergeometric, stage by stage."""
+    count = np.zeros((4000, 4, 2), np.int64)
+    count[:, :, 0], count[:, 0, 1] = [28, 128, 256, 100], 100
+    moved = study._shuffled(count, np.random.default_rng(5))
+    np.testing.assert_array_equal(moved.sum(axis=2), count.sum(axis=2))
+    np.testing.assert_array_equal(moved.sum(axis=1), count.sum(axis=1))
+    sizes, n = count[0].sum(axis=1), count[0].sum()
+    np.testing.assert_allclose(moved[:, :, 1].mean(axis=0), 100 * sizes / n, rtol=0.03)
+    spread = 100 * sizes / n * (1 - sizes / n) * (n - 100) / (n - 1)
+    np.testing.assert_allclose(moved[:, :, 1].var(axis=0), spread, rtol=0.1)
 
 
 @pytest.mark.parametrize("drift", study.DRIFTS)

@@ -1,5 +1,6 @@
 """Off-policy estimates: the Open Bandit Pipeline's formulas, unbiasedness by enumeration, cases by hand, refusals."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -114,6 +115,13 @@ def test_what_leaves_the_estimates_as_they_are(seed, factor):
     assert doubly_robust(reward, weight, reward, q[:, 0]) == pytest.approx(q[:, 0])
 
 
+def test_the_logging_policy_evaluates_to_the_mean_reward():
+    reward, propensity, _ = campaign()
+    found = table(evaluate(reward, propensity, propensity, 1.0))
+    for row in found.values():
+        assert row["estimate"] == pytest.approx(reward.mean(), rel=1e-12)
+
+
 # --- everything at once
 
 
@@ -211,6 +219,14 @@ def test_without_clicks_only_exact_bounds_are_given():
             assert np.isnan([row["estimate"], row["lower"], row["low"], row["high"]]).all()
 
 
+def test_clicks_on_ads_that_the_policy_never_shows_do_not_count():
+    _, propensity, _ = campaign()
+    target = 1.0 * (np.arange(4000) % 5 == 0)
+    found = evaluate(1 - target, propensity, target, 5.0)
+    assert found.diagnostics.clicks == 3200 and found.diagnostics.matched_clicks == 0
+    assert [notice.kind for notice in found.warnings] == ["no-clicks"]
+
+
 @pytest.mark.parametrize(("clicks", "kinds"), [(29, ["few-clicks"]), (30, [])])
 def test_few_clicks_are_warned_of(clicks, kinds):
     _, propensity, target = campaign()
@@ -218,6 +234,18 @@ def test_few_clicks_are_warned_of(clicks, kinds):
     reward[np.flatnonzero(target == target.max())[:clicks]] = 1
     found = evaluate(reward, propensity, target, 4.0)
     assert [notice.kind for notice in found.warnings] == kinds
+
+
+def test_clicks_of_small_weight_count_for_little():
+    _, propensity, target = campaign()
+    reward = np.zeros(4000)
+    large, small = np.flatnonzero(target == target.max()), np.flatnonzero(target == target.min())
+    reward[large[:10]], reward[small[:100]] = 1, 1
+    weight = (target / propensity)[[large[0], small[0]]]
+    expected = (10 * weight[0] + 100 * weight[1]) ** 2 / (10 * weight[0] ** 2 + 100 * weight[1] ** 2)
+    found = evaluate(reward, propensity, target, 4.0)
+    assert found.diagnostics.effective_clicks == pytest.approx(expected) and expected < 30
+    assert [notice.kind for notice in found.warnings] == ["few-clicks"]
 
 
 def test_a_mean_weight_away_from_1_is_warned_of():
@@ -234,9 +262,13 @@ def test_a_mean_weight_away_from_1_is_warned_of():
     ("change", "says"),
     [
         ({"reward": [2.0]}, r"reward ranges from 0 to 2; it must be in \[0, 1\]"),
+        ({"reward": [-1.0]}, "reward ranges from -1"),
         ({"reward": [np.nan]}, "reward ranges from nan"),
         ({"propensity": [0.0]}, r"propensity ranges from 0 to 0.2; it must be in \(0, 1\]"),
+        ({"propensity": [1.5]}, "propensity ranges from 0.2 to 1.5"),
+        ({"propensity": [np.nan]}, "propensity ranges from nan"),
         ({"target": [1.5]}, "target ranges"),
+        ({"target": [np.nan]}, "target ranges"),
     ],
 )
 def test_values_out_of_range_are_refused(change, says):
@@ -278,3 +310,10 @@ def test_declared_weights():
     for arguments in (([0.0],), ([1.5],), ([],), ([0.2], 1.5, 5), ([0.2], 0.1), ([0.2], 0.1, 1), ([np.nan],)):
         with pytest.raises(SettingError):
             declared_weights(*arguments)
+
+
+def test_an_evaluation_is_one_table():
+    found = evaluate(*campaign(), 4.0, level=0.9)
+    assert all(row["level"] == 0.9 for row in found.rows())
+    assert replace(found.bounds[0], level=0.5).level == 0.5
+    assert list(found.rows()[0]) == ["estimator", "bound", "exact", "level", "estimate", "lower", "low", "high"]

@@ -35,6 +35,13 @@ def test_terms_are_counted_in_each_stage(rows, seed):
             assert often == np.count_nonzero(x[start:end] == value)
 
 
+def test_stages_double_from_128_on():
+    assert stage_ends(1).tolist() == [1]
+    assert stage_ends(128).tolist() == [128]
+    assert stage_ends(129).tolist() == [128, 129]
+    assert stage_ends(1024).tolist() == [128, 256, 512, 1024]
+
+
 @pytest.mark.parametrize("zeros", [0, 5000])
 def test_many_values_are_binned_from_below_and_above_with_their_mean(zeros):
     random = np.random.default_rng(1)

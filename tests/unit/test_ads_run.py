@@ -89,6 +89,15 @@ def test_the_logs_of_a_campaign_are_of_its_two_policies(folder):
     assert not np.array_equal(train.features[:10], test.features[:10])
 
 
+def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
+    targets = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    settings = {"campaign": "hotel", "settings": SETTINGS, "train_rows": 70, "test_rows": 30}
+    draw.draw("hotel", settings, [folder / "hotel.json"], targets, 1, 0)
+    assert [len(logs.read(path)[0]) for path in targets] == [70, 30]
+    first, second = (logs.read(folder / f"train-{seed}.parquet")[0] for seed in (0, 1))
+    assert not np.array_equal(first.features, second.features)
+
+
 # --- fits
 
 
@@ -112,6 +121,15 @@ def test_the_validation_part_judges_and_does_not_teach():
         assert np.array_equal(fit.model.scores(log.features), model.scores(log.features))
         matched = model.best(held.features) == held.action
         assert fit.validation == pytest.approx(np.mean(held.reward * matched / held.propensity))
+
+
+@pytest.mark.parametrize("tuning", ["held-out", "paper"])
+def test_one_lambda_or_none_is_no_choice(tuning):
+    settings = scorers.Settings(options={"steps": 500, "trees": 3})
+    (forest,) = run.fits("forest", small(), np.random.default_rng(0), settings, tuning=tuning)
+    (one,) = run.fits("logistic", small(), np.random.default_rng(0), settings, (0.1,), tuning=tuning)
+    assert np.isnan(forest.regularisation) and one.regularisation == 0.1
+    assert forest.fitted_on == one.fitted_on == "all"
 
 
 def test_the_papers_reading_fits_all_of_the_log_at_each_lambda():
@@ -223,6 +241,12 @@ def test_a_fit_of_which_the_test_says_nothing_is_chosen_last():
     assert [run._on_test(one) for one in rows] == [0.0, -np.inf, 0.1]
 
 
+def test_learners_share_their_users(folder):
+    """Two learners that choose alike have the same true CTR to the last bit."""
+    first, second = (played(folder, job("uniform", learner=name))[0] for name in ("a", "b"))
+    assert first.equals(second)
+
+
 def test_a_classification_set_tells_everything(tmp_path):
     random = np.random.default_rng(0)
     label = random.integers(0, 3, 300).astype(np.int32)
@@ -265,6 +289,13 @@ def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
 
 
 # --- settings
+
+
+def test_settings_reach_the_scorers():
+    learner = {"kind": "auc-ranker", "steps": 7, "trees": 3, "pair_loss": "hinge", "lambdas": [0.1], "title": "x"}
+    settings = scorers.resolve(learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False})
+    options = {"steps": 7, "pair_loss": "hinge"}
+    assert settings == scorers.Settings(undersample=2, undersampled="all", standardise=False, options=options)
 
 
 def test_an_oracle_needs_a_world():

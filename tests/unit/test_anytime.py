@@ -243,6 +243,13 @@ def test_a_share_may_have_a_number_subtracted():
     assert judge(values, "less", interval.high, within=(0, 1)).p_holds == pytest.approx(0.025, rel=1e-3)
 
 
+def test_a_share_may_be_beyond_its_range_by_rounding():
+    values = np.array([0.3, 0.2 + 0.1])
+    assert values.max() > 0.3
+    one, other = (judge(both, "greater", 0.1, within=(0, 0.3)) for both in (values, [0.3, 0.3]))
+    assert (one.test, one.p_holds) == (other.test, other.p_holds) == ("anytime binomial", other.p_holds)
+
+
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])
 def test_shares_that_are_not_0_or_1_are_judged_by_betting(testing):
     assert judge([0.5] * 40, "greater", 0.3, within=(0, 1), testing=testing).verdict == "holds"
@@ -256,6 +263,15 @@ def test_ends_that_no_share_can_have_decide_nothing(testing):
     assert judge([1.0] * 80, "slope", 0.1, bound=0.95, within=(0, 1), testing=testing).verdict == "holds"
     for end in (1.0, 1.2):
         assert judge([1.0] * 80, "greater", end, within=(0, 1), testing=testing).p_holds == 1
+
+
+@pytest.mark.parametrize("testing", ["anytime", "fixed"])
+def test_a_claim_on_a_share_and_its_contrary_swap(testing):
+    values = np.array([1.0] * 30 + [0.0])
+    claim = judge(values, "greater", 0.7, within=(0, 1), testing=testing)
+    contrary = judge(values, "less", 0.7, within=(0, 1), testing=testing)
+    assert (claim.verdict, contrary.verdict) == ("holds", "fails")
+    assert (claim.p_holds, claim.p_fails) == pytest.approx((contrary.p_fails, contrary.p_holds))
 
 
 @pytest.mark.parametrize("testing", ["anytime", "fixed"])

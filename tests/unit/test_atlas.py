@@ -8,6 +8,7 @@ import pytest
 from scant.errors import SettingError
 from scant.games import atlas, drawing_atlas, frames
 from scant.present import figures, tables
+from scant.theory import observability
 
 VECTORS = ["000", "001", "010", "011", "100", "101", "110", "111"]
 RANKINGS = ["123", "132", "213", "231", "312", "321"]
@@ -73,19 +74,31 @@ def test_tables_are_written_and_read_back(maker, tmp_path):
     assert body.count(r"\\") == len(made)
 
 
+def test_the_atlas_has_every_game_with_its_rate(table):
+    assert len(table) == len(observability.atlas()) == 246
+    assert not table.duplicated(["measure", "grades", "m", "k"]).any()
+    assert set(table["rate"]) == {"T^(1/2)", "T^(2/3)", "T"}
+    both = table["globally_observable"], table["locally_observable"]
+    assert (table["rate"] == "T").equals(~both[0])
+    assert (table["rate"] == "T^(1/2)").equals(both[1])
+
+
 @pytest.mark.parametrize(
     ("measure", "m", "k", "grades", "rate", "stated", "source"),
     [
         ("sum-loss", 3, 1, 2, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
         ("sum-loss", 2, 1, 2, "T^(1/2)", "T^(2/3)", "thesis 3.2.3, Result 1: not so here, proof has m = 3"),
+        ("dcg", 5, 1, 3, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
         ("dcg", 4, 3, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
         ("pairwise-loss", 4, 4, 2, "T^(1/2)", "T^(1/2)", "thesis 3.2.6: agrees"),
         ("precision@2", 3, 1, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
         ("ndcg", 3, 1, 2, "T", "T", "thesis 3.2.3, Result 3: agrees"),
+        ("ndcg", 2, 1, 3, "T", "T", "thesis 3.2.3, Result 3: agrees"),
         ("ap", 2, 1, 2, "T^(1/2)", "T", "thesis 3.2.3, Result 3: not so here, proof has m = 3"),
         ("auc", 3, 1, 2, "T^(2/3)", "at most T^(2/3)", "thesis appendix B, Lemma 23: agrees"),
         ("auc", 4, 1, 2, "T", "T", "thesis 3.2.3, Result 3: agrees"),
         ("ndcg", 4, 2, 2, "T", "open", "thesis 3.5"),
+        ("ndcg", 3, 2, 2, "T^(2/3)", "open", "thesis 3.5"),
         ("ndcg", 4, 4, 2, "T^(1/2)", None, None),
         ("dcg@2", 3, 1, 2, "T^(2/3)", None, None),
         ("err", 3, 1, 2, "T", None, None),
@@ -224,3 +237,17 @@ def test_without_grades_a_measurement_is_of_binary_relevance():
 def test_measurements_without_a_cell_of_their_own_are_refused(observed, message):
     with pytest.raises(SettingError, match=message):
         atlas.atlas_frame(3, observed)
+
+
+def test_what_else_is_known_of_a_measurement_is_kept():
+    observed = atlas.atlas_frame(3, slopes(learner="rtop"))
+    assert cell(observed, "dcg", 3, 1).learner == "rtop"
+    assert observed["learner"].notna().sum() == 1
+    assert len(observed) == len(atlas.atlas_frame(3))
+
+
+def test_an_atlas_with_no_measurement_looks_as_one_without():
+    empty = atlas.atlas_frame(2, slopes().iloc[:0])
+    figure = drawing_atlas.atlas(empty)
+    assert "slope" not in figure.legends[0].get_title().get_text()
+    plt.close(figure)

@@ -75,6 +75,19 @@ def test_which_bound_a_learner_has():
         assert math.isnan(made(slam, facts | {"margin": margin}).bound(None))
 
 
+CHANGES = [{"margin": 0.5}, {"margin": "grade-gap"}, {"averaged": True}, {"decay": 0.5}, {"by_loss": True}]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, {"trigger": "ap"}], ids=str)
+def test_a_learner_of_other_settings_has_no_bound(packed, change):
+    there = simulate(packed, "separable", 0, queries=10)
+    for learner in (LEARNERS["slam-ndcg@10"], LEARNERS["max-hinge"]):
+        learnt, whole, general = played(there, learner | change, 0, rounds=20, rate=0.1)
+        assert whole.updated.any()
+        assert math.isnan(learnt.bound(None))
+        assert general is None
+
+
 def played(there, learner, seed, rounds=400, rate="theory"):
     learnt = made(learner, there.metadata, rate, seed)
     queries = query_order(there, generator(seed, "queries"), rounds, empty="skip")
@@ -139,6 +152,15 @@ def test_the_general_bound_holds_where_no_separating_ranker_is_known(packed, lea
     assert whole.updated.sum() > 30
     assert np.all(np.cumsum(whole.loss) <= general)
     assert np.all(np.diff(general) >= 0)
+
+
+def test_there_is_no_general_bound_for_other_learners(packed):
+    there = simulate(packed, "separable", 0, queries=10)
+    for kind in ("listnet", "random", "binary-perceptron"):
+        assert played(there, {"kind": kind}, 0, rate=1.0)[2] is None
+    released = made(LEARNERS["slam-ap"], there.metadata, 1.0, source="released-code")
+    assert general_bound(there, np.arange(10), play(there, np.arange(10), released), released) is None
+    assert math.isnan(released.bound(None))
 
 
 # --- the adversary
@@ -208,6 +230,13 @@ def test_the_stream_stays_separable_whatever_the_learner(rule):
         assert stream.gap(x @ unit, grades) >= stream.gap(x @ opponent.ranker, grades) >= facts["margin"] - 1e-12
     assert facts["radius"] ** 2 / facts["margin"] ** 2 == pytest.approx(30)
     assert shown[0][0].shape == (facts["largest_query"], facts["features"])
+
+
+@pytest.mark.parametrize("documents", [2, 7])
+def test_the_ideal_ranker_loses_nothing(documents):
+    _, whole = oppose(LowerBoundAdversary(30, documents), {"kind": "ideal"})
+    assert (whole.measured == 1).all()
+    assert not whole.loss.any()
 
 
 @pytest.mark.parametrize(("ratio", "documents"), [(2, 5), (5, 1)])

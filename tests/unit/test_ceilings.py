@@ -120,6 +120,19 @@ def test_a_measure_along_the_run_is_that_of_the_last_kept_round():
         assert found[3] == value and np.isnan(found.get(4, np.nan))
 
 
+def test_a_measure_over_the_last_rounds_leaves_the_earlier_ones_out():
+    """Kept rounds are 4, 20 and 40, so that the last half begins after round 20."""
+    run = rows("slam", "slam", [0.5, 0.8, 0.9], loss=[2.0, 4.0, 7.0])
+    for measure, at, last, value in (
+        ("ap", 1.0, 0.5, 1.0), ("loss", 1.0, 0.5, 3.0), ("ranker_ndcg@10", 0.5, 0.3, (20 * 0.8 - 4 * 0.5) / 16),
+        ("ap", 1.0, 0.99, 0.9), ("ap", 1.0, 1.0, 0.9),
+    ):  # fmt: skip
+        [found] = quantities.final(played(run), measure, at, last)["value"]
+        assert found == pytest.approx(value), (measure, at, last)
+    failed = rows("slam", "slam", [0.5, 0.8, 0.9], loss=0.0).assign(failed_in=41)
+    assert quantities.final(played(failed), "ap", last=0.1)["value"].isna().all()
+
+
 def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_are():
     study, _ = settings.load(read_yaml(ROOT / "config/studies/tiny.yaml"), ROOT / "config/datasets.yaml")
     details = family("perceptron").details(study, "perceptron")

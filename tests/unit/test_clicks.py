@@ -74,12 +74,16 @@ def test_who_is_certain_to_leave_clicks_once():
     [
         ({"user": "perfekt"}, "perfect"),
         ({"user": {"click": [0.1, 1.1], "stop": [0, 0]}}, "1.1 is greater than the maximum of 1"),
+        ({"user": {"click": [-0.1, 1], "stop": [0, 0]}}, "-0.1 is less than the minimum of 0"),
+        ({"user": {"click": [0.1, 1], "stop": [0, 2]}}, "2 is greater than the maximum of 1"),
         ({"user": {"click": [0.1, 1]}}, "stop"),
         ({"user": {"click": [0, 1, 1], "stop": [0, 0]}}, "click is for grades 0 to 2, stop for grades 0 to 1"),
         ({"user": {"click": [0, 1], "stop": [0, 0]}}, "grades 0 to 1, and the stream's grades go up to 4"),
         ({"rates": ["theory"]}, "theory gives no rate"),
         ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
+        ({"surrogate": "kl"}, "surrogate does nothing for the kind 'pdgd'"),
         ({"kind": "dbgd", "delta": 0}, "delta"),
+        ({"user": {"click": [0] * 5, "stop": [0] * 5, "look": []}}, "look"),
         ({"propensities": "known"}, "propensities does nothing for the kind 'pdgd'"),
         ({"kind": "ips", "user": "navigational"}, "comes to a place depends on the documents above it"),
         ({"kind": "ips", "user": {"click": [0] * 5, "stop": [0] * 5, "look": [1, 0]}}, "has no inverse propensity"),
@@ -97,6 +101,13 @@ def test_the_stream_that_has_too_many_grades_is_named():
     config["streams"]["linear"]["settings"] = {"grades": 6}
     with pytest.raises(SettingError, match=r"'mine' on the stream 'linear'.*the literature's perfect user.*up to 6"):
         studies.load(config)
+
+
+@pytest.mark.parametrize("learner", [{}, {"user": "informational"}, {"user": ALL_OF_FOUR}, {"rates": [1]}])
+@pytest.mark.parametrize("kind", ["pdgd", "dbgd"])
+def test_others_are_planned(kind, learner):
+    loaded, _ = studies.load(study(**learner | {"kind": kind}))
+    assert loaded["learners"]["mine"]["kind"] == kind
 
 
 def test_it_plays_in_experiments_of_kind_top_alone():

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import optimize
 
-from scant import __version__, files
+from scant import __version__, files, surrogates
 from scant.data import stream as streams
 from scant.errors import SettingError
 from scant.kernels import batch
@@ -89,6 +89,10 @@ def test_prefixes_are_kept_rounds_four_a_decade_up_to_the_horizon(horizon):
         assert np.all(rounds[1:] / rounds[:-1] < 10**0.25 * 1.13)
 
 
+def test_of_no_rounds_there_is_no_prefix():
+    assert prefixes(0).tolist() == []
+
+
 # --- the sums
 
 
@@ -103,6 +107,18 @@ def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
     assert support == pytest.approx(value, rel=1e-7) and smooth == pytest.approx(value, rel=1e-7)
     if objective in SMOOTH:
         assert value == smooth == support
+
+
+def test_the_tangent_of_kl_is_summed_too(packed):
+    """Scores beyond the largest exponent that is taken: 200 times 2."""
+    one = packed([([1, 0], [[200.0], [-200.0]])])
+    value, _, _, gradient = total_of(one, [0], "kl").evaluate(np.array([2.0]))
+    expected, g = surrogates.kl([400.0, -400.0], [1, 0])
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert gradient[0] == pytest.approx(200 * g[0] - 200 * g[1], rel=1e-12)
+    hessian = np.empty((1, 1))
+    batch.curvature(total_of(one, [0], "kl").queries, batch.KL, 1.0, np.array([2.0]), hessian)
+    assert hessian[0, 0] < 1e-100  # a straight line, but for e^-400
 
 
 @pytest.mark.parametrize("smoothing", [0.3, 2.0])
@@ -180,6 +196,17 @@ def test_where_the_model_is_flat_only_the_ball_bounds_the_step():
     np.testing.assert_allclose(weights + step, [-2 / (2 + shift), -100], rtol=1e-4)
 
 
+def test_features_on_scales_far_apart_do_not_spoil_the_step():
+    random = np.random.default_rng(0)
+    scales = 10.0 ** np.array([-4, -2, 0, 3, 6, 8])
+    root, solution = random.normal(size=(50, 6)), random.normal(size=6)
+    hessian = (root * scales).T @ (root * scales)
+    weights = np.zeros(6)
+    for _ in range(3):
+        weights = weights + model_step(hessian, hessian @ (weights - solution / scales), weights, 1e6)
+    np.testing.assert_allclose(weights * scales, solution, rtol=1e-6)
+
+
 # --- the best fixed weights
 
 
@@ -239,6 +266,20 @@ def test_smooth_surrogates_against_scipy(stream, queries, objective, radius):
     assert value == pytest.approx(summed(stream, queries, objective, weights)[0], rel=1e-10)
     assert np.linalg.norm(weights) <= radius * (1 + 1e-12)
     assert 0 <= gap <= 1e-6 * value
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.6, 5.0])
+def test_ranksvm_on_a_line_against_every_corner(packed, radius):
+    """F of one weight is piecewise linear: its minimum is at a corner or at the end of the interval."""
+    one = packed(draw(np.random.default_rng(8), 20, 1))
+    queries, corners = np.arange(20), [-radius, radius]
+    for x, grades in (one[q] for q in queries):
+        gaps = (x.T.astype(float) - x)[grades[:, None] > grades]
+        corners += [-1 / gap for gap in gaps[gaps != 0] if abs(gap) >= 1 / radius]
+    least = min(summed(one, queries, "ranksvm", np.array([w]))[0] for w in corners)
+    (best,), (gap,), _ = best_fixed(one, queries, "ranksvm", radius, [20])
+    assert best - gap - 1e-9 <= least <= best + 1e-9
+    assert 0 <= gap <= 1e-5 * best
 
 
 def test_ranksvm_without_a_bound_is_a_linear_programme(stream, queries):
@@ -321,6 +362,34 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
 
 
 # --- prefixes of a run
+
+
+@pytest.mark.parametrize("objective", CONVEX)
+def test_longer_prefixes_and_smaller_balls_are_no_better(stream, queries, objective):
+    rounds = np.array([1, 2, 3, 5, 9, 16, 28, 40])
+    columns = {radius: best_fixed(stream, queries, objective, radius, rounds) for radius in (0.1, 1.0, 10.0)}
+    for radius, (best, gap, norm) in columns.items():
+        assert all(len(column) == len(rounds) and column.dtype == np.float64 for column in (best, gap, norm))
+        assert np.all(np.diff(best) >= -gap[1:] - 1e-9)  # no surrogate is negative
+        assert np.all(norm <= radius * (1 + 1e-12))
+        for t, value, width in zip(rounds, best, gap, strict=True):
+            _, fresh, narrow = minimise(
+                total_of(stream, queries[:t], objective), np.zeros(D), radius, ENOUGH[objective]
+            )
+            assert abs(value - fresh) <= max(width, narrow) + 1e-9  # wherever the search starts
+    assert np.all(columns[0.1][0] >= columns[1.0][0] - 1e-9)
+    assert np.all(columns[1.0][0] >= columns[10.0][0] - columns[10.0][1] - 1e-9)
+    assert columns[0.1][0][-1] > columns[10.0][0][-1] * 1.001
+
+
+@pytest.mark.parametrize("objective", CONVEX)
+def test_a_query_shown_twice_counts_twice_and_an_empty_one_too(stream, objective):
+    best, gap, _ = best_fixed(stream, np.r_[:12, :12], objective, 0.7, [12, 24])
+    assert best[1] == pytest.approx(2 * best[0], abs=gap[1] + 2 * gap[0] + 1e-9)
+    assert stream.relevant[3] == 0 and len(stream[3][1]) > 1
+    (alone,), _, _ = best_fixed(stream, [0, 1, 2], objective, 0.7, [3])
+    (more,), _, _ = best_fixed(stream, [0, 1, 2, 3], objective, 0.7, [4])
+    assert more > alone + 1e-6 if objective != "ranksvm" else more == pytest.approx(alone, abs=1e-4)
 
 
 def test_bad_input_is_refused(stream, queries):

@@ -192,6 +192,22 @@ def test_the_control_variate_leaves_the_mean(query, k, gamma):
         close(found, surrogates.squared(scores, grades)[1], 10 / gamma)
 
 
+@pytest.mark.parametrize("control", [True, False])
+def test_clipped_weights_by_hand(control):
+    """Probabilities 0.8 and 0.1, 0.1; the second document is shown, and clipped to 0.5."""
+    scores, grades = np.array([1.0, 0.5, 0.0]), np.array([0, 4, 0])
+    expected = [0.0, 2 * (0.5 - 4) / 0.5, 0.0] if control else [2.0, 1.0 - 2 * 4 / 0.5, 0.0]
+    for of in (plain, lambda *settings: compiled(*settings)[0]):
+        close(of("squared", scores, grades, np.array([1, 0, 2]), 1, 0.3, 1.0, 1.0, False, 0.5, control), expected)
+
+
+def test_all_grades_seen_are_the_gradient_itself():
+    scores, grades = np.array([0.5, -0.25, 0.5, 1.0]), np.array([0, 3, 2, 2])
+    for surrogate, k, (shown, _) in product(LEAST, (4, 5, 10**9), rankings(scores, 0.3)):
+        value = plain(surrogate, scores, grades, shown, k, 0.3, 0.5, 10.0)
+        close(value, gradient(surrogate, scores, grades, 0.5))
+
+
 @pytest.mark.parametrize("slot", [False, True])
 @given(queries(), st.integers(1, 7), GAMMAS)
 def test_inclusion_is_how_often_documents_are_on_top(slot, query, k, gamma):
@@ -203,6 +219,15 @@ def test_inclusion_is_how_often_documents_are_on_top(slot, query, k, gamma):
             pairs[i, j] += chance
     for found, expected in zip(inclusion(rank(scores), k, gamma, slot=slot), (p, pairs), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+
+
+def test_inclusion_by_hand():
+    p, pairs = inclusion([0, 2, 1], 1, 0.3)
+    np.testing.assert_allclose(p, [0.8, 0.1, 0.1])
+    np.testing.assert_allclose(pairs, np.diag(p))
+    p, pairs = inclusion([0, 2, 1], 2, 0.3, mismatch=10)
+    np.testing.assert_allclose(p, [0.9, 2.0, 0.9])  # what is multiplied is no probability any more
+    np.testing.assert_allclose(pairs, [[0.9, 1.0, 0.8], [1.0, 2.0, 1.0], [0.8, 1.0, 0.9]])
 
 
 # --- the papers' own formulas
@@ -257,6 +282,16 @@ def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
     scores, grades = query
     found = mean(scores, gamma, lambda shown: plain("ranksvm", scores, grades, shown, 2, gamma, 0.01, 1.0, True))
     close(found, 2 * surrogates.ranksvm(scores, grades)[1], 1 / gamma)
+
+
+def test_the_released_codes_pairs_by_hand():
+    scores, grades, gamma = np.array([0.5, 0.25, 0.0]), np.array([0, 1, 0]), 0.3
+    pull = np.array([1.0, -1.0, 0.0])
+    for shown, weight in {(0, 1, 2): 1 / 0.75, (1, 0, 2): 1 / 0.05}.items():
+        value = plain("ranksvm", scores, grades, np.array(shown), 2, gamma, 0.01, 1.0, True)
+        close(value, pull * weight)
+    value = plain("ranksvm", scores, grades, np.array([1, 0, 2]), 2, gamma, 0.01, 10.0, True)
+    close(value, pull / 0.5)
 
 
 # --- the reading `mismatch` is a bias, of what exploration alone shows
@@ -383,13 +418,20 @@ def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
     assert np.argmax(means["p"]) != np.argmax(means["p~"])  # and the best rankings differ
 
 
+def test_every_objective_says_what_it_needs():
+    assert set(NEEDS) == set(CODES)
+    assert {one: needed for one, (needed, _) in NEEDS.items() if needed != ALL} == LEAST
+
+
 @pytest.mark.parametrize(
     ("surrogate", "k", "message"),
     [
         ("ranksvm", 1, r"ranksvm cannot be learnt from the top 1: .*Lemma 26.* Use k: 2 or more"),
         ("listnet", 1, r"listnet cannot be learnt from the top 1: .*Lemma 27.* Use kind: ogd"),
+        ("listnet", 10**6, r"listnet cannot be learnt from the top 1000000: "),
         ("ndcg-squared", 2, r"ndcg-squared cannot be learnt from the top 2: .*Theorem 32.* Use kind: ogd"),
         ("squared", 0, "k is 0: at least one grade has to be seen"),
+        ("ranksvm", -1, "k is -1: at least one grade"),
         ("smothdcg", 1, "unknown surrogate 'smothdcg': did you mean 'smoothdcg'"),
     ],
 )

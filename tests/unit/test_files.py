@@ -1,6 +1,7 @@
 """Files are whole or absent."""
 
 import csv
+import hashlib
 import os
 import stat
 import subprocess
@@ -26,7 +27,9 @@ from scant.files import (
     metadata_of,
     read_parquet,
     seal,
+    sha256,
     visible,
+    with_metadata,
     write_csv,
     write_parquet,
     write_text,
@@ -35,6 +38,13 @@ from scant.files import (
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_failed_block_leaves_nothing(tmp_path):
+    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "new.txt") as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
 
 
 def test_a_failed_block_leaves_what_was_there(tmp_path):
@@ -130,6 +140,18 @@ def test_permissions_are_those_of_any_new_file(tmp_path, mask):
     assert stat.S_IMODE((tmp_path / "file.txt").stat().st_mode) == 0o666 & ~mask
 
 
+def test_text_is_written_as_it_is(tmp_path):
+    write_text(tmp_path / "file.txt", "é ≤ 1\n")
+    assert (tmp_path / "file.txt").read_bytes() == "é ≤ 1\n".encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"x" * 70_000])
+def test_sha256(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert sha256(path) == hashlib.sha256(content).hexdigest()
+
+
 def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
     facts = {"b": [1, 2.5], "a": {"é": None}}
     table = pa.table({"x": [1, 2, 3]})
@@ -152,6 +174,12 @@ def test_arrays_are_those_of_arrow(values, kind):
     found = arrow_array(values, kind)
     found.validate(full=True)
     assert found.type == kind and repr(found.to_pylist()) == repr(pa.array(values, kind).to_pylist())
+
+
+def test_metadata_of_a_schema():
+    schema = pa.schema({"x": pa.int8()})
+    assert metadata_of(schema) == {}
+    assert metadata_of(with_metadata(schema, {"rows": 3})) == {"rows": 3}
 
 
 def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):

@@ -5,6 +5,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from regret import regret
 
 from scant.games import losses, streams
@@ -51,6 +53,14 @@ def test_perturbed_leaders_by_hand():
     eps = math.sqrt(8 / (2 * 3 * 100))  # sqrt(D / (R A T)): 2 sqrt(D R A T)
     assert bounds.ftpl(100, eps, 8.0, 2.0, 3.0) == pytest.approx(2 * math.sqrt(8 * 2 * 3 * 100))
     assert bounds.fpl_gumbel(10, 0.5, 1, 4.0, 2.0, 3.0) == pytest.approx(30 + 4 * 0.5772156649)
+
+
+@pytest.mark.parametrize("items", [2, 5, 20, 1000])
+def test_the_range_of_gumbel_noise(items):
+    sample = np.random.default_rng(0).gumbel(size=(4000, items))
+    spread = sample.max(axis=1) - sample.min(axis=1)
+    error = 4 * spread.std() / math.sqrt(4000)
+    assert spread.mean() - error < bounds.gumbel_range(items) < 1.35 * spread.mean()
 
 
 def test_rates_are_where_bounds_are_least():
@@ -123,6 +133,11 @@ def test_adaptive_blocks_by_hand():
     assert bounds.adaptive_lengths(100, 2, 2) == (5, 10)
     value = bounds.adaptive(np.array([1.0]), 20, 1, 4.0, 2.0, 3.0)
     assert value == pytest.approx(2 * 20 + 3 * math.sqrt(24 * 21 * 20))  # one block; it ends by round 21
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=40))
+def test_the_sum_that_adaptive_noise_rests_on(x):
+    assert np.sum(x / np.sqrt(np.cumsum(x))) <= 2 * math.sqrt(sum(x)) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("items", [3, 20])

@@ -55,6 +55,11 @@ def test_feedback_is_what_a_learner_sees():
             assert len(np.unique(np.c_[made.relevances[:, items], numbers], axis=0)) == made.feedbacks
 
 
+def test_a_cutoff_beyond_the_items_is_all_of_them():
+    assert cell("dcg@7", 3, 1) is cell("dcg@3", 3, 1)
+    np.testing.assert_array_equal(cell("dcg@3", 3, 1).losses, cell("dcg", 3, 1).losses)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -63,6 +68,7 @@ def test_feedback_is_what_a_learner_sees():
         (("dcg", 3, 4), "k is 4; with 3 items it must be from 1 to 3"),
         (("dcg", 3, 1, 5), "the highest grade is 5; a cell of dcg has grades up to 4"),
         (("ap", 3, 1, 2), "a cell of ap has grades up to 1"),
+        (("nonsense", 3, 1), "unknown loss 'nonsense'"),
     ],
 )
 def test_what_is_no_cell_is_refused(arguments, message):
@@ -151,6 +157,12 @@ def test_where_all_is_seen_the_bound_is_that_of_a_root():
     assert player.gamma == 0
     other = build(hard(cell("ap", 3, 3), 40_000), forecaster(3), generator(0))
     assert other.bound(40_000) == pytest.approx(2 * player.bound(10_000))
+
+
+def test_duplicates_count_once():
+    made = cell("precision@1", 4, 2)
+    constants = game_bounds.forecaster_constants(made.estimators, made.feedback, made.losses)
+    assert constants.actions == 4
 
 
 @pytest.mark.parametrize("made", [cell("ndcg", 3, 2), cell("ap", 4, 3), cell("sum-loss", 4, 1)], ids=str)

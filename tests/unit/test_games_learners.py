@@ -101,6 +101,15 @@ def test_cells_are_shown_on_top_by_index_and_the_rest_as_the_leader_or_chance_ha
         assert (False in tails) == (rest == "random")
 
 
+def test_blocks_of_a_horizon_that_they_do_not_divide():
+    game = Game(streams.draw("flip", generator(0), 107, items=5, relevant=2), "dcg")
+    trace = play(game, {"kind": "rtopkf", "blocks": 10}, generator(0), np.arange(1, 108))
+    assert trace.explored[[9, 19, 29, 89]].tolist() == [5, 10, 15, 45]  # ten rounds each, five to explore
+    assert trace.explored[-1] == 50  # and seventeen in the last
+    lengths = build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["blocks"].lengths
+    assert lengths.tolist() == [10] * 9 + [17]
+
+
 def test_what_is_learnt_of_a_block():
     """The black box is given each block's estimate once; that of an anytime block counts as often as it has rounds."""
     given_to, random = [], generator(1)
@@ -151,10 +160,13 @@ def test_where_exploiting_loses_more_blocks_are_short():
     ("settings", "message"),
     [
         ({"blocks": 201}, r"K = 201 blocks of T = 1000 rounds have 4 rounds each, too few to show m = 10 items k = 2"),
+        ({"blocks": 201}, "the largest K is 200"),
         ({"blocks": 1001}, "K = 1001 blocks of T = 1000 rounds have 0 rounds each"),
         ({"blocks": 0}, "blocks is 0; K must be a whole number from 1"),
         ({"blocks": 2.5}, "blocks is 2.5"),
         ({"k": 0}, "k is 0; with 10 items it must be a whole number from 1 to 10"),
+        ({"k": 11}, "k is 11"),
+        ({"k": 1.5}, "k is 1.5"),
         ({"k": True}, "k is True"),
         ({"rest": "leadre"}, "did you mean 'leader'"),
         ({"black_box": "hegde"}, "did you mean 'hedge'"),
@@ -177,6 +189,13 @@ def test_fewer_rounds_than_cells_are_refused(kind):
     make(kind, facts(10, 5), generator(0), k=2)
     with pytest.raises(SettingError, match=r"T = 4 rounds are too few: with m = 10 items and k = 2, .* at least 5"):
         make(kind, facts(10, 4), generator(0), k=2)
+
+
+def test_the_largest_k_plays():
+    for blocks in (200, 1):
+        make("rtopkf", facts(10, 1000), generator(0), k=2, blocks=blocks)
+    assert make("rtopkf", facts(20, 10_000), generator(0)).blocks == 171
+    assert make("rtopkf", facts(20, 30), generator(0)).blocks == 1  # theory's K, but for what a block needs
 
 
 # --- perturbed leaders
@@ -296,6 +315,14 @@ def test_multiplicative_weights(loss):
     assert learner.range() == pytest.approx(span)
 
 
+def test_a_table_is_drawn_from_by_its_weights():
+    learner = make("hedge", facts(3, 100), np.random.default_rng(0))
+    learner.logs = np.log([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+    drawn = [learner.rank().tolist() for _ in range(4000)]
+    assert np.mean([one == [0, 1, 2] for one in drawn]) == pytest.approx(0.5, abs=0.04)
+    assert np.mean([one == [2, 1, 0] for one in drawn]) == pytest.approx(0.1, abs=0.024)
+
+
 @pytest.mark.parametrize(("kind", "most"), [("hedge", 6), ("multiplicative-weights", 6), ("comb-band", 5)])
 def test_tables_that_would_be_too_large(kind, most):
     settled = {"losses": (0.0, 1.0)}
@@ -349,6 +376,12 @@ def test_sinkhorn_and_birkhoff(m, seed):
         total += chance
     np.testing.assert_allclose(mixture, balanced, atol=1e-8)
     assert total == pytest.approx(1, abs=1e-8)
+
+
+def test_sinkhorn_scales_rows_and_columns_alone():
+    matrix = np.random.default_rng(0).random((3, 3)) + 0.1
+    ratio = sinkhorn(matrix, 1e-12) / matrix
+    np.testing.assert_allclose(ratio * ratio[0, 0], np.outer(ratio[:, 0], ratio[0]), rtol=1e-9)
 
 
 def test_permelearn_puts_items_where_its_weights_say():
@@ -427,3 +460,8 @@ class Declaring(Learner):
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
     with pytest.raises(SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"):
         make(kind, facts(3, 2), generator(0), strat=1)
+
+
+def test_every_ranking_of_a_table_is_there_once():
+    rankings = make("hedge", facts(4, 10), generator(0)).rankings
+    assert sorted(map(tuple, rankings)) == sorted(permutations(range(4)))

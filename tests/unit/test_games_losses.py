@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scant.errors import SettingError
+from scant.games import losses
 from scant.games.play import Game
 from scant.measures import positions
 
@@ -123,15 +124,21 @@ def test_rounds_in_which_nothing_is_relevant_or_everything():
     [
         ("precision@2", [[0, 1], [1, 3]], "precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2"),
         ("pairwise-loss", [[0, 2]], "pairwise-loss needs relevances that are 0 or 1"),
+        ("auc-loss", [[0, 2]], "auc-loss needs .* 0 or 1 "),
+        ("ap", [[0, 2]], "ap needs .* 0 or 1 "),
         ("dcg", [[0.5, 1]], "dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
         ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
         ("ndcg", [[54, 1]], "grades of at most 53"),
         ("position-loss", [[0, np.nan]], "finite numbers; item 2 has nan in round 1"),
+        ("dcg", [[0, np.inf]], "finite numbers"),
         ("spearman-loss", [[1, 2], [0, 1]], r"positions 1\.\.2 of the items, each once; round 2 has \[0, 1\]"),
         ("dcg", [1, 2], "must be a matrix"),
+        ("dcg", np.zeros((0, 3)), "must be a matrix"),
         ("dcg", [["a"]], "must be a matrix"),
         ("dgc", [[1]], "did you mean 'dcg'"),
         ("dcg@0", [[1]], "'0' is no cut-off"),
+        ("dcg@x", [[1]], "'x' is no cut-off"),
+        ("dcg@", [[1]], "'' is no cut-off"),
         ("precision", [[1]], "needs a cut-off"),
         ("ap@3", [[1]], "unknown loss"),
     ],
@@ -145,3 +152,8 @@ def test_average_precision_of_too_many_items_is_refused():
     game = Game(np.ones((2, 21), int), "ap")
     with pytest.raises(SettingError, match=r"up to 20 items; this stream has 21\. Use ndcg"):
         game.best(np.array([2]))
+
+
+def test_which_losses_are_normalised():
+    normalised = {loss for loss in LOSSES if losses.make(loss).normalised}
+    assert normalised == {"auc-loss", "ap", "ndcg", "ndcg@2"}

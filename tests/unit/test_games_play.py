@@ -1,5 +1,6 @@
 """A game as played: its traces, and what the papers and the project claim of them."""
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -66,6 +67,13 @@ def test_the_best_of_a_prefix_is_no_worse_than_that_of_the_horizon():
         assert np.any(regret(trace) > regret(trace, "horizon") + 1)
 
 
+def test_random_loses_what_all_rankings_do_on_average():
+    game = Game(streams.draw("flip", generator(0), 20_000), "sum-loss")
+    relevant = int(game.stream.sum())
+    value = play(game, "random", generator(0)).value[-1]
+    assert value == pytest.approx(10.5 * relevant, abs=4 * math.sqrt(relevant * (20**2 - 1) / 12))
+
+
 def test_kept_rounds_are_those_of_the_other_studies_unless_given():
     game = Game(streams.draw("flip", generator(0), 500), "dcg")
     trace = play(game, "ftpl", generator(0))
@@ -88,6 +96,22 @@ def test_learners_that_are_not_known():
         play(game, "rtopfk", generator(0))
     with pytest.raises(SettingError, match="unknown learner of a game ''"):
         play(game, {"epsilon": 1}, generator(0))
+
+
+def test_arrays_that_cannot_be_written_to_are_played():
+    stream = streams.draw("flip", generator(0), 50)
+    stream.flags.writeable = False
+    assert play(Game(stream, "dcg"), "ftpl", generator(0)).value[-1] > 0
+
+
+def test_one_item():
+    for loss in ("sum-loss", "dcg", "ap"):
+        game = Game(np.array([[1], [0], [1]]), loss)
+        for kind in ("random", "ftpl", "online-rank", "hedge", "rtopkf", "rtopkf-anytime", "best-fixed"):
+            assert regret(play(game, kind, generator(0))).tolist() == [0, 0, 0]
+        if loss != "ap":
+            for kind in ("rtopkf-adaptive", "permelearn", "comb-band", "fpl-gumbel", "multiplicative-weights"):
+                assert regret(play(game, kind, generator(0))).tolist() == [0, 0, 0]
 
 
 def test_nothing_is_ever_relevant():

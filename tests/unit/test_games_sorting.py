@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -194,3 +194,9 @@ def test_odds_are_the_exponential_of_the_weight(weight):
     mantissa, exponent = odds.mantissas[0], int(odds.exponents[0])
     assert 1 - 1e-9 < mantissa < 2 + 1e-9
     assert math.log(mantissa) + exponent * math.log(2) == pytest.approx(weight, rel=1e-15, abs=1e-15)
+
+
+def test_a_pair_comes_first_or_not():
+    above = sorting.marginals({(0, 1, 2): 0.25, (2, 1, 0): 0.75})
+    for u, v in combinations(range(3), 2):
+        assert (above[u, v], above[v, u]) == (0.25, 0.75)

@@ -146,8 +146,11 @@ def test_the_good_items_are_not_told_by_their_index():
         ("flip", {"relevant": 21}, "relevant is 21; with 20 items it must be from 1 to 20"),
         ("flip", {"probability": 1.5}, "probability is 1.5"),
         ("graded", {"grades": 0}, "grades is 0"),
+        ("graded", {"probability": 2}, "probability is 2"),
+        ("uniform", {"choices": 0}, "choices is 0"),
         ("k-choice", {"items": 3}, "choices is 5; with 3 items it must be from 1 to 3"),
         ("indistinguishable", {"distribution": "third"}, "unknown distribution"),
+        ("zipf", {"items": 0}, "items is 0"),
     ],
 )
 def test_what_cannot_be_is_refused(name, settings, message):

@@ -3,6 +3,7 @@
 from copy import deepcopy
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,12 +24,19 @@ FAMILY = Generalisation()
 STUDY = {
     "study": "toy",
     "claims": None,
-    "datasets": {"mine": {
-        "task": "ranking", "parser": "letor", "features": 6, "grades": 2,
-        "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
-    }},
+    "datasets": {
+        "mine": {
+            "task": "ranking",
+            "parser": "letor",
+            "features": 6,
+            "grades": 2,
+            "parts": {"all": {"file": "mine.txt", "queries": 9, "rows": 50}},
+        }
+    },
     "streams": {
-        "mine": {"dataset": "mine"}, "raw": {"dataset": "mine", "features": "as-is"}, "drawn": {"generator": "linear"},
+        "mine": {"dataset": "mine"},
+        "raw": {"dataset": "mine", "features": "as-is"},
+        "drawn": {"generator": "linear"},
     },
     "populations": {
         "noisy": {"generator": "linear", "settings": {"grades": 2}},
@@ -38,15 +46,28 @@ STUDY = {
     "learners": {
         "listnet": {"title": "ListNet", "kind": "erm-l2"},
         "dcg": {"kind": "erm-l2", "surrogate": "smoothdcg", "starts": 2},
-        "sparse": {"kind": "erm-l1"}, "ogd": {"kind": "averaged-ogd"},
-        "faster": {"kind": "averaged-ogd", "step": 2.0}, "ridge": {"kind": "regularised-erm"},
+        "sparse": {"kind": "erm-l1"},
+        "ogd": {"kind": "averaged-ogd"},
+        "faster": {"kind": "averaged-ogd", "step": 2.0},
+        "ridge": {"kind": "regularised-erm"},
     },
-    "experiments": {"toy": {
-        "kind": "generalisation", "populations": ["noisy", "scores"], "learners": ["listnet", "ogd", "sparse"],
-        "n": [8, 16, 32], "m": [3], "d": [4], "seeds": 3, "batch": 2, "fresh": 50, "reference": 60, "ascents": 1,
-        "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
-    }},
-}  # fmt: skip
+    "experiments": {
+        "toy": {
+            "kind": "generalisation",
+            "populations": ["noisy", "scores"],
+            "learners": ["listnet", "ogd", "sparse"],
+            "n": [8, 16, 32],
+            "m": [3],
+            "d": [4],
+            "seeds": 3,
+            "batch": 2,
+            "fresh": 50,
+            "reference": 60,
+            "ascents": 1,
+            "figures": ["figure-generalisation-n", "figure-generalisation-gap"],
+        }
+    },
+}
 
 
 def loaded(path=(), value=None, others=()):
@@ -98,6 +119,9 @@ REFUSED = [
     ((*TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
     (NOISY, {"informative": 5}, [], "noisy: d is 4, and grades depend on 5 features"),
     ((*TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
+    ((*TOY, "W1"), -1.0, [], "W1: -1.0 is less than or equal to the minimum of 0"),
+    ((*TOY, "sigma"), 0, [], "sigma: 0 is less than or equal to the minimum of 0"),
+    ((*TOY, "n"), [0], [], "n.0: 0 is less than the minimum of 1"),
     ((*TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
     (("learners", "ogd", "surrogate"), "smoothdcg", [], r"learners\.ogd: step is theory's .* smoothdcg is not convex"),
     (("learners", "faster", "surrogate"), "smoothdcg", [], r"learners\.faster: step is theory's .* a multiple of it"),
@@ -105,6 +129,7 @@ REFUSED = [
     (("learners", "ogd"), {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"}, [],
      "step: the optimistic step is for smooth surrogates"),
     (("learners", "listnet", "starts"), 3, [], r"learners\.listnet: starts does nothing for the surrogate 'listnet'"),
+    (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
     (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
     (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
     (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
@@ -114,6 +139,7 @@ REFUSED = [
     (("populations", "scores", "settings"), {"grades": 1}, [], r"populations\.scores: settings\.grades"),
     (("populations", "scores", "settings"), {"noise": 1}, [], r"populations\.scores"),
     (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
+    ((*TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
 ]  # fmt: skip
 
 
@@ -121,6 +147,14 @@ REFUSED = [
 def test_bad_input_is_refused_at_planning(path, value, others, words):
     with pytest.raises(SettingError, match=words):
         loaded(path, value, others)
+
+
+@pytest.mark.parametrize("others", [{"generator": "cubic"}, {"stream": "mine"}, {"seed": 1}])
+def test_what_is_no_population_breaks_the_schema(others):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(
+            {"generator": "linear"} | others, FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
+        )
 
 
 # --- what is shown

@@ -12,6 +12,7 @@ from scant import surrogates
 from scant.generalisation import solve
 from scant.generalisation.solve import Ball, Mean, Sample, minimise
 from scant.kernels import batch
+from scant.kernels.sorting import COUNTING_LIMIT
 
 CONVEX = [name for name in solve.OBJECTIVES if name != solve.NOT_CONVEX]
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
@@ -64,6 +65,14 @@ def test_losses_and_gradients_are_those_of_the_plain_surrogates(surrogate):
     assert support == pytest.approx(value, rel=1e-6)
 
 
+@every_surrogate
+def test_gradients_by_finite_differences(surrogate):
+    mean = Mean(sample(), surrogate, 0.7, ridge=0.3)
+    weights = np.random.default_rng(3).normal(size=D)
+    numeric = optimize.approx_fprime(weights, lambda at: mean.evaluate(at, 0.5).smooth, 1e-6)
+    np.testing.assert_allclose(mean.evaluate(weights, 0.5).gradient, numeric, rtol=1e-4, atol=1e-5)
+
+
 def test_the_first_queries_are_a_sample_of_their_own():
     whole = sample(20)
     part, weights = whole.first(7), np.ones(D)
@@ -87,6 +96,16 @@ def test_sorting_gives_the_hinges_of_all_pairs(m, grades, smoothing, scale, seed
     np.testing.assert_allclose(by_sorting, plain, atol=1e-8 / smoothing)
 
 
+@pytest.mark.parametrize("m", [300, 4 * COUNTING_LIMIT])
+def test_long_lists_are_sorted(m):
+    random = np.random.default_rng(0)
+    scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
+    value, gradient = surrogates.ranksvm(scores, labels)
+    found = np.empty(m)
+    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(found, gradient)
+
+
 # --- balls
 
 
@@ -99,6 +118,14 @@ def test_the_projection_is_the_nearest_point(norm, d, radius, seed):
     assert all((weights - nearest) @ (v - nearest) <= 1e-9 for v in points(ball, 20, d))
     if ball.length(weights) <= radius:
         np.testing.assert_array_equal(nearest, weights)
+
+
+@every_ball
+def test_the_support_is_the_largest_product(norm):
+    ball, gradient = Ball(norm, 1.7), np.array([1.0, -3.0, 0.5])
+    products = [gradient @ v for v in points(ball, 4000, 3)]
+    assert max(products) <= ball.support(gradient)
+    assert ball.support(gradient) == pytest.approx(max(products), rel=0.1)
 
 
 # --- optima and certificates
@@ -190,6 +217,15 @@ def test_a_search_that_does_not_reach_its_certificate_says_so():
     assert (short.status, short.passes) == ("not certified", 4)
     assert short.gap > solve.ENOUGH * short.value
     assert minimise(mean, np.zeros(D), ball).status == "certified"
+
+
+@every_convex
+def test_features_on_scales_far_apart_are_certified(surrogate):
+    queries = sample(60)
+    queries.features *= np.array([1, 0.1, 0.01, 0.003, 0.001], np.float32)
+    found = minimise(Mean(queries, surrogate), np.zeros(D), Ball("l2", 50.0))
+    assert found.status == "certified"
+    assert found.passes < 250
 
 
 def test_without_noise_the_ranker_is_found():

@@ -297,6 +297,20 @@ def test_later_bounds():
 # --- lemmas
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_dimension_of_permutation_invariant_maps(d):
+    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [d, 2 * d, 2 * d, 2 * d, 2 * d]
+
+
+def test_norms_of_a_matrix_from_its_rows():
+    x, random = np.array([[3.0, -4.0], [0.0, 5.5]]), np.random.default_rng(4)
+    for p, largest in ((1.0, 7.0), (2.0, 5.5), (math.inf, 5.5)):
+        assert identities.largest_row(x, p) == largest
+        assert identities.norm_of_transpose(x, p, random) == pytest.approx(largest)
+        assert identities.norm_to_sup(x, p, random) == pytest.approx(largest)
+    assert [identities.dual(p) for p in (1, 2, 4, math.inf)] == [math.inf, 2, 4 / 3, 1]
+
+
 def test_functions_of_lemma_41_are_as_smooth_as_stated():
     random = np.random.default_rng(5)
     for name, function, smooth in identities.smooth_functions(random):
@@ -328,6 +342,15 @@ def test_which_theorems_of_chapter_four_fail_as_printed(theorems):
         *("listnet, l2 constant", "smoothdcg, l2 constant", "permutation invariance, one document"),
         *("corollary 37", "corollary 43", "theorem 38, from which m", "theorem 44, last line"),
     }
+
+
+def test_how_tight_the_others_are(theorems):
+    share = theorems.groupby("check")["share"].max()
+    assert share["listnet, G"] == pytest.approx(1) and share["listnet, H"] == pytest.approx(0.5)
+    assert share["smoothdcg, G"] == pytest.approx(0.25)
+    assert share["self-bounding, one number"] == pytest.approx(1 / 6, rel=1e-3)
+    assert share["(4.8)"] == pytest.approx(1) and share["table 4.1, smallest"] < 0.5
+    assert theorems.loc[theorems["check"] == "(4.8)", "cases"].item() == 5000
 
 
 def test_the_gradient_of_a_smooth_loss_by_differences(theorems):

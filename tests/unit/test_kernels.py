@@ -74,6 +74,13 @@ def test_measures_are_those_of_the_readable_module(query, cut):
         assert (value == 1.0) == bool(np.all(grades[order[:relevant]] > 0))
 
 
+def test_kernels_know_each_measure_by_its_code():
+    for name, measure in measures.RECORDABLE.items():
+        assert getattr(pieces, name.upper()) == measure.code
+    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(measures.RECORDABLE)
+    assert pieces.ERR_GRADE == measures.ERR_GRADE
+
+
 def cascade(ranked, cut):
     """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle et al., 2009)."""
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
@@ -156,6 +163,16 @@ def test_listnet(query, scale):
     np.testing.assert_allclose(g, surrogates.listnet(scores, labels)[1], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("m", [1, 3, 20, 33])
+@pytest.mark.parametrize("label", range(GRADES + 1))
+def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
+    """Not even by rounding: with weights of 0, that would order the documents of the next query."""
+    g, exponentials = np.full(m, np.nan), np.exp(-np.arange(GRADES + 1.0))
+    scores, labels = np.full(m, 0.75, np.float32), np.full(m, label, np.int16)
+    pieces.listnet(scores, labels, exponentials, np.empty(m, np.int64), np.empty(GRADES + 1), g)
+    assert not g.any()
+
+
 def test_the_fast_exponential():
     values = np.r_[np.linspace(-700, 0, 100_001), -np.geomspace(1e-300, 700, 1001), 0.0].astype(np.float32)
     out = np.empty(len(values))
@@ -187,6 +204,23 @@ def test_score_and_step_are_numpys(product, coming):
     np.testing.assert_array_equal(weights, before)
     pieces.step(features, g, 0.25, weights, features.ravel())
     np.testing.assert_array_equal(weights, before - 0.25 * (features.T @ g))
+
+
+def test_a_step_passes_over_documents_of_gradient_zero():
+    features = np.array([[np.nan, np.inf], [1, 2], [np.nan, 1], [3, 4], [1, 1], [np.nan] * 2], np.float32)
+    weights = np.zeros(2)
+    pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights, features.ravel()[:0])
+    assert weights.tolist() == [3.0, 3.0]
+
+
+def test_scores_that_are_not_finite_stay_so():
+    features = np.array([[np.nan, 0.0], [np.inf, 1], [1e30, 0], [1, 0]], np.float32)
+    scores = np.empty(4, np.float32)
+    assert not pieces.score(features, np.array([1e10, 0.0]), scores, features[0, :0])
+    assert np.isnan(scores[0])
+    assert scores[1:].tolist() == [np.inf, np.inf, 1e10]
+    for place in range(3):
+        assert not pieces.score(features[place : place + 1], np.array([1e10, 0.0]), scores[:1], features[0, :0])
 
 
 def slam_value(kind, cut=None):

@@ -1,5 +1,6 @@
 """The LETOR parser: agreement with its sources of truth, and every defect with its line and reason."""
 
+import math
 import pickle
 from pathlib import Path
 
@@ -154,19 +155,36 @@ def test_encodings_are_named(tmp_path, content, said):
         ("nan qid:1 1:2", "not finite"),
         ("-1 qid:1 1:2", "grade -1 is negative"),
         ("1.5 qid:1 1:2", "grade 1.5 is not a whole number"),
+        ("1e999 qid:1 1:2", "not a whole number"),
         ("5 qid:1 1:2", "grade 5 is above the highest grade, 4"),
+        ("99999999999999999999 qid:1", "above the highest grade"),
         ("1e0 qid:1 1:2", "not written as a whole number"),
         ("1", "no qid"),
+        ("1 1:2 2:3", "no qid"),
         ("1 qid: 1:2", "query id is not a whole number"),
+        ("1 qid:a 1:2", "query id is not a whole number"),
+        ("1 qid:-4 1:2", "query id is not a whole number"),
         ("1 qid:1234567890123456789 1:2", "at most 18 digits"),
         ("1 qid:1 12", "'12' has no colon"),
+        ("1 qid:1 garbage", "'garbage' has no colon"),
         ("1 qid:1 a:2", "index 'a' is not a positive whole number"),
+        ("1 qid:1 -1:2", "index '-1' is not a positive whole number"),
         ("1 qid:1 0:2", "index '0' is not in 1..3"),
+        ("1 qid:1 4:2", "index '4' is not in 1..3"),
         ("1 qid:1 2:2 2:3", "index 2 comes after 2"),
+        ("1 qid:1 2:2 1:3", "index 1 comes after 2"),
         ("1 qid:1 2:", "value of feature 2 is not a number: ''"),
+        ("1 qid:1 2: 3", "value of feature 2 is not a number: ''"),
         ("1 qid:1 2:0x1", "not a number: '0x1'"),
+        ("1 qid:1 2:1_0", "not a number: '1_0'"),
+        ("1 qid:1 2:1e", "not a number: '1e'"),
+        ("1 qid:1 2:--1", "not a number"),
+        ("1 qid:1 2:1:2", "not a number: '1:2'"),
         ("1 qid:1 2:nan", "value of feature 2 is not finite: nan"),
+        ("1 qid:1 2:-Infinity", "is not finite: -Infinity"),
         ("1 qid:1 2:1e39", "not finite in single precision: '1e39'"),
+        ("1 qid:1 2:1e400", "not finite in single precision"),
+        ("1 qid:1 2:\x00", "not a number"),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
@@ -207,6 +225,14 @@ def test_a_file_without_rows_is_refused(tmp_path, text):
         read(write(tmp_path, text), 1)
 
 
+def test_compressed_bytes_are_refused_as_malformed(tmp_path):
+    import gzip
+
+    with pytest.raises(DataError) as caught:
+        read(write(tmp_path, gzip.compress(b"0 qid:1 1:1\n" * 100)), 1)
+    assert caught.value.line == 1
+
+
 @pytest.mark.parametrize("block", [64, 100, 1000, 1 << 20])
 def test_blocks_join_to_the_same_rows(tmp_path, block):
     random = np.random.default_rng(1)
@@ -220,6 +246,12 @@ def test_blocks_join_to_the_same_rows(tmp_path, block):
     assert grade.tolist() == [i % 3 for i in range(200)]
     assert np.array_equal(features, x)
     assert line.tolist() == [1 + sum(k % 4 + 1 for k in range(i)) for i in range(200)]
+
+
+def test_a_line_longer_than_the_block(tmp_path):
+    row = " ".join(f"{j}:{j}" for j in range(1, 3001))
+    _, _, features, _ = read(write(tmp_path, f"0 qid:1 {row}\n1 qid:1 {row}"), 3000, block=64)
+    assert np.array_equal(features, [range(1, 3001)] * 2)
 
 
 numbers = st.one_of(
@@ -278,6 +310,21 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
     assert np.array_equal(query, queries)
     assert np.array_equal(grade, grades)
     assert np.array_equal(x, theirs.toarray().astype(np.float32))
+
+
+def test_smallest_and_largest_values(tmp_path):
+    largest = float(np.finfo(np.float32).max)
+    _, _, features, _ = read(write(tmp_path, f"0 qid:1 1:{largest!r} 2:1e-45 3:1e-400 4:0e999 5:-0"), 5)
+    assert features[0, 0] == largest
+    assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
+    assert math.copysign(1, features[0, 4]) == -1
+
+
+def test_a_byte_order_mark_is_no_grade(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf0 qid:1 1:3.4028235e+38\n")
+    [block] = read_letor(path, 1)
+    assert block.features.tolist() == [[np.finfo(np.float32).max]]
 
 
 @pytest.mark.parametrize("name", ["rows.txt.query", "rows.txt.group", "rows.query"])

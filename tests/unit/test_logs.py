@@ -47,6 +47,20 @@ def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
     same(logs.read(tmp_path / "log.parquet")[0], log)
 
 
+def test_features_are_read_as_one_row_major_matrix(tmp_path):
+    logs.write(log_of(), tmp_path / "log.parquet")
+    assert logs.read(tmp_path / "log.parquet")[0].features.flags.c_contiguous
+
+
+def test_take_keeps_rows_and_ids():
+    log = full_log()
+    mask = log.action == 2
+    part = log.take(mask)
+    assert len(part) == mask.sum() and part.actions == log.actions
+    np.testing.assert_array_equal(part.timestamp, log.timestamp[mask])
+    same(part, log.take(np.flatnonzero(mask)))
+
+
 def changed(name, row, value):
     log = full_log()
     column = getattr(log, name).copy()
@@ -58,8 +72,13 @@ def changed(name, row, value):
     ("log", "reason"),
     [
         (changed("reward", 4, 1.01), r"row 5: reward 1.01 is not in \[0, 1\]"),
+        (changed("reward", 4, -0.01), "row 5: reward"),
+        (changed("reward", 4, np.nan), "row 5: reward nan"),
         (changed("propensity", 7, 0.0), r"row 8: propensity 0.0 is not in \(0, 1\]"),
+        (changed("propensity", 7, 1.0001), "row 8: propensity"),
+        (changed("propensity", 7, np.nan), "row 8: propensity nan"),
         (changed("action", 0, 4), "row 1: action 4 is not among the 4 actions"),
+        (changed("action", 0, -1), "row 1: action -1"),
         (changed("features", (9, 1), np.inf), "row 10: feature 'x1' is missing, or not finite"),
         (changed("timestamp", 3, np.datetime64("NaT")), "row 4: timestamp NaT"),
         (log_of().take(slice(0)), "the log has no rows"),
@@ -140,6 +159,13 @@ def test_duplicates_are_those_of_pandas(seed, rows, placed):
     columns = {"x": log.features[:, 0], "y": log.features[:, 1], "a": log.action, "r": log.reward, "p": log.propensity}
     frame = pd.DataFrame(columns | ({"position": log.position} if placed else {}))
     assert logs.duplicates(log) == frame.duplicated().sum()
+
+
+def test_rows_at_different_times_are_no_duplicates():
+    log = log_of().take(np.zeros(3, int))
+    times = np.array(["2020-01-01T00:00", "2020-01-01T00:01", "2020-01-01T00:00"], "datetime64[us]")
+    assert logs.duplicates(log) == 2
+    assert logs.duplicates(replace(log, timestamp=times)) == 1
 
 
 # Alignment

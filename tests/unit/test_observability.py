@@ -175,6 +175,11 @@ def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, m, gain, printe
     np.testing.assert_allclose(-difference if gain else difference, printed, atol=1e-15)
 
 
+def test_dcg_in_the_proof_that_local_observability_fails():
+    printed = [0, 1 / 2, 1 / L, 1 / 2 + 1 / L, 1, 3 / 2, 1 + 1 / L, 3 / 2 + 1 / L]
+    np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
+
+
 @pytest.mark.parametrize(("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)])
 def test_a_signal_says_which_feedback_was_given(m, k, top_grade):
     feedback = feedback_matrix(m, k, top_grade)
@@ -248,6 +253,15 @@ def test_neighbours_and_local_observability_by_definition_with_grades(measure, m
         assert neighbourhood(measure, m, i, j, top_grade).tolist() == expected.tolist(), (i, j)
     found = [locally_observable(measure, m, k, top_grade) for k in range(1, m + 1)]
     assert found == locally_by_definition(measure, m, sets, top_grade)
+
+
+@pytest.mark.parametrize("measure", ["dcg", "dcg@2", "ndcg", "ndcg@1", "ndcg@3"])
+@pytest.mark.parametrize(("m", "top_grade"), [(3, 1), (3, 3), (4, 2)])
+def test_losses_as_combinations_of_irrational_numbers(measure, m, top_grade):
+    game = observability._game(measure, m, top_grade)
+    coefficients, enclosures = observability._formal_losses(game, rankings(m))
+    numbers = np.array([float(Fraction(x, 10**40)) for x in enclosures])
+    np.testing.assert_allclose(coefficients @ numbers, loss_matrix(measure, m, top_grade).entries, atol=1e-12)
 
 
 def test_four_items_by_definition_seen_from_one_ranking():
@@ -343,6 +357,25 @@ def test_neighbours_under_sum_loss_exchange_two_adjacent_items():
         assert pairs[i, j] == (len(differ) == 2 and differ[1] == differ[0] + 1)
 
 
+def test_duplicates_under_precision():
+    """Rankings with one top set have one loss; neighbours differ in one item of it."""
+    pairs = neighbours("precision@2", 5)
+    top = [set(shown[:2].tolist()) for shown in rankings(5)]
+    for i, j in combinations(range(120), 2):
+        assert pairs[i, j] == (len(top[i] & top[j]) == 1)
+    members = neighbourhood("precision@2", 5, 0, int(np.flatnonzero(pairs[0])[0]))
+    assert len(members) == 2 * 2 * 6
+
+
+@pytest.mark.parametrize("measure", ["ap", "err"])
+def test_neighbours_under_ap_and_err_permute_one_block(measure):
+    pairs = neighbours(measure, 5)
+    assert pairs[0].sum() == 110
+    number = {tuple(shown): i for i, shown in enumerate(rankings(5).tolist())}
+    assert not pairs[0, number[1, 0, 2, 4, 3]]
+    assert pairs[0, number[0, 2, 1, 3, 4]] and pairs[0, number[4, 3, 2, 1, 0]] and pairs[0, number[0, 4, 2, 3, 1]]
+
+
 def test_optimal_rankings():
     # Item 1 is relevant most often, then 0: by means 0.9, 0.5, 0.
     p = np.zeros(8)
@@ -353,11 +386,26 @@ def test_optimal_rankings():
     assert optimal_rankings("dcg", 2, [0, 0, 0, 0, 0, 0, 1, 0, 0], top_grade=2).tolist() == [True, False]
 
 
+def test_the_number_of_a_ranking_is_that_of_its_positions():
+    for i, at in enumerate(permutations(range(4))):
+        assert [at[item] for item in rankings(4)[i]] == [0, 1, 2, 3]
+
+
 def test_a_combination_too_close_to_zero_is_not_decided():
     enclosures = [10**40, 5 * 10**39, 63 * 10**38]  # 1, 1/2 and some number about 0.63
     assert observability._nonzero(np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]]), enclosures).tolist() == [0, 1, 1]
     with pytest.raises(ArithmeticError, match="zero"):
         observability._nonzero(np.array([[1, -2, 0]]), enclosures)
+
+
+def test_enclosures_of_the_discounts():
+    game = observability._game("dcg", 5, 1)
+    one, second, third, fourth, fifth = observability._formal_losses(game, [range(5)])[1]
+    assert one == 10**40 and third == 5 * 10**39
+    assert second == 6309297535714574370995271143427608542996  # 1 / log2(3)
+    assert fourth == 4306765580733930506701065687639656320698  # 1 / log2(5)
+    # log2(6) = 1 + log2(3)
+    assert abs(fifth * (10**40 + second) - second * 10**40) < 4 * 10**40
 
 
 # Bad input.
@@ -369,13 +417,18 @@ def test_a_combination_too_close_to_zero_is_not_decided():
         (("map", 3, 1), "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c"),
         (("precision", 3, 1), "precision@c"),
         (("precision@4", 3, 1), "c is 1 to m"),
+        (("precision@0", 3, 1), "unknown measure"),
+        (("ndcg@", 3, 1), "unknown measure"),
         (("ap@2", 3, 1), "unknown measure"),
         ((None, 3, 1), "unknown measure None"),
         (("dcg", 6, 1), "m must be an integer from 1 to 5; got 6"),
+        (("dcg", 0, 1), "m must be"),
+        (("dcg", 3.0, 1), "m must be"),
         (("dcg", 3, 0), "k must be an integer from 1 to 3; got 0"),
         (("dcg", 3, 4), "k must be an integer from 1 to 3; got 4"),
         (("dcg", 3, True), "k must be"),
         (("dcg", 3, 1, 0), "top_grade must be an integer from 1 to 4; got 0"),
+        (("dcg", 3, 1, 5), "top_grade must be"),
         (("auc", 3, 1, 2), "auc is for binary relevance, top_grade 1; got 2"),
     ],
 )

@@ -21,6 +21,7 @@ from scant.learning import families
 from scant.online import drawings as drawing
 from scant.present import figures, panels, style
 from scant.verdict import drawings as drawing_claims
+from scant.verdict import readings
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
@@ -201,6 +202,12 @@ def _in_line(axis, one) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_figure_of_one_claim_can_be_printed():
+    figure = drawing_claims.specification(claimed().query("claim == 'b'"))
+    assert faults(figure) == [] and figure.get_figwidth() < 3.5
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
 def test_figures_can_be_printed(draw):
     figure = draw(FRAMES[draw]())
@@ -247,6 +254,26 @@ def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, ca
     assert ("does not fit a column" in capsys.readouterr().out) == (draw in PAGE_ONLY)
 
 
+def test_figures_of_claims_that_do_not_fit_a_column_fit_a_page(monkeypatch):
+    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
+    rows = claimed()
+    figure = drawing_claims.specification(pd.concat([rows.assign(claim=rows["claim"] + end) for end in "0123"]))
+    assert figure.get_figwidth() == drawing_claims.WIDTH and figure.get_figheight() <= drawing_claims.PAGE
+
+
+def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
+    panel = {"experiment": "e", "stream": "s", "panel": "S"}
+    rows = pd.DataFrame(panel | {"learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]})
+    divided = drawing_games._apart(rows)
+    assert divided.groupby("panel")["learner"].agg("".join).to_dict() == {
+        "S, all items seen": "ab", "S, the top seen": "cdefg",
+    }  # fmt: skip
+    assert set(divided["of"]) == {"s"}
+    assert set(drawing_games._apart(rows.iloc[:5])["panel"]) == {"S"}
+    alike = drawing_games._apart(pd.DataFrame(panel | {"learner": list("abcdefgh"), "k": 0}))
+    assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
+
+
 def test_no_panel_of_rounds_names_more_learners_than_can_be_told_apart():
     """The other learners of the game are there, in one grey."""
     many = pd.concat([rounds().assign(learner=f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)])
@@ -270,6 +297,16 @@ def test_a_single_data_set_has_a_single_panel_of_all_experiments():
     assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == ["X", "Y"] and faults(drawn) == []
 
 
+def test_the_readings_that_are_left_out_matter_least():
+    estimates = pd.Series([0.0, 0.1, 1.0, 1.1])
+    strip = {
+        "stream: a": pd.Series([True, False, True, False]), "stream: b": pd.Series([False, True, False, True]),
+        "rounds: 1": pd.Series([True, True, False, False]), "rounds: 2": pd.Series([False, False, True, True]),
+    }  # fmt: skip
+    assert list(drawing_claims._shortened(strip, 3, estimates)) == ["rounds: 1", "rounds: 2"]
+    assert list(drawing_claims._shortened(strip, 4, estimates)) == list(strip)
+
+
 def test_panels_of_one_title_are_told_apart_by_their_readings():
     rows = [("e", "s", "Flips", "below"), ("f", "s", "Flips", "above"), ("g", "t", "Zipf", "above")]
     rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]  # which their readings do not tell apart
@@ -291,6 +328,36 @@ def test_ids_that_share_a_title_follow_it():
     shared = drawing_claims.named(claimed(), {"a": "Digits", "b": "Digits", "auc-ranker": "AUC"})
     assert set(shared["stream"]) == {"Digits (a)", "Digits (b)"} and set(shared["against"]) == {"x"}
     assert set(shared["learner"]) == {"AUC, epsilon 0.2"}
+
+
+def test_figures_of_claims_have_titles_in_place_of_ids():
+    shown = readings.specification(claimed(), ["b"], {"a": "Stream A", "auc-ranker": "AUC"})
+    assert set(shown["stream"]) == {"Stream A", "b"} and set(shown["learner"]) == {"AUC, epsilon 0.2"}
+    assert set(readings.specification(claimed(), ["b"], {"a": "b"})["stream"]) == {"a", "b"}
+
+
+ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "slow"), [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})], ids=["figures", "tables"]
+)
+def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
+    """Of all of them together: to draw one asks every learner how it looks."""
+    code = f"""
+import sys
+from scant.learning import families
+
+for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
+    assert all(map(families.called, filter(None, (shown.frame, shown.draw))))
+for kind in families.kinds() if {drawn} else ():
+    from scant.present import figures, panels, style
+
+    style.own_look(kind)
+print(*sys.modules)
+"""
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pandas" in modules and slow.isdisjoint(modules)
 
 
 @pytest.mark.parametrize("kind", families.FAMILIES)

@@ -94,6 +94,13 @@ def test_theory_rate_of_a_learner():
     assert made("ogd", "listnet", "theory").rate == bounds.descent_rate(4.0, 1.5, False)
 
 
+def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
+    along = made(schedule="aistats16").bound(np.array([10, 1000]))
+    assert along[0] == along[1]
+    falling = made().bound(np.array([1, 1000]))
+    assert falling[1] == pytest.approx(100 * falling[0])
+
+
 @pytest.mark.parametrize(
     ("kind", "changes"),
     [("rtop", {"mismatch": 10}), ("rtop", {"k": 2}), ("rtop", {"judge": "kl"}), ("rtop", {"surrogate": "smoothdcg"}),

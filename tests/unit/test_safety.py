@@ -74,6 +74,10 @@ def test_yaml_is_loaded_by_the_safe_loader(tmp_path):
         schema.read_yaml(tmp_path / "a.yaml")
 
 
+def test_pyarrow_unpickles_no_extension_types():
+    assert tuple(map(int, pa.__version__.split(".")[:2])) >= (14, 1)  # CVE-2023-47248
+
+
 # --- what is downloaded
 
 
@@ -125,6 +129,11 @@ def test_settings_that_ask_for_too_much(tmp_path, text, reason):
     assert time.perf_counter() - began < 5
 
 
+def test_aliases_in_measure_are_read(tmp_path):
+    (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
+    assert schema.read_yaml(tmp_path / "study.yaml") == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"b": [1, 2]}}
+
+
 # --- text
 
 
@@ -133,6 +142,12 @@ def letor_error(folder, line: bytes) -> str:
     with pytest.raises(DataError) as caught:
         list(letor.read_letor(folder / "a.txt", 2, 4))
     return str(caught.value)
+
+
+def test_exponents_may_begin_with_zeros(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:25e-00000001 2:1e+0000000000000000000000002\n")
+    [block] = letor.read_letor(tmp_path / "a.txt", 2)
+    assert block.features.tolist() == [[2.5, 100]]
 
 
 def test_defects_of_long_fields_are_found_in_no_time(tmp_path):
@@ -183,7 +198,23 @@ def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, mo
                 read(path)
 
 
+def test_labels_and_ids_may_have_any_number_of_digits(tmp_path):
+    assert uci.label_text("0" * 5000 + "7." + "0" * 5000) == "7" and uci.label_text("00") == "0"
+    long = "1" + "0" * 5000
+    assert logs.ordered({"10", "9", long, "010"}) == ("9", "010", "10", long)
+
+
 # --- parquet
+
+
+def log_of(path, **columns):
+    common = {"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1, 2]}
+    pq.write_table(pa.table(common | columns), path)
+    return path
+
+
+def test_actions_beyond_whole_numbers_are_text(tmp_path):
+    assert formats.read_log(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == ("1e+300", "inf")
 
 
 def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):

@@ -49,9 +49,11 @@ def refused(config: dict) -> str:
     ("path", "value", "reason"),
     [
         ("experiments.e.rounds", 20.0, "experiments.e.rounds: 20.0 is not written as a whole number: write 20"),
+        ("experiments.e.rounds", 20.5, "20.5 is not written as a whole number"),
         ("experiments.e.rounds", True, "True is not"),
         ("seed", 7.0, "seed: 7.0 is not written as a whole number: write 7"),
         ("seed", 2**63, "a whole number of more than 63 bits"),
+        ("seed", 10**4000, "a whole number of more than 63 bits"),
         ("experiments.e.keep", 1e-300, "experiments.e.keep: 1e-300 is too small to be meant"),
         ("experiments.e.keep", 1e-9, "less than the minimum of 1e-06"),
         *(("learners.l.rates", [number], "learners.l.rates.0: ") for number in (math.nan, math.inf, -math.inf, 1e308)),
@@ -124,6 +126,7 @@ def test_keys_that_are_there_twice(tmp_path, text):
         ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
         ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
         (f"a:\n  b: 0x{'f' * 5000}\n", "line 2: a number of 5,002 characters cannot be meant"),
+        (f"a: [1, {'9' * 5000}]\n", "line 1: a number of 5,000 characters cannot be meant"),
         (f"? 0x{'f' * 5000}\n: 1\n", "line 1: the key '0xff.*' is no text"),
         (f"a0: &a0 [1]\n{''.join(f'a{i + 1}: &a{i + 1} [*a{i}]{chr(10)}' for i in range(600))}", "100 levels"),
     ],
@@ -139,6 +142,11 @@ def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=r"not YAML: .*\Z"):
         schema.read_yaml(tmp_path / "a.yaml")
+
+
+def test_keys_of_several_mappings_may_be_alike(tmp_path):
+    (tmp_path / "a.yaml").write_text("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n")
+    schema.read_yaml(tmp_path / "a.yaml")
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,21 @@ def test_a_draw_is_addressed_by_study_seed_stream_and_seed(tmp_path, generator):
     assert len({*map(tuple, rows)}) == len(rows) == 4 * 400
 
 
+@pytest.mark.parametrize(("generator", "least"), SEPARABLE.items())
+def test_a_separable_draw_records_the_margin_that_it_achieves(tmp_path, generator, least):
+    there = stream.read(draw_file(tmp_path, generator=generator))
+    ranker = np.array(there.metadata["ranker"])
+    gaps = [stream.gap(x.astype(float) @ ranker, grades) for x, grades in (there[q] for q in range(len(there)))]
+    assert there.metadata["margin"] == pytest.approx(min(gaps), abs=1e-12)
+    assert min(gaps) >= least - 1e-4
+
+
+def test_a_scaled_draw_has_no_ranker(tmp_path):
+    there = stream.read(draw_file(tmp_path, generator="separable", features="query-minmax"))
+    assert (there.metadata["ranker"], there.metadata["margin"]) == (None, None)
+    assert (there.features.min(), there.features.max()) == (0, 1)
+
+
 @pytest.mark.parametrize("distribution", ["first", "second"])
 def test_indistinguishable_distributions_have_equal_means(distribution):
     drawn, ranker = simulated.indistinguishable(np.random.default_rng(0), distribution)

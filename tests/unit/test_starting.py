@@ -42,6 +42,13 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, name):
     assert tree(tmp_path) == before and "\n" not in str(caught.value)
 
 
+def test_a_link_to_nowhere_stays(tmp_path):
+    (tmp_path / "study.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(SettingError, match="is there already"):
+        starting.begin(tmp_path)
+    assert (tmp_path / "study.yaml").is_symlink()
+
+
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(SettingError, match="file is there already"):

@@ -74,6 +74,15 @@ def test_a_run_that_was_killed(root):
     assert describe(status(root / "results/s", root)) == describe(found)
 
 
+def test_jobs_that_play_several_learners_are_no_learners(root):
+    game = {"rule_name": "play", "s": 9.0, "max_rss": 1.0, "wildcards": {"place": "game"}}
+    weights = {"rule_name": "comparator", "s": 1.0, "max_rss": 1.0, "wildcards": {"place": "x", "judge": "kl"}}
+    (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(game)}\n{json.dumps(weights)}\n")
+    found = status(root / "results/s", root)
+    assert {row["rule"]: row["jobs"] for row in found.rules} == {"run": 2, "play": 1, "figure": 1, "comparator": 1}
+    assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
+
+
 def test_a_run_under_way(root, monkeypatch):
     wrote(root, *TWO)
     monkeypatch.setattr(statuses, "_alive", lambda place: place == root)
@@ -202,6 +211,11 @@ def test_a_record_begins_with_the_plan_and_may_end_in_a_line_that_was_cut(root):
         events.read(record)
     record.write_text("".join(lines)[:-5])
     assert events.read(record) == [json.loads(line) for line in lines[:-1]]
+
+
+def test_names_of_files_cannot_steer_the_terminal(root):
+    wrote(root, *failed(3, "a\x1b[31m", "results/s/\x1b[31m"), END)
+    assert "\x1b" not in describe(status(root / "results/s", root))
 
 
 def test_a_command_to_repeat_a_job_quotes_the_study_file(root):

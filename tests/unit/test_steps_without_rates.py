@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toys import SHOWN
 
 from scant.data import simulated
 from scant.errors import SettingError
@@ -13,10 +14,12 @@ from scant.online.frames_steps import BEST, THEORY, TUNED
 from scant.online.play import play, query_order
 from scant.online.steps import FREE, AdaGrad, CoinBetting
 from scant.online.theorems import linear_regret
+from scant.present import making
 from scant.randomness import generator
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory import bounds
+from scant.verdict.selection import chosen
 
 GRADIENTS = st.lists(st.tuples(*[st.floats(-1, 1)] * 2), min_size=1, max_size=60).map(np.array)
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
@@ -51,6 +54,11 @@ def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
     norm = 4 * wealth  # so large that x ||u|| - F(x) grows up to x = T
     assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(1 + rounds * norm - wealth, rel=1e-6)
     assert bounds.coin_regret(0.0, rounds, 1.0) <= 1  # against 0 no more than the first wealth is lost
+
+
+def test_the_bound_before_the_first_round_is_the_first_wealth():
+    assert bounds.coin_regret(3.0, 0.0, 2.0) == pytest.approx(2.0 * (1 - 1))
+    assert bounds.adagrad_regret(0.0, 3.0) == 0
 
 
 def made(learner, facts, seed, **readings):
@@ -88,6 +96,7 @@ def test_no_bound_is_stated_where_none_is_proved():
     sizes, watched = {"largest_query": 5, "largest_grade": 2, "features": 3}, np.ones((1, 2))
     for learner, readings in (
         ({"kind": "ogd", "surrogate": "squared", "steps": "dog"}, {}),
+        ({"kind": "ogd", "surrogate": "squared", "steps": "coin"}, {}),
         ({"kind": "ogd", "surrogate": "smoothdcg", "steps": "adagrad"}, {}),
         ({"kind": "ogd", "surrogate": "squared", "steps": "adagrad"}, {"judge": "kl"}),
         ({"kind": "rtop", "surrogate": "squared", "steps": "adagrad"}, {"mismatch": 10}),
@@ -127,14 +136,19 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
     [
         ({"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]}, {}, "learners.l: steps 'dog' need no rate.*rates"),
         ({"kind": "slam", "steps": "dog", "decay": 0.5}, {}, "learners.l: steps 'dog' need no rate.*decay"),
+        ({"kind": "listnet", "steps": "coin", "rates": ["theory"]}, {"kind": "top"}, "need no rate"),
         ({"kind": "slam", "steps": "doog"}, {}, "dog"),
+        ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
         ({"kind": "slam", "steps": "dog"}, {"source": "released-code"}, "steps of the learner 'l' does nothing under"),
         (
             {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1}, {"kind": "top"},
             "learners.l: gamma does nothing unless exploration",
         ),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "exploration.*clever"),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
         ({"kind": "rtop", "surrogate": "kl", "gamma": 0.6}, {"kind": "top"}, "gamma is 0.6.*at most 1/2"),
         ({"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"}, {"kind": "top"}, "leaves pairs unseen"),
+        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
         ({"kind": "ogd", "surrogate": "kl", "centre": True}, {"kind": "top"}, "centre does nothing"),
         ({"kind": "ogd", "surrogate": "squared", "centre": True}, {"kind": "top", "regret": True}, "centred, out"),
         (
@@ -150,6 +164,13 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
 def test_bad_settings_are_refused_at_planning(learner, experiment, message):
     with pytest.raises(SettingError, match=message):
         studies.load(study(learner, **experiment))
+
+
+def test_a_claim_that_names_no_steps_is_about_none():
+    learners = {name: {"kind": "slam", "steps": name} for name in ("schedule", "dog")} | {"plain": {"kind": "slam"}}
+    whole = {"learners": learners}
+    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [True, False, True]
+    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [False, True, False]
 
 
 # --- frames
@@ -198,6 +219,14 @@ def test_ways_to_take_steps_are_compared_on_the_same_seeds(both):
     assert slam["n"].tolist() == [3] * 4
     assert set(frame["base"]) == {"SLAM (NDCG@10)", "ListNet"}
     assert slam.loc["DoG", "explored"] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("name", ["figure-steps", "figure-steps-top"])
+def test_the_figure_says_what_it_shows(name, both, tmp_path):
+    making.make(SHOWN[name], tmp_path / name, *both)
+    svg = (tmp_path / f"{name}.svg").read_text()
+    for text in ("best rate in hindsight", "DoG", "SLAM (NDCG@10)", "3 seeds", "95 % t interval"):
+        assert text in svg, text
 
 
 def test_a_frame_without_such_steps_is_refused():

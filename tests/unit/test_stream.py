@@ -68,6 +68,13 @@ def test_what_goes_in_comes_out(tmp_path, seed):
     }  # fmt: skip
 
 
+def test_the_margin_is_that_of_the_float32_features(tmp_path):
+    x = np.array([[1.0, 5.0], [0.25, 0.0], [0.1, -5.0]])
+    facts = stream.write(tmp_path / "one.arrow", [(0, np.array([2, 1, 1]), x)], {}, np.array([1.0, 0.0]))
+    assert (facts["margin"], facts["ranker"]) == (0.75, [1.0, 0.0])
+    assert stream.read(tmp_path / "one.arrow").metadata == facts
+
+
 def test_arrays_are_mapped_and_read_only(tmp_path):
     stream.write(tmp_path / "one.arrow", draw(0, (1000,), 300), {})
     before = pa.total_allocated_bytes()
@@ -128,6 +135,7 @@ def arrow(path, columns, metadata=None, batches=1):
 FOREIGN = {
     "text": lambda path: path.write_text("2 qid:1 1:0.5\n" * 99),
     "empty": lambda path: path.write_bytes(b""),
+    "zeros": lambda path: path.write_bytes(bytes(4096)),
     "folder": lambda path: path.mkdir(),
     "parquet": lambda path: pq.write_table(pa.table({"query": [1]}), path),
     "another Arrow file": lambda path: arrow(path, {"query": [1]}),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
@@ -113,6 +113,18 @@ def test_hand_cases(result, expected):
     same(result, expected)
 
 
+def test_slam_weights_by_hand():
+    scores, grades = [0.0, 1.0, 0.5, 0.5, 9.0], [1, 2, 1, 1, 0]
+    assert slam_weights("ap", scores, grades).tolist() == [1 / 4, 1 / 4, 1 / 4, 1 / 4, 0]
+    # By grade, score and index the order is 1, 2, 3, 0, 4.
+    gains = np.array([1 / np.log2(5), 3, D2, 1 / 2, 0])
+    np.testing.assert_allclose(slam_weights("ndcg", scores, grades), gains / gains.sum(), rtol=1e-15)
+    top_2 = np.array([0, 3, D2, 0, 0]) / (3 + D2)
+    np.testing.assert_allclose(slam_weights("ndcg", scores, grades, k=2), top_2, rtol=1e-15)
+    mean = (1 / np.log2(5) + D2 + 1 / 2) / 3
+    np.testing.assert_allclose(average_within_grade(gains, grades), [mean, 3, mean, mean, 0], rtol=1e-15)
+
+
 @pytest.mark.parametrize("kind, k", [("ap", None), ("ndcg", None), ("ndcg", 1), ("ndcg", 3)])
 @EXAMPLES
 @given(queries())
@@ -154,6 +166,15 @@ def test_max_hinge_and_ranksvm_equal_their_definitions(query):
     assert total == sum(hinges.values())
     for u in range(len(grades)):
         assert counts[u] == sum(((u == j) - (u == i)) * (hinge > 0) for (i, j), hinge in hinges.items())
+
+
+@EXAMPLES
+@given(queries(score=st.floats(-1e3, 1e3, width=32)), st.integers(-7, 7))
+def test_max_hinge_chooses_the_same_wrong_pair_at_every_scale(query, power):
+    scores, grades = query
+    value, gradient = max_hinge(scores, grades)
+    assume(value >= 1)  # some pair is ranked wrongly
+    assert np.array_equal(max_hinge(scores * 2.0**power, grades)[1], gradient)
 
 
 @pytest.mark.parametrize("phi", CONVEX.values(), ids=CONVEX.keys())
@@ -214,6 +235,13 @@ def test_the_minima_are_where_the_papers_say():
     np.testing.assert_allclose(listnet(grades + 7.0, grades)[1], 0, atol=1e-15)
     # The least of smoothdcg is minus the greatest gain, reached with the best document far ahead.
     assert smoothdcg([1e5, 0, 0], grades, 1.0)[0] == -3
+
+
+def test_slam_and_max_hinge_do_not_compare_all_pairs():
+    m = 100_000  # all pairs would need 80 GB
+    scores, grades = np.random.default_rng(0).normal(size=m), np.arange(m) % 54
+    assert slam(scores, grades, slam_weights("ndcg", scores, grades))[0] > 1
+    assert max_hinge(scores, grades)[0] > 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The tables of theorems: what they say fails, and their numbers by other ways of computing them."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
@@ -12,11 +13,12 @@ from scant.games import theorems as game_theorems
 from scant.games.play import Game, play
 from scant.games.theorems import games_table
 from scant.measures import average_precision, ndcg, rank
+from scant.online import theorems
 from scant.online.adversary import LowerBoundAdversary
 from scant.online.estimators import estimate, value_and_gradient
 from scant.online.theorems import perceptron_table, top_table
 from scant.randomness import generator
-from scant.surrogates import slam, slam_weights
+from scant.surrogates import average_within_grade, slam, slam_weights
 from scant.theory import bounds, observability
 from scant.theory.checks import Check, table
 
@@ -131,6 +133,14 @@ def test_slam_depends_on_which_document_of_a_grade_comes_first(perceptrons):
     assert rows(perceptrons, "slam within a grade, AP")["value"].tolist() == pytest.approx([1.0, 1.0])
 
 
+def test_with_equal_weights_within_a_grade_its_order_does_not_matter(monkeypatch):
+    monkeypatch.setattr(
+        theorems.surrogates, "slam_weights",
+        lambda kind, scores, grades, cut: average_within_grade(slam_weights(kind, scores, grades, cut), grades),
+    )  # fmt: skip
+    assert [check.holds for check in theorems._order_within_grades()] == [True] * 4
+
+
 @pytest.mark.parametrize("share", [0.01, 0.5, 1.0, 3.0, 100.0])
 @pytest.mark.parametrize("ratio", [1.0, 2.0, 60.0])
 def test_what_the_proof_of_the_general_bound_gives_by_bisection(share, ratio):
@@ -143,6 +153,12 @@ def test_what_the_proof_of_the_general_bound_gives_by_bisection(share, ratio):
     assert low <= bounds.general(surrogate, 0.7, 5, 2.0, ratio) * (1 + 1e-12)
     within = low <= bounds.printed_general(surrogate, 0.7, 5, 2.0, ratio) * (1 + 1e-12)
     assert within is (ratio == 1 or share == 0.01 or (ratio == 2 and share <= 1))
+
+
+def test_the_least_share_of_the_general_bounds(perceptrons):
+    shares = rows(perceptrons, "general bound, printed")["share"].tolist()
+    assert shares[0] <= 1 and shares[1] == pytest.approx(1.261, abs=0.001)
+    assert rows(perceptrons, "general bound, used")["share"].max() <= 1
 
 
 @pytest.mark.parametrize(("kind", "name"), [("ap", "AP"), ("ndcg", "NDCG")])
@@ -211,6 +227,12 @@ def test_the_thesis_s_adversary_lets_every_learner_be_right(perceptrons):
 
 
 # --- feedback at the top
+
+
+def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
+    """Squared has 4 m^2 (U + R)^2, RankSVM no U at all, and KL exp(2U)."""
+    for name, degree in {"squared": 2 * math.log2(104 / 54), "kl": 100 / math.log(2), "ranksvm": 0.0}.items():
+        assert rows(top, f"degree of the constant of {name}")["value"].item() == pytest.approx(degree)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +325,20 @@ def test_which_losses_a_round_reveals_by_what_it_shows(games):
             assert found[m, f"n = k = {n}"] == revealed * each
 
 
+def test_rates_by_how_much_of_the_top_is_seen(games):
+    found = rows(games, "harder with more seen")
+    assert found["value"].sum() == 0 and found["cases"].sum() == 66
+    seen = [{rate.rate for rate in observability.atlas() if rate.k == k} for k in range(1, 6)]
+    assert "T^(2/3)" in seen[3] and seen[4] == {"T^(1/2)"}
+
+
+def test_a_rate_that_is_worse_with_more_seen_is_noticed(monkeypatch):
+    changed = [replace(rate, rate="T") if (rate.m, rate.k) == (4, 4) else rate for rate in observability.atlas()]
+    monkeypatch.setattr(observability, "atlas", lambda: changed)
+    counted = [check.value for check in game_theorems._more_seen()]
+    assert counted[0] == counted[1] == counted[3] == 0 < counted[2] <= 18
+
+
 def test_the_bound_of_the_forecaster_by_minimising_it():
     """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in logarithms has."""
 
@@ -340,3 +376,11 @@ def test_neighbours_by_linear_programs(games):
     found = rows(games, "neighbours").set_index("m")
     assert found.loc[3, "setting"] == f"SumLoss, {neighbours} pairs share one" and neighbours == 6
     assert rows(games, "Pareto-optimal rankings")["value"].tolist() == [2, 6, 24, 120]
+
+
+def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
+    """Its diameter is the sum of the weights' distances from their reverse, of the order m / log(m)^2."""
+    weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
+    diameters = [np.abs(w - w[::-1]).sum() for w in weights]
+    slope = 2 / 3 + math.log10(diameters[1] / diameters[0])  # the bound is of the order m^(2/3) times the diameter
+    assert rows(games, "bound of DCG in m")["value"].item() == pytest.approx(slope, abs=0.01)

@@ -126,12 +126,16 @@ REFUSED = {
     "kind": ({"kind": "rtopp"}, {}, "unknown kind of learner 'rtopp': did you mean 'rtop'"),
     "surrogate": ({"surrogate": "listnett"}, {}, "unknown surrogate 'listnett': did you mean 'listnet'"),
     "no surrogate": ({"surrogate": ""}, {}, "unknown surrogate ''"),
+    "no surrogate of ogd": ({"kind": "ogd", "surrogate": ""}, {}, "unknown surrogate ''"),
     "pairs of one": ({"surrogate": "ranksvm", "k": 1}, {}, "ranksvm cannot be learnt from the top 1: .*Lemma 26"),
     "ListNet": ({"surrogate": "listnet"}, {}, r"listnet cannot be learnt from the top 1: .*Lemma 27.*kind: ogd"),
+    "ListNet's top 9": ({"surrogate": "listnet", "k": 9}, {}, "listnet cannot be learnt from the top 9"),
     "NDCG": ({"surrogate": "ndcg-squared", "k": 2}, {}, "ndcg-squared cannot be learnt from the top 2: .*Theorem 32"),
     "k": ({"k": -1}, {}, "k is -1"),
     "no exploration": ({"gamma": 0.0}, {}, "gamma is 0 in round 1, and has to be above 0"),
+    "negative exploration": ({"gamma": -0.1}, {}, "gamma is -0.1 in round 1"),
     "much exploration": ({"gamma": 0.5001}, {}, "gamma is 0.5 in round 1, .* at most 1/2"),
+    "no number": ({"gamma": float("nan")}, {}, "gamma is nan in round 1"),
     "a short horizon": ({}, {"schedule": "aistats16"}, r"gamma is 0\.523 in round 1.*T = 7: play 8 rounds or more"),
 }
 
@@ -141,6 +145,15 @@ def test_what_cannot_be_learnt_is_refused(name):
     changes, readings, message = REFUSED[name]
     with pytest.raises(SettingError, match=message):
         complete({"kind": "rtop", "surrogate": "squared"} | changes, READINGS | readings, 7)
+
+
+def test_what_just_passes():
+    learner = {"kind": "rtop", "surrogate": "squared"}
+    assert complete(learner | {"gamma": 0.5}, READINGS, 1)[0].gamma == 0.5
+    assert complete(learner, READINGS | {"schedule": "aistats16"}, 8)[0].gamma == pytest.approx(0.5)
+    short = {"schedule": "aistats16"}
+    assert complete(learner | {"gamma": 0.2}, READINGS | short, 1)[0].gamma == 0.2
+    assert complete({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0  # explores nothing
 
 
 def test_names_are_those_of_the_compiled_loop():
@@ -207,6 +220,15 @@ def test_softmax(query, temperature, scale):
         assert over == np.isinf(np.exp(exact)).sum()
 
 
+def test_softmax_counts_what_would_overflow_without_a_shift():
+    scores = np.array([709.0, 709.78, 709.79, -1e4, 710.0, 355.0], np.float32)
+    p, scaled = nans(6), nans(6)
+    assert pieces.softmax(scores, 1.0, scaled, np.full(6, -1), p) == 2
+    assert pieces.softmax(scores, 0.5, scaled, np.full(6, -1), p) == 5
+    assert pieces.softmax(scores, 2.0, scaled, np.full(6, -1), p) == 0
+    assert np.isfinite(p).all()
+
+
 @given(queries(40, 30), st.integers(0, 2**16), st.sampled_from([1.0, 0.25, 100.0]))
 def test_ranksvm_of_some_of_the_documents(query, seed, scale):
     """Many labels and ties; `g` of the others is let alone."""
@@ -268,6 +290,18 @@ def test_a_ranking_is_measured(query, cut, empty, seed):
         measures.codes_of(expected), GAINS, DISCOUNTS, out,
     )  # fmt: skip
     np.testing.assert_allclose(out, list(expected.values()), rtol=1e-12)
+
+
+@given(st.lists(st.floats(-10, 10), min_size=1, max_size=20), st.sampled_from([0.5, 1.0, 7.0]))
+def test_projection(weights, radius):
+    weights = np.array(weights)
+    before, length = weights.copy(), np.linalg.norm(weights)
+    pieces.project(weights, radius)
+    if length <= radius * (1 - 1e-12):
+        np.testing.assert_array_equal(weights, before)
+    else:
+        np.testing.assert_allclose(weights, before * min(1.0, radius / length), rtol=1e-12, atol=1e-300)
+        assert np.linalg.norm(weights) <= radius * (1 + 1e-12)
 
 
 def test_on_the_ball_nothing_is_shortened():

@@ -50,9 +50,13 @@ def test_formats(tmp_path, text, label, labels):
         ("1,2,3,4", "4 fields"),
         ("1,x,0", "value of feature 2 is not a number: 'x'"),
         ("1,,0", "value of feature 2 is not a number: ''"),
+        ("1,1_0,0", "not a number: '1_0'"),
         ("1,nan,0", "value of feature 2 is not finite"),
+        ("-inf,2,0", "value of feature 1 is not finite"),
         ("1,1e39,0", "not finite in single precision: '1e39'"),
         ("1,2,9", "label '9' is not among the classes"),
+        ("1,2,1.5", "label '1.5' is not among the classes"),
+        ("1,2,", "label '' is not among the classes"),
     ],
 )
 def test_a_defect_names_file_line_and_reason(tmp_path, line, reason):
@@ -61,6 +65,11 @@ def test_a_defect_names_file_line_and_reason(tmp_path, line, reason):
         read(path, 2, "last", ("0", "1"))
     assert caught.value.line == 3 and reason in caught.value.reason
     assert str(caught.value).startswith(f"{path}, line 3: ")
+
+
+def test_the_largest_number_as_c_prints_it(tmp_path):
+    _, features, _ = read(write(tmp_path, "3.4028235e38,-3.4028235e+38,0\n"), 2)
+    assert features.tolist() == [[np.finfo(np.float32).max, np.finfo(np.float32).min]]
 
 
 def test_a_delimiter_is_that_of_the_first_line(tmp_path):

@@ -12,7 +12,7 @@ from scipy import stats
 
 from scant.errors import SettingError
 from scant.verdict import statistics as verdicts
-from scant.verdict.statistics import Effect, Verdict, exact, holm, matters, sign_flips, together
+from scant.verdict.statistics import Effect, Verdict, exact, holm, matters, shares, sign_flips, together
 
 judge = partial(verdicts.judge, testing="fixed")
 over = partial(verdicts.over, testing="fixed")
@@ -53,6 +53,12 @@ def test_sign_flips_count_every_assignment_of_signs(differences):
 def test_sums_of_flipped_signs_may_be_equal_but_for_rounding():
     assert 0.1 + 0.2 - 0.3 > 0 > -0.1 - 0.2 + 0.3
     assert sign_flips([0.1, 0.2, -0.3]) == 5 / 8
+
+
+def test_the_test_goes_by_the_number_of_seeds():
+    few, many = _draw(4, 7), _draw(4, 8)
+    assert (judge(few, "greater").test, judge(few, "greater").p_holds) == ("sign flips", sign_flips(few))
+    assert judge(many, "greater").test == "t"  # whose p-value is SciPy's: above
 
 
 def test_a_verdict_splits_its_error_between_both_directions():
@@ -155,6 +161,11 @@ def test_one_seed_or_none_decides_nothing():
         assert (verdict.verdict, verdict.test) == ("undecided", "none")
         assert (verdict.p_holds, verdict.p_fails, verdict.n) == (1, 1, len(differences[:1]))
         assert math.isnan(verdict.needed)
+
+
+def test_failed_runs_are_left_out():
+    differences = _draw(6, 9)
+    assert judge([*differences, math.nan], "greater") == judge(differences, "greater")
 
 
 # Of a two-sided t test of one sample at 5 % with power 0.8: tables in Cohen, 1988, and G*Power.
@@ -293,6 +304,11 @@ def test_a_mean_over_cells_is_of_the_seeds_that_all_have():
     assert verdict == judge([1.5, 2.0, 2.0], "greater", 0.5)
 
 
+def test_shares_of_readings():
+    readings = {"text": exact(1, 1), "code": exact(1, 2), "other": judge([1.0], "greater"), "more": exact(2, 2)}
+    assert shares(readings) == {"readings_holding": 2, "readings_failing": 1, "readings_total": 4}
+
+
 def test_the_reading_that_matters_most():
     a, b = np.repeat(["x", "y"], 2), np.tile([10, 100], 2)
     assert matters([1, 2, 4, 5], {"b": b, "a": a}) == pytest.approx({"a": 0.9, "b": 0.1})
@@ -321,8 +337,11 @@ def test_the_reading_that_matters_most():
         (lambda: judge([1, 2], "close", 0.1, of=[0, 0]), "margin above 0"),
         (lambda: judge([1, 2], "slope"), "bound"),
         (lambda: judge([1, 2], "greater", bound=1), "bound"),
+        (lambda: judge([1, 2], "slope", bound=math.inf), "bound"),
         (lambda: judge([1, 2], "slope", -0.1, bound=1), "bound"),
         (lambda: exact([], 1), "exact claim"),
+        (lambda: exact(1, math.nan), "exact claim"),
+        (lambda: exact(1, 1, -1), "exact claim"),
         (lambda: together([]), "has none"),
         (lambda: together([together([judge([1, 2], "greater")] * 2)]), "single cells"),
         (lambda: over([[1, 2], [1, 2, 3]], "greater"), "same seeds"),

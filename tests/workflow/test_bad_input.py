@@ -76,6 +76,16 @@ def test_a_defect_is_named_by_file_and_line_and_leaves_no_table(project):
     assert [path.name for path in whole_files(project)] == ["all.txt"]
 
 
+@pytest.mark.slow
+def test_a_set_to_be_got_by_hand_says_how_and_where_to_put_it(project):
+    letor(project)
+    printed = project.snakemake("data", "--cores", 1, ok=False)
+    for text in ("download MQ2008.rar", "data/mq2008/Fold1/test.txt", "SCANT_DATA", "microsoft.com"):
+        assert text in printed, printed
+    assert "Traceback" not in printed and "completed successfully" not in printed
+    assert not whole_files(project)
+
+
 def whole_files(project):
     """The data files that a run left behind, hidden ones too."""
     folders = (project.folder / "results/data" / part for part in ("original", "tables"))

@@ -72,6 +72,18 @@ def test_every_study_can_be_planned(bare, study):
     assert ("claims_figures" in jobs) == judged
 
 
+def test_a_sweep_adds_runs_and_nothing_else(bare, project):
+    settings = bare.settings()
+    assert any("sweep" in one for one in settings["experiments"].values())
+    for one in settings["experiments"].values():
+        one.pop("sweep", None)
+    project.write(settings)
+    more, fewer = bare.jobs(), project.jobs()
+    assert more.keys() == fewer.keys()
+    assert {rule for rule in more if more[rule] != fewer[rule]} == {"simulate", "run"}
+    assert bare.jobs("tables") == project.jobs("tables")
+
+
 def test_without_a_study_file_it_is_the_default_study(bare):
     assert bare.jobs(study=None) == bare.jobs(study="config/config.yaml")
 

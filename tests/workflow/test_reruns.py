@@ -105,6 +105,25 @@ def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet"}
 
 
+def test_a_new_learner_is_played_alone(finished):
+    settings = finished.settings()
+    settings["learners"]["listnet-again"] = settings["learners"]["listnet"]
+    settings["experiments"]["top"]["learners"].append("listnet-again")
+    finished.write(settings)
+    jobs = without_all(finished.jobs())
+    assert jobs == VERDICT | {"run": 2, "figure": 4, "table": 4}
+    assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet-again"}
+
+
+def test_a_new_seed_reruns_no_batch_that_was_full(finished):
+    settings = finished.settings()
+    settings["experiments"]["perceptron"]["tuning_seeds"] = 2
+    finished.write(settings)
+    # one more batch of one seed on each of three streams, for the three learners that choose a rate
+    wanted = REPORT | {"simulate": 1, "run": 3 * 3, "table": 4 + 1}
+    assert without_all(finished.jobs()) == wanted
+
+
 def test_a_new_seed_reruns_its_batch_alone(finished):
     settings = finished.settings()
     settings["experiments"]["perceptron-released"]["seeds"] = 3
@@ -139,12 +158,26 @@ def test_added_seeds_are_played_alone(finished, experiment, wanted):
     assert kept <= {*plan.run_files(experiment)}, "runs are left that nothing reads"
 
 
+def test_a_new_title_reruns_no_learner(finished):
+    settings = finished.settings()
+    settings["learners"]["listnet"]["title"] = "List net"
+    finished.write(settings)
+    assert without_all(finished.jobs()) == REPORT
+
+
 def test_a_changed_claim_reruns_the_verdict_alone(finished):
     path = finished.folder / "config/claims/perceptron.yaml"
     text = path.read_text()
     assert "is above 0.99." in text
     path.write_text(text.replace("is above 0.99.", "is more than 0.99."))
     assert without_all(finished.jobs()) == VERDICT
+
+
+def test_a_new_level_plays_its_experiment_alone(finished):
+    settings = finished.settings()
+    settings["experiments"]["ads"]["sweep"].append({"threshold": ["recall"]})
+    finished.write(settings)
+    assert without_all(finished.jobs()) == VERDICT | {"run": 5 * 2}
 
 
 ALL = ("perceptron", "top", "fixed-items", "ads", "generalisation")  # kinds of experiments
@@ -183,6 +216,16 @@ def kinds_of(project, files):
     return {kinds[file.split("/")[3].partition("+")[0]] for file in files}
 
 
+def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished):
+    for file in (
+        *("scant_ads/evaluation/advise.py", "scant_ads/commands.py"),
+        *("scant/cli.py", "scant/compare/differences.py", "scant/page/generated.py", "scant/page/show.py"),
+    ):
+        with open(finished.folder / "src" / file, "a") as source:
+            source.write("EDITED = True\n")
+    assert finished.jobs() == {}
+
+
 def test_an_edit_to_words_alone_reruns_nothing(finished):
     """Comments and docstrings of all modules, and comments of rules and the study file."""
     modules = list((finished.folder / "src").rglob("*.py"))
@@ -201,6 +244,19 @@ def edit(project, file, old, new):
     text = path.read_text()
     assert text.count(old) == 1
     path.write_text(text.replace(old, new))
+
+
+def test_another_look_draws_the_figures_of_its_family_alone(finished):
+    edit(
+        finished,
+        "online/learners.py",
+        'looks: ClassVar = {"": Look("blue", "o")',
+        'looks: ClassVar = {"": Look("pink", "o")',
+    )
+    planned = without_all(finished.planned())
+    assert planned.keys() == {"figure", "report"}
+    of_family = {"figure-2.1", "figure-2.2", "figure-2.ap", "figure-steps"}
+    assert {Path(file).stem for file in planned["figure"]} == of_family
 
 
 def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
