@@ -22,7 +22,6 @@ from scant.present import figures, making, panels, style
 from scant.study import settings as studies
 from scant.study.plan import Plan, span, untitled
 from scant.verdict import drawings, readings, selection, words
-from scant.verdict.readings import OVERALL
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +38,6 @@ TABLES = ("finals", "bounds", "rates", "steps", "top", "regret", "steps-top", "g
 TABLES += ("seen", "seen-steps", "streams")
 TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
 TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
-CLAIMED = ("perceptron", "top", "steps", "items", "choice", "ads", "generalisation")  # families of claims with figures
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
 RUNS, COMPARATORS, PLAYED = 106, 8, 11
 CONTRACT = [
@@ -152,30 +150,6 @@ def test_run_files_say_what_they_are(runs, study, tiny):
         assert len(rows) > 0
 
 
-def test_games_and_populations_are_those_of_the_settings(tiny, settings):
-    paths = sorted((tiny / "runs").glob("*/*/*.parquet"))
-    assert len(paths) == PLAYED
-    for path in paths:
-        table = pq.read_table(path)
-        about, rows = metadata_of(table.schema), table.replace_schema_metadata(None).to_pandas()
-        experiment = settings["experiments"][about["experiment"]]
-        assert path.relative_to(tiny / "runs").parts[:2] == (about["experiment"], about["stream"])
-        assert [learner for learner, _ in about["learners"]] == experiment["learners"]
-        assert {*rows["learner"]} == {*experiment["learners"]}
-        assert rows["seed"].unique().tolist() == about["seeds"]
-        assert path.stem == "seed-" + span(about["seeds"])
-        if about["kind"] == "generalisation":
-            assert rows["n"].unique().tolist() == experiment["n"] and rows["excess"].notna().all()
-            continue
-        horizons = experiment["rounds"] if isinstance(experiment["rounds"], list) else [experiment["rounds"]]
-        ends = rows.groupby(["learner", "seed", "horizon"])["round"].max().reset_index()
-        assert (ends["round"] == ends["horizon"]).all()
-        assert sorted(ends["horizon"].unique()) == horizons
-        better = rows["best"] - rows["best_at_horizon"] if about["gain"] else rows["best_at_horizon"] - rows["best"]
-        assert (better >= -1e-9).all(), "no fixed ranking is better than the best up to a round"
-        np.testing.assert_allclose(better[rows["round"] == rows["horizon"]], 0, atol=1e-9)
-
-
 def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, settings):
     games = table(tiny, "games")
     for one in games.itertuples():
@@ -191,55 +165,6 @@ def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, s
     blocks, others = (games["experiment"] == "items") & (games["learner"] == "blocks"), games["experiment"] == "items"
     assert games.loc[blocks, "difference"].isna().all()
     assert games.loc[others & ~blocks, "difference"].notna().all()
-
-
-def test_slopes_are_along_rounds_horizons_and_items(tiny):
-    slopes = table(tiny, "slopes")
-    assert set(slopes["along"]) == {"rounds", "horizon", "items"}
-    assert set(slopes.loc[slopes["along"] == "items", "experiment"]) == {"choice"}
-    assert ((slopes["slope_low"] <= slopes["slope"]) | slopes["slope_low"].isna()).all()
-    ftpl = slopes[(slopes["learner"] == "ftpl") & (slopes["along"] == "horizon") & (slopes["experiment"] == "items")]
-    np.testing.assert_allclose(ftpl["bound_slope"], 0.5, atol=1e-9)  # its noise is theory's for each horizon
-
-
-def test_runs_of_ads_hold_what_their_experiment_asks_for(ads, study, tiny):
-    experiments = {name: one for name, one in study["experiments"].items() if one["kind"] == "ads"}
-    for about, rows in ads.values():
-        frame = rows.replace_schema_metadata(None).to_pandas()
-        epsilons = experiments[about["experiment"]]["epsilons"]
-        chosen = frame[frame["chosen"]].groupby("seed")
-        assert sorted(frame["seed"].unique()) == about["seeds"] == sorted(chosen.groups)
-        assert all(
-            len(set(part["fitted_on"])) == 1 and len(set(part["epsilon"])) == len(epsilons) for _, part in chosen
-        )
-        estimators = {"classification": {"full-information"}, "log": {"ips", "snips", "doubly-robust"}}
-        estimators["campaign"] = estimators["log"] | {"true"}
-        own = {"doubly-robust"} if about["learner_settings"]["kind"] == "logging" else set()
-        assert set(frame["estimator"]) == estimators[about["source"]] - own
-        assert frame["estimate"].between(0, 1 if about["source"] == "classification" else 5).all()
-        seeds_ = {f"seed-{seed}/{part}.parquet" for seed in about["seeds"] for part in ("train", "test")}
-        logged = {f"example-logs@tiny/{part}.parquet" for part in ("targeted", "uniform")}
-        assert set(about["inputs"]) == (logged if about["source"] == "log" else seeds_)
-        for name, digest in about["inputs"].items():
-            place = tiny.parent / "data/tables" if about["source"] == "log" else tiny / "bandit" / about["stream"]
-            (path,) = place.glob(name if about["source"] == "log" else f"*/{name}")
-            assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_ctrs_are_those_of_the_runs(ads, tiny):
-    table_ = table(tiny, "ads")
-    for _, row in table_.iterrows():
-        frames = [
-            run.replace_schema_metadata(None).to_pandas()
-            for name, (_, run) in ads.items()
-            if name.startswith(f"{row['experiment']}/{row['stream']}/{row['learner']}/")
-        ]
-        frame = pd.concat(frames)
-        frame = frame[frame["chosen"] & (np.isclose(frame["epsilon"], row["epsilon"]) | np.isnan(row["epsilon"]))]
-        estimator = {"digits": "full-information", "hotel": "true", "example": "ips"}[row["stream"]]
-        of = frame[frame["estimator"] == estimator].drop_duplicates("seed")["estimate"]
-        assert row["of"] == estimator and row["n"] == len(of)
-        np.testing.assert_allclose(row["ctr"], of.mean())
 
 
 def test_no_policy_is_truly_better_than_the_oracle(ads):
@@ -280,32 +205,6 @@ def shows(tiny, name, shown):
     assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 5_000
 
 
-@pytest.mark.parametrize(
-    ("name", "along"),
-    [
-        ("figure-3.1", "round"),
-        ("figure-games-rounds", "round"),
-        ("figure-games-horizon", "horizon"),
-        ("figure-games-items", "items"),
-    ],
-)
-def test_a_figure_of_games_shows_what_its_csv_holds(tiny, name, along):
-    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-    assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
-    assert (frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
-    shows(tiny, name, {*frame["label"], *frame["panel"]})
-
-
-def test_the_figure_of_observability_has_the_slopes_of_its_games(tiny):
-    frame = pd.read_csv(tiny / "figures/figure-observability.csv")
-    slopes = table(tiny, "slopes")
-    slopes = slopes[(slopes["experiment"] == "observability") & (slopes["along"] == "horizon")].set_index("learner")
-    cells = frame[(frame["measure"] == "ndcg") & (frame["m"] == 3) & (frame["grades"] == 2)].set_index("k")["slope"]
-    np.testing.assert_allclose(cells[[2, 3]], slopes.loc[["top-2", "ftpl"], "slope"])
-    assert frame["slope"].notna().sum() == 2
-    shows(tiny, "figure-observability", ["NDCG", "SumLoss", "m = 5", f"{cells[2]:.2f}"])
-
-
 @pytest.mark.parametrize("name", CONTEXTUAL)
 def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
@@ -318,44 +217,6 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     assert separable.all() if name == "figure-2.1" else not separable.any()
     assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
     shows(tiny, name, {*frame["line" if "line" in frame else "label"], *frame["panel"]})
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_a_figure_of_steps_shows_what_its_csv_holds(tiny, name):
-    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-    assert (
-        not frame.duplicated(["experiment", "stream", "base", "steps"]).any() and (frame["measure"] == "ndcg@10").all()
-    )
-    with_rate = frame["steps"].str.contains("rate")
-    assert with_rate.any() and not with_rate.all()
-    best = frame[frame["steps"] == "best rate in hindsight"].set_index(["experiment", "stream", "base"])["own"]
-    tuned = frame[frame["steps"] == "tuned rate"].set_index(["experiment", "stream", "base"])["own"]
-    assert (tuned <= best[tuned.index] + 1e-12).all()
-    shows(tiny, name, {*frame["base"], *frame["steps"], *frame["panel"]})
-
-
-@pytest.mark.parametrize("name", ADS)
-def test_a_figure_of_ads_shows_what_its_csv_holds(tiny, name):
-    frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-    if name == "figure-coverage":
-        assert frame["coverage"].between(0, 1).all() and (frame["repeats"] == 40).all()
-        assert {"t", "betting", "clopper-pearson", "snips, frozen"} <= {*frame["bound"]}
-        shows(tiny, name, {*frame["campaign"].str.split(",").str[0], "betting", "Clopper-Pearson"})
-        return
-    one = frame["low"].isna()  # a single seed has no interval
-    assert (one | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
-    assert not frame.duplicated(["experiment", "stream", "learner", "epsilon"]).any()
-    shows(tiny, name, {*frame["label"]} | (set() if name == "figure-ctr-by-rate" else {*frame["panel"]}))
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_the_same_in_latex(tiny, name):
-    frame, lines = table(tiny, name), (tiny / "tables" / f"{name}.tex").read_text().splitlines()
-    assert lines[0].startswith(r"\begin{tabular}") and lines[-2] == r"\end{tabular}"
-    assert lines[-1].startswith(f"% CRC-32 of {name}.csv: ")
-    rows = [line for line in lines if line.endswith(r"\\")]
-    assert len(rows) == 1 + len(frame)
-    assert {line.replace(r"\&", "").count("&") for line in rows} == {len(frame.columns) - 1}
 
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
@@ -409,48 +270,6 @@ def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs
     assert (regret["regret"].dropna() > 0).all()
 
 
-def test_each_choice_of_a_rate_is_one_of_those_tried(tiny):
-    rates = table(tiny, "rates")
-    chosen = rates.groupby(["experiment", "stream", "learner", "measure"])[["chosen_held_out", "chosen_paper"]].sum()
-    assert (chosen["chosen_paper"] <= 1).all() and (chosen.sum(axis=1) >= 1).all()
-    best = rates[rates["chosen_paper"]]
-    assert np.isfinite(best["reported_mean"]).all()
-
-
-def test_streams_are_described(tiny):
-    streams = table(tiny, "streams")
-    assert {*streams["stream"]} == {"separable", "separable-released", "linear", "digits"}
-    assert (streams[streams["stream"] == "separable"]["margin"] > 0).all()
-    assert (streams["queries"] > 0).all() and (streams["documents"] >= 2 * streams["queries"]).all()
-
-
-def test_what_a_sweep_makes_is_played_and_in_no_table(tiny, plan, study):
-    made = {name: one for name, one in study["experiments"].items() if "stands_for" in one}
-    assert len(made) == 3 and not {*plan.stated} & {*made}
-    for name in made:
-        assert list((tiny / "runs" / name).rglob("*.parquet"))
-    for name in TABLES + FIGURES:
-        text = (tiny / ("tables" if name in TABLES else "figures") / f"{name}.csv").read_text()
-        assert not [one for one in made if one in text], name
-    readings = pd.read_csv(tiny / "claims-readings.csv")
-    compared = readings["against"].dropna().str.extract(r"\((.+)\)$")[0]
-    assert {*made} <= {*readings["experiment"], *compared}
-    assert not readings["stream"].str.contains("+", regex=False).any()
-
-
-def test_a_stand_in_has_the_queries_and_rounds_of_what_it_stands_for(tiny, runs):
-    own, other = (
-        pq.read_table(tiny / f"runs/{experiment}/{stream}/slam-ndcg@10/seed-0-1.parquet")
-        for experiment, stream in (
-            ("perceptron-released+source-text", "separable-released"),
-            ("perceptron-released+source-text+documents-shuffled", "separable-released+documents-shuffled"),
-        )
-    )
-    for name in ("seed", "rate", "round", "theory"):  # the rate of theory follows from the queries
-        np.testing.assert_allclose(own[name].to_numpy(), other[name].to_numpy())
-    assert own["loss"].to_pylist() != other["loss"].to_pylist()  # ties are broken otherwise
-
-
 def test_every_claim_has_its_row(tiny, stated):
     frame = pd.read_csv(tiny / "claims.csv")
     assert frame.columns[: len(CONTRACT)].tolist() == CONTRACT
@@ -466,39 +285,6 @@ def test_every_claim_has_its_row(tiny, stated):
     written = pd.read_parquet(tiny / "claims.parquet")
     pd.testing.assert_frame_equal(written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False)
     assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
-
-
-def test_every_reading_of_a_claim_is_there(tiny, stated):
-    frame, readings = pd.read_csv(tiny / "claims.csv"), pd.read_csv(tiny / "claims-readings.csv")
-    assert {*frame.loc[frame["verdict"] == words.SILENT, "id"]} <= {*readings["claim"]}
-    counts = (
-        readings[readings["verdict"] != words.SILENT]
-        .fillna({"tuning": ""})
-        .groupby("claim")
-        .apply(lambda rows: len(rows[["experiment", "tuning"]].drop_duplicates()), include_groups=False)
-    )
-    totals = frame.set_index("id")["readings_total"]
-    whole = [name for name in counts.index if not {"cells", "own"} & {*stated[name]}]  # others may join experiments
-    assert len(whole) > 9 and (totals[whole] == counts[whole]).all() and (totals[counts.index] > 0).all()
-    of_tables = frame.set_index("id")["cells_total"] == 0
-    assert {*totals[totals > 0].index} - {*counts.index} == {*totals[(totals > 0) & of_tables].index}
-    first = readings[readings["first"]].drop_duplicates("claim").set_index("claim")["experiment"]
-    assert (frame.set_index("id").loc[first.index, "experiment"].fillna("") == first.fillna("")).all()
-
-
-def test_figures_of_claims_show_what_their_csv_files_hold(tiny, claimed):
-    readings = pd.read_csv(tiny / "claims-readings.csv")
-    shown = []
-    for name, claims in claimed.items():
-        frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
-        of = readings[readings["claim"].isin(claims) & readings["estimate"].notna()]
-        assert len(frame) == len(of) and {*frame["claim"]} == {*of["claim"]}
-        shows(tiny, name, {statement.split()[0] for statement in frame["statement"]})
-        shown += frame["claim"].drop_duplicates().tolist()
-    assert len(shown) == len(set(shown)) and {*readings.dropna(subset=["estimate", "learner"])["claim"]} == {*shown}, (
-        "rows of tables are in none"
-    )
-    assert {name.removeprefix("figure-claims-").split("-")[0] for name in claimed} == {*CLAIMED}
 
 
 SMALLEST = 5.6  # points: exponents are 0.7 of the 8 that ticks have
@@ -534,19 +320,6 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
     wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
     assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {*said.splitlines()}
     assert wide - {*claimed} <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
-
-
-COUNTED = {"cells_holding": "holds", "cells_failing": "fails", "cells_silent": words.SILENT, "cells_total": None}
-
-
-def test_claims_count_their_cells(tiny):
-    frame, readings = pd.read_csv(tiny / "claims.csv").set_index("id"), pd.read_csv(tiny / "claims-readings.csv")
-    cells = readings[readings["first"] & (readings["stream"] != OVERALL)]
-    for column, verdict in COUNTED.items():
-        counted = cells[(cells["verdict"] == verdict) | (verdict is None)].groupby("claim").size()
-        assert frame[column].to_dict() == counted.reindex(frame.index, fill_value=0).to_dict()
-    assert {*frame["row"]} == {*words.ROWS} and frame["cells_total"].max() > 1
-    assert frame.loc[cells["claim"].unique(), ["quantity", "test"]].notna().all(axis=None)
 
 
 def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
