@@ -41,12 +41,18 @@ class Block(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """How the lines of a file are written, see `read_letor`; `overflow` is NaN where such values are refused."""
+    """How the lines of a file are written, see `read_letor`; the compiled parser takes it as it is.
+
+    top : the highest grade
+    in_comment : whether the query id is in the comment
+    rounding : the index in `FRACTIONS` of how grades become whole
+    overflow : NaN where values beyond single precision are refused
+    """
 
     features: int
     top: int
     in_comment: bool
-    fractions: str | None
+    rounding: int
     first_index: int
     unsorted: bool
     overflow: float
@@ -81,8 +87,8 @@ def read_letor(
         without rows or features.
     """
     form = _Form(
-        features, MAX_GRADE if max_grade is None else max_grade, qid == "comment", fractions, first_index, unsorted,
-        math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
+        features, MAX_GRADE if max_grade is None else max_grade, qid == "comment", FRACTIONS.index(fractions),
+        first_index, unsorted, math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
     )  # fmt: skip
     yield from checked(path, _blocks(path, form, block))
 
@@ -149,54 +155,89 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
 
 
 def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
-    from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
-
-    features, rounding = form.features, FRACTIONS.index(form.fractions)
-    kept, line, rows_before = 0, 1, False
-    used, widths = np.zeros(features, np.int64), np.array([0, 19])
+    parser = _Parser(path, form)
     with open(path, "rb", buffering=0) as file:
-        length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
-        text = bytearray(max(min(size, length), 64) + 1)  # the last byte is for the end of a last line that lacks it
         skip_mark(file)
-        while True:
-            if kept > LONGEST:
-                raise DataError(path, f"the line is longer than {LONGEST:,} bytes", line, "It is no text of LETOR")
-            if kept > len(text) // 2:  # a line as long as half the buffer
-                text = text + bytearray(len(text))
-            count = file.readinto(memoryview(text)[kept:-1])
-            stop = kept + count
-            if not count:
-                if not kept:
-                    break
-                text[kept] = ord("\n")  # the last line may lack its end
-                stop = kept + 1
-            start, end, buffer = 0, text.rfind(b"\n", 0, stop) + 1, np.frombuffer(text, np.uint8)
-            while start < end:
-                rows = min(max(FLOATS // features, 1), end - start)  # a row takes a byte at least
-                query, grade = np.empty(rows, np.int64), np.empty(rows, np.int16)
-                x, lines = np.zeros((rows, features), np.float32), np.empty(rows, np.int64)
-                printed = np.empty(rows, np.float32)
-                n, start, line, gave_up = parse(
-                    buffer, start, end, form.in_comment, form.top, rounding, form.first_index, form.unsorted,
-                    form.overflow, query, grade, printed, x, lines, line, _TENS, used, widths,
-                )  # fmt: skip
-                if gave_up:
-                    bad = bytes(text[start : text.index(b"\n", start)])
-                    reason = _defect(bad, form)
-                    advice = "Correct the line, or fetch the file again"
-                    if said := next((said for end, said in DECLARED.items() if end in reason), ""):
-                        advice = f"{advice}; if the set is written so, its entry says it ({said})"
-                    raise DataError(path, reason, line, advice)
-                if n:
-                    rows_before = True
-                    yield Block(query[:n], grade[:n], x[:n], lines[:n], printed[:n])
-            kept = stop - end
-            text[:kept] = text[end:stop]  # the beginning of the next line
-            if not count:
-                break
-    if rows_before and not used.any():
+        for text, end, rest in _whole_lines(file, size):
+            yield from parser.blocks(text, end)
+            if rest > LONGEST:
+                reason = f"the line is longer than {LONGEST:,} bytes"
+                raise DataError(path, reason, parser.line, "It is no text of LETOR")
+    if parser.has_rows and not parser.used.any():
         reason, advice = "no line has a feature", "It is a list of judgments: give the file that has features, too"
         raise DataError(path, reason, advice=advice)
+
+
+def _whole_lines(file, size: int) -> Iterator[tuple[bytearray, int, int]]:
+    """The text of an open file, `size` bytes at a time, in a buffer that is written anew each time.
+
+    Yields the buffer, where its last whole line ends, and how many bytes follow of a line that is not whole yet. These
+    are moved to the front for the next time; a buffer half full of them is doubled.
+    """
+    length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
+    text = bytearray(max(min(size, length), 64) + 1)  # the last byte is for the end of a last line that lacks it
+    rest = 0
+    while count := file.readinto(memoryview(text)[rest:-1]):
+        stop = rest + count
+        end = text.rfind(b"\n", 0, stop) + 1
+        rest = stop - end
+        yield text, end, rest
+        text[:rest] = text[end:stop]
+        if rest > len(text) // 2:
+            text = text + bytearray(len(text))
+    if rest:
+        text[rest] = ord("\n")
+        yield text, rest + 1, 0
+
+
+class _Parser:
+    """Parses the text of a file, part by part.
+
+    line : the number of the next line, from 1
+    has_rows : whether there was a row so far
+    used, widths : what parts before say of later ones, see `scant.kernels.letor.parse`
+    """
+
+    def __init__(self, path, form: _Form):
+        self.path, self.form = path, form
+        self.line, self.has_rows = 1, False
+        self.used, self.widths = np.zeros(form.features, np.int64), np.array([0, 19])
+
+    def blocks(self, text: bytearray, end: int) -> Iterator[Block]:
+        """The rows of `text[:end]`, the next whole lines of the file."""
+        from scant.kernels.letor import parse  # compiled: most of what reads tables parses no text
+
+        buffer, start = np.frombuffer(text, np.uint8), 0
+        while start < end:
+            rows = min(max(FLOATS // self.form.features, 1), end - start)  # a row takes a byte at least
+            block = _empty(rows, self.form.features)
+            count, start, self.line, gave_up = parse(
+                buffer, start, end, self.line, self.form, block, _TENS, self.used, self.widths
+            )
+            if gave_up:
+                raise self._refusal(bytes(text[start : text.index(b"\n", start)]))
+            if count:
+                self.has_rows = True
+                yield Block(*(column[:count] for column in block))
+
+    def _refusal(self, line: bytes) -> DataError:
+        """The error for the next line, which the compiled parser gave up on."""
+        reason, advice = _defect(line, self.form), "Correct the line, or fetch the file again"
+        setting = next((setting for defect, setting in DECLARED.items() if defect in reason), "")
+        if setting:
+            advice = f"{advice}; if the set is written so, its entry says it ({setting})"
+        return DataError(self.path, reason, self.line, advice)
+
+
+def _empty(rows: int, features: int) -> Block:
+    """A block to be filled, in which absent features are 0."""
+    return Block(
+        query=np.empty(rows, np.int64),
+        grade=np.empty(rows, np.int16),
+        features=np.zeros((rows, features), np.float32),
+        line=np.empty(rows, np.int64),
+        printed=np.empty(rows, np.float32),
+    )
 
 
 NOT_WHOLE, UNSORTED, INFINITE = "is not a whole number", "have to increase along the line", "in single precision"
@@ -237,7 +278,7 @@ def _foreign(text: bytes) -> str:
 
 def _defect(line: bytes, form: _Form) -> str:
     """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
-    features, top, fractions = form.features, form.top, form.fractions
+    features, top, fractions = form.features, form.top, FRACTIONS[form.rounding]
     if line.startswith(UTF_16):
         return "the file is in UTF-16, and not in UTF-8 or ASCII (iconv -f UTF-16 -t UTF-8 converts it)"
     if foreign := _foreign(line.partition(b"#")[0]):

@@ -12,6 +12,7 @@ import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -166,70 +167,20 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
     ------
     DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of different number
     """
-    ids, sizes, relevant, ideal, ideal_at_cut, grades = [], [], [], [], [], []
-    radius, ratio, ratio_at_cut, margin = 0.0, 1.0, 1.0, np.inf
-    path = Path(path)
+    path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
-        width = None
         for block in _blocks(queries):
-            block_ids, block_grades, block_features = zip(*block, strict=True)
-            lengths = np.array([len(grade) for grade in block_grades])
-            # A row per query. The zeros after its grades change nothing that is computed of it.
-            padded = np.zeros((len(block), lengths.max()), np.int16)
-            padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(block_grades)
-            outside = ((padded < 0) | (padded > LARGEST_GRADE)).any(axis=1)
-            if outside.any():
-                query = block_ids[np.argmax(outside)]
-                raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
-            width = block_features[0].shape[1] if width is None else width
-            for query, x in zip(block_ids, block_features, strict=True):
-                if x.shape[1:] != (width,):
-                    raise DataError(path, f"query {query} has {x.shape[1]} features, others {width}")
-            features = np.concatenate(block_features)
-            norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))  # squares could overflow float32
-            if not np.isfinite(norms).all():
-                query = np.repeat(block_ids, lengths)[np.argmin(np.isfinite(norms))]
-                raise DataError(path, f"query {query} has a feature that is not finite")
-            raw.write(features.data)
-            ids.extend(block_ids)
-            sizes.extend(lengths)
-            grades.extend(block_grades)
-            relevant.extend(np.count_nonzero(padded, axis=1))
-            ideal.extend(ideal_dcg(padded, padded.shape[1]))
-            ideal_at_cut.extend(ideal_dcg(padded, CUT))
-            radius = max(radius, float(norms.max()))
-            ratio = max(ratio, float(weight_ratio(padded).max()))
-            ratio_at_cut = max(ratio_at_cut, float(weight_ratio(padded, CUT).max()))
-            if ranker is not None:
-                margin = min(margin, *(gap(x.astype(np.float64) @ ranker, grade) for _, grade, x in block))
-        if not ids:
+            _check_sizes(path, block, measured.width)
+            table = _Table.of(block)
+            _check_values(path, block, table)
+            raw.write(table.features.data)
+            measured.add(block, table)
+        if not measured.ids:
             raise DataError(path, "a stream needs at least one query")
         raw.flush()  # the map below is of the file, not of what is still in the buffer
-        documents = int(np.sum(sizes))
-        metadata = metadata | {
-            "queries": len(ids),
-            "documents": documents,
-            "features": width,
-            "largest_query": int(max(sizes)),
-            "largest_grade": int(max(grade.max() for grade in grades)),
-            "without_relevant": int(np.sum(np.equal(relevant, 0))),
-            "radius": radius,
-            "weight_ratio": {"ap": 1.0, "ndcg": ratio, "ndcg@10": ratio_at_cut},
-            "ranker": None if ranker is None else [float(value) for value in ranker],
-            "margin": None if ranker is None else margin,
-        }
+        metadata = metadata | measured.metadata()
         mapped = mmap.mmap(raw.fileno(), 0)
-        values = pa.Array.from_buffers(pa.float32(), documents * width, [None, pa.py_buffer(mapped)])
-        offsets = arrow_array(np.r_[0, np.cumsum(sizes)], pa.int64())
-        columns = {
-            "query": arrow_array(ids, pa.int64()),
-            "relevant": arrow_array(relevant, pa.int32()),
-            "ideal_dcg": arrow_array(ideal, pa.float64()),
-            "ideal_dcg@10": arrow_array(ideal_at_cut, pa.float64()),
-            "grades": pa.LargeListArray.from_arrays(offsets, arrow_array(np.concatenate(grades), pa.int16())),
-            "features": pa.LargeListArray.from_arrays(offsets, pa.FixedSizeListArray.from_arrays(values, width)),
-        }
-        batch = pa.RecordBatch.from_pydict(columns)
+        batch = measured.batch(pa.py_buffer(mapped))
         schema = with_metadata(batch.schema, metadata)
         with atomic(path) as temporary:
             with (
@@ -240,6 +191,99 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
                 writer.write_batch(batch.replace_schema_metadata(schema.metadata))
             seal(temporary)
     return metadata
+
+
+class _Table(NamedTuple):
+    """A block of queries as arrays."""
+
+    lengths: np.ndarray  # int64 (queries), documents of each
+    grades: np.ndarray  # int16 (queries, longest); the zeros after a query's grades change nothing computed of them
+    features: np.ndarray  # float32 (documents, features)
+    norms: np.ndarray  # float64 (documents)
+
+    @classmethod
+    def of(cls, block: list[Query]) -> "_Table":
+        lengths = np.array([len(grade) for _, grade, _ in block])
+        grades = np.zeros((len(block), lengths.max()), np.int16)
+        grades[np.arange(grades.shape[1]) < lengths[:, None]] = np.concatenate([grade for _, grade, _ in block])
+        features = np.concatenate([x for _, _, x in block])
+        norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))  # squares could overflow float32
+        return cls(lengths, grades, features, norms)
+
+
+def _check_sizes(path: Path, block: list[Query], width: int | None) -> None:
+    """Raise a DataError for a query with another number of features than `width`, or the first query if None."""
+    if width is None:
+        width = block[0][2].shape[1]
+    for query, _, x in block:
+        if x.shape[1:] != (width,):
+            raise DataError(path, f"query {query} has {x.shape[1]} features, others {width}")
+
+
+def _check_values(path: Path, block: list[Query], table: _Table) -> None:
+    """Raise a DataError for the first query with a grade out of range, or with features that are not finite."""
+    outside = ((table.grades < 0) | (table.grades > LARGEST_GRADE)).any(axis=1)
+    if outside.any():
+        query = block[np.argmax(outside)][0]
+        raise DataError(path, f"query {query} has a grade outside 0 to {LARGEST_GRADE}")
+    finite = np.isfinite(table.norms)
+    if not finite.all():
+        query = np.repeat([query for query, _, _ in block], table.lengths)[np.argmin(finite)]
+        raise DataError(path, f"query {query} has a feature that is not finite")
+
+
+class _Measured:
+    """What a stream records besides features, gathered block by block: columns, statistics and constants of bounds."""
+
+    def __init__(self, ranker: np.ndarray | None):
+        self.ids, self.sizes, self.relevant, self.ideal, self.ideal_at_cut, self.grades = [], [], [], [], [], []
+        self.width: int | None = None
+        self.radius, self.ratio, self.ratio_at_cut = 0.0, 1.0, 1.0
+        self.ranker, self.margin = ranker, np.inf
+
+    def add(self, block: list[Query], table: _Table) -> None:
+        self.width = table.features.shape[1]
+        self.ids.extend(query for query, _, _ in block)
+        self.sizes.extend(table.lengths)
+        self.grades.extend(grade for _, grade, _ in block)
+        self.relevant.extend(np.count_nonzero(table.grades, axis=1))
+        self.ideal.extend(ideal_dcg(table.grades, table.grades.shape[1]))
+        self.ideal_at_cut.extend(ideal_dcg(table.grades, CUT))
+        self.radius = max(self.radius, float(table.norms.max()))
+        self.ratio = max(self.ratio, float(weight_ratio(table.grades).max()))
+        self.ratio_at_cut = max(self.ratio_at_cut, float(weight_ratio(table.grades, CUT).max()))
+        if self.ranker is not None:
+            self.margin = min(self.margin, *(gap(x.astype(np.float64) @ self.ranker, grade) for _, grade, x in block))
+
+    def metadata(self) -> dict:
+        ranker = self.ranker
+        return {
+            "queries": len(self.ids),
+            "documents": int(np.sum(self.sizes)),
+            "features": self.width,
+            "largest_query": int(max(self.sizes)),
+            "largest_grade": int(max(grade.max() for grade in self.grades)),
+            "without_relevant": int(np.sum(np.equal(self.relevant, 0))),
+            "radius": self.radius,
+            "weight_ratio": {"ap": 1.0, "ndcg": self.ratio, "ndcg@10": self.ratio_at_cut},
+            "ranker": None if ranker is None else [float(value) for value in ranker],
+            "margin": None if ranker is None else self.margin,
+        }
+
+    def batch(self, features: pa.Buffer) -> pa.RecordBatch:
+        """The columns of the stream, with the features of all documents."""
+        values = pa.Array.from_buffers(pa.float32(), int(np.sum(self.sizes)) * self.width, [None, features])
+        offsets = arrow_array(np.r_[0, np.cumsum(self.sizes)], pa.int64())
+        grades, vectors = np.concatenate(self.grades), pa.FixedSizeListArray.from_arrays(values, self.width)
+        columns = {
+            "query": arrow_array(self.ids, pa.int64()),
+            "relevant": arrow_array(self.relevant, pa.int32()),
+            "ideal_dcg": arrow_array(self.ideal, pa.float64()),
+            "ideal_dcg@10": arrow_array(self.ideal_at_cut, pa.float64()),
+            "grades": pa.LargeListArray.from_arrays(offsets, arrow_array(grades, pa.int16())),
+            "features": pa.LargeListArray.from_arrays(offsets, vectors),
+        }
+        return pa.RecordBatch.from_pydict(columns)
 
 
 class _Forgetful(io.FileIO):

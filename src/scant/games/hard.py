@@ -103,22 +103,40 @@ def _indistinguishable(cell: Cell) -> Iterator[Pair]:
 
 
 def _solve(cell: Cell, rows: np.ndarray, zero: np.ndarray, tops) -> tuple[np.ndarray, np.ndarray]:
-    """The p and d with the largest least entry of `least @ (p, d)`.
+    """The p and d with the largest least entry of `rows @ (p, d)`.
 
     p + d and p - d are distributions, `zero @ (p, d)` is 0, and d shows in none of the top sets `tops`.
     """
     from scipy.optimize import linprog  # imported here: it takes a quarter of a second
 
-    # a linear program in p, d and the least entry, which is what it makes as large as possible
+    # The linear program's variables are p, d and the least entry, which is made as large as possible.
     outcomes = cell.losses.shape[1]
-    signals = np.vstack([np.ones(outcomes), cell.signals[list(tops)].reshape(-1, outcomes)])  # the sum of d is 0, too
-    chances = np.block([[np.eye(outcomes), np.eye(outcomes)], [np.eye(outcomes), -np.eye(outcomes)]])  # p + d and p - d
-    at_least = np.block([[rows, -np.ones((len(rows), 1))], [chances, np.zeros((2 * outcomes, 1))]])
-    equal = np.vstack([np.repeat([1.0, 0.0], outcomes), np.hstack([0 * signals, signals]), zero])
+    one, signals = np.ones((1, outcomes)), cell.signals[list(tops)].reshape(-1, outcomes)
+    each = np.eye(outcomes)
+    at_least_0 = _stacked(
+        (rows, -np.ones((len(rows), 1))),  # each entry of `rows @ (p, d)`, less the least
+        (np.hstack([each, each]), None),  # p + d
+        (np.hstack([each, -each]), None),  # p - d
+    )
+    equal = _stacked(
+        (np.hstack([one, 0 * one]), None),  # the sum of p: 1. All that follow are 0
+        (np.hstack([0 * one, one]), None),  # the sum of d
+        (np.hstack([0 * signals, signals]), None),  # what top sets show of d
+        (zero, None),
+    )
+    minus_least = np.repeat([0.0, -1.0], [2 * outcomes, 1])
+    one_then_zeros = np.eye(len(equal))[0]
     solved = linprog(
-        np.repeat([0.0, -1.0], [2 * outcomes, 1]), -at_least, np.zeros(len(at_least)),
-        np.hstack([equal, np.zeros((len(equal), 1))]), np.eye(len(equal))[0], bounds=(None, None), method="highs",
+        minus_least, A_ub=-at_least_0, b_ub=np.zeros(len(at_least_0)), A_eq=equal, b_eq=one_then_zeros,
+        bounds=(None, None), method="highs",
     )  # fmt: skip
     if solved.x is None:
         raise ArithmeticError(f"{cell}: a linear program has no solution: {solved.message}")
-    return tuple(np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2))  # + 0.0 turns -0 into 0
+    middle, direction = np.split(np.round(solved.x[:-1], DIGITS) + 0.0, 2)  # + 0.0 turns -0 into 0
+    return middle, direction
+
+
+def _stacked(*blocks: tuple[np.ndarray, np.ndarray | None]) -> np.ndarray:
+    """Rows of a linear program: blocks one below the other, of coefficients of (p, d) and of the least entry, or 0."""
+    wide = [np.hstack([of_both, np.zeros((len(of_both), 1)) if least is None else least]) for of_both, least in blocks]
+    return np.vstack(wide)

@@ -124,22 +124,22 @@ def _padded(widths, length, zeros):
 
 
 @compiled()
-def parse(
-    buffer, start, end, in_comment, top, rounding, lowest, unsorted, overflow, query, grade, printed, x, lines, line,
-    tens, used, widths,
-):  # fmt: skip
-    """Parse rows from `start` until `end` or until the arrays are full; every line in between ends in LF.
+def parse(buffer, start, end, line, form, block, tens, used, widths):
+    """Parse rows from `start` until `end` or until the block is full; every line in between ends in LF.
 
-    rounding : how a grade that is not whole becomes whole, one of the constants above; `printed` keeps it as it is
-    lowest, unsorted : the first index of a feature; whether indices may come in any order
-    overflow : what stands for a value beyond single precision, with its sign; NaN if such a value is refused
+    line : the number of the line at `start`
+    form : how lines are written, a `_Form` of `scant.data.letor`; `rounding` is one of the constants above
+    block : the `Block` of `scant.data.letor` that rows go into; `printed` keeps a grade as it is written
+    tens : the powers of ten that float64 holds exactly
     used : for each feature, the last line that has it, or 0
     widths : digits of the ids of queries that begin with a zero, or 0, and the fewest of others, in the lines before
 
     Returns the number of rows, position and line number of the next line, and whether the parser gave up on
     that line.
     """
-    n, i, d = 0, start, x.shape[1]
+    d, top, in_comment, rounding, lowest, unsorted, overflow = form
+    query, grade, x, lines, printed = block
+    n, i = 0, start
     while i < end and n < len(query):
         start = i
         i = _skip(buffer, i)

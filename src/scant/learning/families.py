@@ -26,6 +26,7 @@ HEADLINE = "feedback"  # the question that pages open with
 READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")  # what figures and tables are made of
 FILE_NAME = re.compile(r"(?!figure-claims-)[A-Za-z0-9][A-Za-z0-9.-]*")  # of a user's own figure or table
 TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
+CLOSED = {"type": "object", "additionalProperties": False}
 TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
 
 
@@ -63,29 +64,38 @@ class Place:
     @cached_property
     def schema(self) -> dict:
         """The JSON schema of a place."""
-        closed, rest = {"type": "object", "additionalProperties": False}, dict(self.keys)
-        properties = {"title": TITLE, **rest.pop("properties")}
+        keys = dict(self.keys)
+        description, properties = keys.pop("description"), {"title": TITLE, **keys.pop("properties")}
         if self.simulations:
-            key, dotted = self.simulations
-            taken = {
-                simulation: [one for one in inspect.signature(draw).parameters.values() if one.name in self.rules]
-                for simulation, draw in called(dotted).items()
-            }
-            types = {one.name: TYPES[one.annotation] for parameters in taken.values() for one in parameters}
-            rules = {
-                name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()
-            }
-            clauses = [_clause(key, *item) for item in taken.items() if len(item[1]) < len(rules)]
-            generators = list(taken)
-            settings = {**properties["settings"], **closed, "default": {}, "properties": rules}
-            properties |= {key: {**properties[key], "enum": generators}, "settings": settings}
-            if self.own:
-                properties[key] = {**self.keys["properties"][key], "type": "string", **named_or_own(generators)}
-                properties["settings"] = {**self.keys["properties"]["settings"], "type": "object", "default": {}}
-                built_in = {"properties": {key: {"pattern": "^[^:]*$"}}, "required": [key]}
-                clauses.insert(0, {"if": built_in, "then": {"properties": {"settings": settings}}})
-            rest |= {"allOf": clauses} if clauses else {}
-        return {"description": rest.pop("description"), **closed, **rest, "properties": properties}
+            simulated, clauses = self._simulated()
+            properties |= simulated
+            keys |= {"allOf": clauses} if clauses else {}
+        return {"description": description, **CLOSED, **keys, "properties": properties}
+
+    def _simulated(self) -> tuple[dict, list[dict]]:
+        """The schemas of a simulation's name and of its settings, and the clauses that say which go together."""
+        key, dotted = self.simulations
+        named, settings = self.keys["properties"][key], self.keys["properties"]["settings"]
+        taken = {
+            simulation: [one for one in inspect.signature(draw).parameters.values() if one.name in self.rules]
+            for simulation, draw in called(dotted).items()
+        }
+        types = {one.name: TYPES[one.annotation] for parameters in taken.values() for one in parameters}
+        rules = {name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()}
+        built_in = {**settings, **CLOSED, "default": {}, "properties": rules}
+        clauses = [
+            _clause(key, simulation, parameters)
+            for simulation, parameters in taken.items()
+            if len(parameters) < len(rules)
+        ]
+        if not self.own:
+            return {key: {**named, "enum": list(taken)}, "settings": built_in}, clauses
+        # A user's own function checks its settings itself, so that only those of the others are held to `built_in`.
+        is_built_in = {"properties": {key: {"pattern": "^[^:]*$"}}, "required": [key]}
+        of_built_in = {"if": is_built_in, "then": {"properties": {"settings": built_in}}}
+        any_name = {**named, "type": "string", **named_or_own(list(taken))}
+        any_settings = {**settings, "type": "object", "default": {}}
+        return {key: any_name, "settings": any_settings}, [of_built_in, *clauses]
 
 
 def named_or_own(names: list[str]) -> dict:
@@ -207,8 +217,8 @@ class Question:
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences, the most telling first; those of claims that are decided come before others. Without any of a
-        claim that is tested, claims are counted
+    answers : sentences about some of these claims, the most telling first. On the page those whose claims are decided
+        come before others. If none of their claims is tested, the page says how many of `claims` hold and fail instead
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too
     """

@@ -195,11 +195,18 @@ class _Examiner:
         return fitting
 
     def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
-        """The cells of an experiment on the document's own data and those on others; all if a claim does not say."""
-        section = self.plan.families[name].place.key
-        own = [cell for cell in cells if "own" not in claim or chosen(self.study, section, cell.stream, claim["own"])]
+        """The cells of an experiment on the document's own data, with True, and those on others, with False, if any.
+
+        If the claim does not say which data are its document's own, all are.
+        """
+        own, section = cells, self.plan.families[name].place.key
+        if "own" in claim:
+            own = [cell for cell in cells if chosen(self.study, section, cell.stream, claim["own"])]
         others = [cell for cell in cells if cell not in own]
-        yield from ((of_own, some) for of_own, some in ((True, own), (False, others)) if some)
+        if own:
+            yield True, own
+        if others:
+            yield False, others
 
     def _chosen(self, section: str, experiment: dict, wanted: dict) -> tuple[str, ...]:
         """The places or learners of an experiment that have the wanted settings."""
@@ -353,7 +360,8 @@ class _Examiner:
         """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
         if self.coverage is None:
             return Examined(claim, missing="no study of bounds (coverage)")
-        (declared,), wanted = self.declared(claim["quantity"]).values(), claim.get("on", {})
+        [declared] = self.declared(claim["quantity"]).values()  # by the only family that has it
+        wanted = claim.get("on", {})
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
         values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
         if values.empty:

@@ -91,7 +91,7 @@ def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
 
 
 def _size(values):
-    """Absolute values, of which relative margins are shares, since a regret may be below 0; none of them is 0."""
+    """The sizes that relative margins are shares of: absolute values, as a regret may be below 0, and above 0."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 
@@ -151,17 +151,18 @@ def deciding(reading: Reading, outcome: str) -> int | None:
     """
     if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
         return None
-    ends = [claimed_interval(cell) for cell in reading.cells]
     speaking = [number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
 
-    def weakest(number: int) -> tuple[float, float]:
-        verdict = reading.single[number]
-        p_value = verdict.p_fails if outcome == "fails" else -verdict.p_holds
-        cell = reading.cells[number]
+    def by_p_value_then_room(number: int) -> tuple[float, float]:
+        cell, verdict = reading.cells[number], reading.single[number]
         value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
-        return p_value, min(value - ends[number][0], ends[number][1] - value)
+        low, high = claimed_interval(cell)
+        room = min(value - low, high - value)  # to the nearest end; below 0 where the claim is violated
+        if outcome == "fails":
+            return verdict.p_fails, room
+        return -verdict.p_holds, room  # the largest first
 
-    return min(speaking or range(len(reading.single)), key=weakest)
+    return min(speaking or range(len(reading.single)), key=by_p_value_then_room)
 
 
 def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:

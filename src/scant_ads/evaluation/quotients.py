@@ -5,10 +5,12 @@ stake_i)) is a supermartingale if the quotient is m or less, for bets that earli
 than the capital: b_i m max(stake) < 1. It falls in m, so that the lower bound is the largest m against which it
 reached its goal at the end of a stage. With stakes of 1 this is the bound on a mean.
 
-Bets are those of `intervals.betting` but for two things. As long as little is known, gains are taken to vary as those
-of rates of m do, or of 1/2 where m is above, with a quarter more for what was not seen yet: b falls in m then, and b m
-rises, so that the capital still falls in m. And where units may have stakes above 1, bets may lose more of the capital:
-what limits them is a unit of the largest stake all of which is lost, the rarer the larger that stake is.
+Bets are those of `intervals.betting` but for two things. First, the variance of gains that a bet goes by is a mean over
+the units of earlier stages and over some that are assumed. The variance of the latter is v = m (1 - m), that of a rate
+of m, times a guess at the mean stake; where m is above 1/2 it is that of a rate of 1/2. There are 1 + 1 / (4 v) of
+them. So their squares add up to v + 1/4: the quarter is for what was not seen yet. As m grows b falls and b m rises, so
+that the capital still falls in m. Second, units may have stakes above 1, and then bets may lose more of the capital.
+What limits them is a unit of the largest stake that loses all of it. The larger that stake, the rarer such a unit is.
 """
 
 from dataclasses import dataclass
@@ -72,14 +74,17 @@ class Quotient:
         stages, goal = len(self.units), -np.log1p(-level)
         powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)
         sums = np.stack([np.bincount(self.stage, self.count * power, stages) for power in powers])
-        gained, staked, *squares = np.cumsum(sums, axis=1) - sums
-        m = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
-        spread = np.maximum(squares[0] - 2 * m * squares[1] + m**2 * squares[2], 0.0)
-        before, cap = np.cumsum(self.units) - self.units, 1 - (1 - intervals.CAP) / np.sqrt(self.most)
+        # of the units of all earlier stages: sums, their quotient, the squares of gain - quotient * stake, and how many
+        gained, staked, gains_squared, products, stakes_squared = np.cumsum(sums, axis=1) - sums
+        quotient = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
+        spread = np.maximum(gains_squared - 2 * quotient * products + quotient**2 * stakes_squared, 0.0)
+        before = np.cumsum(self.units) - self.units
+        cap = 1 - (1 - intervals.CAP) / np.sqrt(self.most)
 
         def reached(m: float) -> bool:
-            prior = self.prior * min(m, 0.5) * (1 - min(m, 0.5))
-            variance = (prior + UNSEEN + spread) / (1 + UNSEEN / prior + before)
+            rate = min(m, 0.5)
+            assumed = self.prior * rate * (1 - rate)
+            variance = (assumed + UNSEEN + spread) / (1 + UNSEEN / assumed + before)
             bet = np.sqrt(2 * goal / (self.units.sum() * variance))[self.stage]
             shares = np.minimum(bet, cap / (m * self.most))
             gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
@@ -88,7 +93,10 @@ class Quotient:
         low, high = 0.0, 1.0
         for _ in range(intervals.HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if reached(middle) else (low, middle)
+            if reached(middle):
+                low = middle
+            else:
+                high = middle
         return low
 
 
@@ -103,7 +111,8 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
     """
     from scipy import special
 
-    goal, middle = float(special.ndtri((1 + level) / 2)) ** 2 / 2, float((count * gain).sum() / (count * stake).sum())
+    goal = float(special.ndtri((1 + level) / 2)) ** 2 / 2
+    middle = float((count * gain).sum() / (count * stake).sum())
 
     def refuted(m: float) -> bool:
         x = gain - m * stake
@@ -115,7 +124,10 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
             multiplier = multiplier if low < multiplier < high else (low + high) / 2
             share = x / (1 + multiplier * x)
             slope, curve = float((count * share).sum()), float((count * share**2).sum())
-            low, high = (multiplier, high) if slope > 0 else (low, multiplier)
+            if slope > 0:
+                low = multiplier
+            else:
+                high = multiplier
             multiplier += slope / curve
             if slope**2 < 1e-9 * curve:
                 break
@@ -125,7 +137,10 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
         inside = middle
         for _ in range(HALVINGS):
             between = (inside + outside) / 2
-            inside, outside = (inside, between) if refuted(between) else (between, outside)
+            if refuted(between):
+                outside = between
+            else:
+                inside = between
         return inside
 
     return end(0.0), end(1.0)

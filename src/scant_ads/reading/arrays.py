@@ -86,7 +86,9 @@ def numeric(column):
     if is_text(column.type):
         codes, texts = distinct(column)
         numbers = [as_number(text) for text in texts.to_pylist()]
-        return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes], texts
+        # A missing text has the code -1, which stands for the last entry: one more NaN.
+        values = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
+        return values[codes], texts
     if types.is_null(column.type):
         return np.full(len(column), np.nan), None
     if not is_number(column.type):
@@ -138,7 +140,7 @@ def as_text(value) -> str:
 
 
 def numbers_rows(column) -> bool:
-    """Whether an Arrow column has another whole number in each row, as an index has."""
+    """Whether an Arrow column has whole numbers that are all different, as an index has."""
     from pyarrow import compute, types
 
     whole = types.is_integer(column.type) and not column.null_count

@@ -196,7 +196,7 @@ def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np
     if lists not in table.column_names:
         advice = "The policy chooses among each visit's own: --eligible COLUMN says which column has them"
         raise DataError(where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice)
-    columns = layout.Columns(where, "", (), pa.table({KEY + ELIGIBLE: table.column(lists)}), None, [], ())
+    columns = layout.Columns(where, "", pa.table({KEY + ELIGIBLE: table.column(lists)}))
     ads, eligible = columns.lists()
     for problem in columns.problems:
         raise DataError(where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend)

@@ -35,31 +35,41 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     """
     if roles is None and log.id is not None:
         return _of_ids(log)
-    texts = {f"feature:{name}": (labels, log.features[:, log.names.index(name)].astype(np.int64))
-             for name, labels in log.categories.items()}  # fmt: skip
-    texts["action"] = log.actions, log.action
     exact = None if single else log.exact  # the digests of numbers as they were given, in double precision
-    numeric = [index for index, name in enumerate(log.names) if name not in log.categories] if exact is None else []
-    of_policies = log.probabilities if roles is None else None
-    roles = roles_of(log) if roles is None else roles
-    names = [*(f"feature:{log.names[index]}" for index in numeric), *roles]
-    names += [] if of_policies is None else [f"policy:{name}" for name in log.policies]
-    weights = np.array([hashing.weights_of(name) for name in names]).T
-    digests = np.empty((2, len(log)), np.uint64)
-    for start in range(0, len(log), logs.CHUNK):
-        rows = slice(start, start + logs.CHUNK)
-        features = log.features[rows] if len(numeric) == len(log.names) else log.features[rows, numeric]
-        columns = [features, *(getattr(log, role)[rows] for role in roles)]
-        columns += [] if of_policies is None else [of_policies[rows]]
-        bits = np.concatenate([hashing.bits(column) for column in columns], axis=1, dtype=np.uint64)
-        for half in range(2):
-            digests[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
+    numeric = [index for index, name in enumerate(log.names) if name not in log.categories]
+    digests = _of_numbers(
+        log,
+        features=numeric if exact is None else [],
+        roles=roles_of(log) if roles is None else roles,
+        probabilities=log.probabilities if roles is None else None,
+    )
     if exact is not None:
         digests += exact.T
     if log.eligible is not None:
         _add_eligible(digests, log)
-    for name, (labels, code) in texts.items():
-        _add_texts(digests, name, labels, code)
+    for name, labels in log.categories.items():
+        codes = log.features[:, log.names.index(name)].astype(np.int64)
+        _add_texts(digests, f"feature:{name}", labels, codes)
+    _add_texts(digests, "action", log.actions, log.action)
+    return digests
+
+
+def _of_numbers(log: Visits, features: list[int], roles: Sequence[str], probabilities: np.ndarray | None) -> np.ndarray:
+    """What numbers add to digests, uint64 (2 x rows): those of some features, of roles, and of policies unless None."""
+    names = [*(f"feature:{log.names[index]}" for index in features), *roles]
+    if probabilities is not None:
+        names += [f"policy:{name}" for name in log.policies]
+    weights = np.array([hashing.weights_of(name) for name in names]).T
+    digests = np.empty((2, len(log)), np.uint64)
+    for start in range(0, len(log), logs.CHUNK):
+        rows = slice(start, start + logs.CHUNK)
+        values = log.features[rows] if len(features) == len(log.names) else log.features[rows, features]
+        columns = [values, *(getattr(log, role)[rows] for role in roles)]
+        if probabilities is not None:
+            columns.append(probabilities[rows])
+        bits = np.concatenate([hashing.bits(column) for column in columns], axis=1, dtype=np.uint64)
+        for half in range(2):
+            digests[half, rows] = hashing.mixed(bits * weights[half]).sum(axis=1)
     return digests
 
 

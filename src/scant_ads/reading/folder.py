@@ -146,7 +146,7 @@ class Folder:
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
         """The column timestamp or user of the rows, as in `Visits`, in batches."""
         for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
-            columns = layout.Columns(path, self.form, (), table, None, [], ())
+            columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
                 values = columns.timestamp() if role == "timestamp" else columns.user()
             if values is None:
@@ -214,7 +214,7 @@ class Folder:
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
         categorical = frozenset(self.categorical)
         columns = layout.Columns(
-            path, self.form, (), table, None, [], categorical, kinds, plan=self._plan, units=self.units,
+            path, self.form, table, categorical=categorical, kinds=kinds, plan=self._plan, units=self.units,
             listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
         )  # fmt: skip
         return columns.reading()

@@ -109,8 +109,9 @@ def read(
     table = table if lines is not None else renaming.applied(table)
     table = table.select([name for name in table.column_names if not name.startswith((logs.POLICY, KEY))])
     return layout.Columns(
-        path, form, renaming.header, table, lines, problems, frozenset(categorical), units=units
-    ).reading()
+        path, form, table, columns=renaming.header, lines=lines, problems=problems, categorical=frozenset(categorical),
+        units=units,
+    ).reading()  # fmt: skip
 
 
 def _read(path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units) -> Reading:
@@ -126,8 +127,8 @@ def _read(path, form: str, table, lines, problems, renaming: "Renaming", categor
             table = table.rename_columns([KEY + ELIGIBLE if name == column else name for name in table.column_names])
         plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
     columns = layout.Columns(
-        path, form, renaming.header, table, lines, problems, frozenset(categorical), plan=plan, units=units,
-        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
+        path, form, table, columns=renaming.header, lines=lines, problems=problems, categorical=frozenset(categorical),
+        plan=plan, units=units, listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
     )  # fmt: skip
     return columns.reading()
 
@@ -151,9 +152,10 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
     names = [name.removeprefix(KEY) for name in content.table.column_names]
     if ELIGIBLE in renaming.ignore:
         renaming.ignore |= {KEY + ELIGIBLE}
+    columns = (*names, *content.keys.lists, *content.keys.met)
     reading = layout.Columns(
-        path, ", ".join(form), (*names, *content.keys.lists, *content.keys.met),
-        renaming.applied(content.table), content.lines, content.problems, frozenset(categorical), units=units,
+        path, ", ".join(form), renaming.applied(content.table), columns=columns, lines=content.lines,
+        problems=content.problems, categorical=frozenset(categorical), units=units,
     ).reading()  # fmt: skip
     column = content.keys.column
     return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading

@@ -36,8 +36,8 @@ class Columns:
     """
 
     def __init__(
-        self, path, form, columns, table, lines, problems, categorical, kinds=None, plan=None, units=NO_UNITS,
-        listing=ELIGIBLE,
+        self, path, form, table, *, columns=(), lines=None, problems=(), categorical=frozenset(), kinds=None, plan=None,
+        units=NO_UNITS, listing=ELIGIBLE,
     ):  # fmt: skip
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
