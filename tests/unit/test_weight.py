@@ -24,7 +24,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "learning": 419,  # what was in scant itself; figures and quantities of one's own, checked
     # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures; what
     # belongs together has one name, in place of rows of arguments
-    "kernels": 2898,
+    "kernels": 2881,
     "online": 4249,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1423,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
