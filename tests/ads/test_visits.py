@@ -1,6 +1,5 @@
 """Logs that users bring: what is read, and what is said of what is wrong."""
 
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
