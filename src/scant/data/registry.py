@@ -65,7 +65,7 @@ class Dataset:
 
     @property
     def stored(self) -> str:
-        """Its name among the tables of all studies: no two studies share a data set of their own."""
+        """Its name among the tables of all studies; of a study's own, with the study, since others may use its id."""
         return f"{self.id}@{self.study}" if self.study else self.id
 
     @property

@@ -280,7 +280,10 @@ def _top(dataset: Dataset) -> int:
 
 
 def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
-    """The rows of a file whose queries a file beside it tells; that is beside the file that the study names."""
+    """The rows of a file without query ids; a second file says how many rows each query has.
+
+    The second file is looked for beside the file that the study names, then beside its copy at `path`.
+    """
     beside = groups_beside(part.file) or groups_beside(path)
     if beside is None:
         raise DataError(

@@ -224,7 +224,7 @@ def _least_risk(n: float, case: Problem) -> tuple[float, float]:
 
 
 def _uniform() -> Iterator[Check]:
-    """From which m Theorem 38 is below the bound that it improves on; the last line of Theorem 44's proof."""
+    """Two checks: the least m from which Theorem 38 is below the bound that it improves on; Theorem 44's last line."""
     for surrogate, n in product(("listnet", "smoothdcg"), (1000, 1_000_000)):
         yield Check(
             "theorem 38, from which m", "thesis, 4.7", "least m at which Theorem 38's gap is below Chapelle & Wu's",

@@ -280,11 +280,13 @@ class Contextual(Family):
         return experiment["tuning_seeds"] if several else 0
 
     def read(self, plan, shown):
-        def shows(name):
-            return plan.families[name].place is self.place and shown.shows(plan.study, name, shown.name)
+        """The files of streams that a figure or table is made of: those that experiments it shows are played on."""
 
-        stated = (name for name in plan.stated if shows(name))
-        return list(dict.fromkeys(file for name in stated for job in plan.jobs[name] for file in job.files))
+        def is_shown(experiment):
+            return plan.families[experiment].place is self.place and shown.shows(plan.study, experiment, shown.name)
+
+        experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
+        return list(dict.fromkeys(file for name in experiments for job in plan.jobs[name] for file in job.files))
 
     def certain(self, study, place):
         return study["streams"].get(place, {}).get("generator") == ADVERSARY

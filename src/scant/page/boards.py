@@ -46,9 +46,9 @@ def board(frame: pd.DataFrame) -> dict:
     -------
     board : its `caption`, `experiment` and `measure`, the titles of its `streams`, who is `best` on each; `feedback`,
         whether learners see different things; and `rows` for learners, the best first: `learner`, `feedback`,
-        `mean_rank` and, for each stream, a cell or None. Its numbers have the decimals of its stream:
-        `mean`, `interval`, `difference` to the best with the interval of that as `apart`, all texts; `near`, the
-        difference where the mean prints as the best's does; `value`, `best` and `told_apart` as the frame has them
+        `mean_rank` and, for each stream, a cell or None. A cell has texts, with the decimals of its
+        stream: `mean` and `interval`; `difference` to the best, and `apart`, the interval of that difference; `near`,
+        the difference where the mean prints as the best's does. `value`, `best` and `told_apart` are the frame's
     """
     first, streams = frame.iloc[0], dict(zip(frame["stream"], frame["stream_title"], strict=True))
     places = {id: list(_cells(frame[frame["stream"] == id])) for id in streams}

@@ -318,7 +318,7 @@ def _alike(board: dict, place: int) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """Names, or of many how many there are."""
+    """The names; if there are many, how many."""
     return " and ".join(names) if len(names) < PLACES else f"{len(names)} others"
 
 

@@ -32,6 +32,7 @@ def check(path) -> None:
     """
     path = Path(path)
     beside = path.with_name(f"{path.stem}.tex")
+    # The LaTeX file ends with a comment, `SEAL`, of this file's name and CRC; one without it is not held against.
     last = beside.read_text(encoding="utf-8", errors="replace").rpartition("%")[2] if beside.is_file() else ""
     sealed = SEAL.partition("{}")[0].lstrip("%") + path.name
     if last.startswith(sealed) and f"%{last}" != SEAL.format(path.name, crc(path)):

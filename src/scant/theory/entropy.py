@@ -27,9 +27,9 @@ def dudley(covering: Callable, n: float, largest: float) -> float:
 def dudley_l2(n, problem: Problem):
     """The empirical Rademacher complexity of the losses of F2, by (4.6) and Proposition 3 without a shortcut, exactly.
 
-    Losses are counted from those at w = 0, which changes no Rademacher complexity and leaves G W R_X in the place of B
-    if it is less. Corollary 37 replaces `ceil(x)` by x, which makes it too small for its own derivation where B is
-    above G W R_X.
+    Losses are counted from those at w = 0, which changes no Rademacher complexity. The largest loss is then B or
+    G W R_X, whichever is less (`largest_loss` and `scale` of the problem). Corollary 37 has x in place of `ceil(x)`;
+    where B is above G W R_X, this makes the corollary less than its own derivation gives.
     """
     return _each(lambda size: _dudley_l2(size, problem), n)
 

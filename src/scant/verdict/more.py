@@ -1,4 +1,4 @@
-"""More seeds for a finished study: how many would decide which claims, what they cost, and the study file to ask.
+"""More seeds for a finished study: how many would decide which claims, what they cost, and a study file with them.
 
 A step is a number of seeds to add to one experiment, or to several that a claim compares with each other. Steps are
 taken in ascending order of their cost for each claim that they decide.

@@ -195,11 +195,12 @@ def judge(
         anytime, if a share is 0 or 1 in each seed, and the anytime test by betting if it lies between.
 
     t and sign flips rest on a premise, `words.PREMISES`, that a few seeds cannot show: a rare value may be missing,
-    however alike they are. Where the range is known, they decide only what such a value cannot overturn: if as many of
-    all seeds were at the far end of the range as put the mean on its margin, the probability that n seeds have none of
-    them is 1 - level at most. Beside them stands what bets say, which need no premise. Where it is not known, nothing
-    guards it; benchmarks/premise.py measures what that costs. Differences that are all equal may still be random, and
-    have a fixed test's p-value of 2^-n at least, unless the caller says that they are exact.
+    however alike they are. Where the range is known, t and sign flips decide only what such a value cannot overturn.
+    Suppose that a share of all seeds is at the far end of the range, just large enough to put the mean on its margin:
+    n seeds have none of them with a probability of at most 1 - level. Beside the verdict stands what bets say, which
+    need no premise. Where the range is not known, nothing guards the premise; benchmarks/premise.py measures what that
+    costs. Differences that are all equal may still be random, and have a fixed test's p-value of 2^-n at least, unless
+    the caller says that they are exact.
 
     Parameters
     ----------
@@ -222,7 +223,8 @@ def judge(
     """
     values, margins = _checked(differences, comparison, margin, level, of, bound, testing, within, share)
     low, high, closed = COMPARISONS[comparison](margins, bound)
-    # The least and the largest margin that a seed can have.
+    # The least and the largest margin that a seed can have, and by them the range of a seed's distance from either
+    # end of what is claimed: `low` is the end that values are to be above, `high` the one that they are to be below.
     most = margin if of is None or within is None else margin * np.array([0, max(map(abs, within))])
     lows, highs, _ = COMPARISONS[comparison](most, bound)
     sides = []

@@ -198,19 +198,22 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
 
 
 def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
-    """The least violation that would have been seen where it is decided with an interval as wide: "a mean below 2".
+    """The least violation of a claim that would have refuted it, in words: "a mean below 2".
 
-    Where t asks what missing seeds could overturn, it is far enough for that, too. "" where no chance is involved,
-    where so few seeds give no interval, or where no violation that is possible is far enough.
+    A mean refutes if an interval around it, as wide as the one measured, is outside what is claimed. Where seeds that
+    are missing could overturn a verdict by t, the mean has to be so far outside that they cannot. "" where no chance
+    is involved, where so few seeds give no interval, or where no mean that is possible is far enough.
     """
     if decides.test in ("exact", "none", "nothing drawn") or math.isnan(decides.low + decides.high):
         return ""
     low, high = np.mean([claimed_interval(one) for one in ([cell] if cell else reading.cells)], axis=0).tolist()
     known = (cell or reading.cells[0]).within
     least, most = np.add(known or (-math.inf, math.inf), compared_with((cell or reading.cells[0]).claim)).tolist()
+    # The interval around such a mean ends where what is claimed begins.
     below, above = low - (decides.high - decides.estimate), high + (decides.estimate - decides.low)
     if known and decides.test in PREMISES:
         missed = (1 - decides.level) ** (-1 / decides.n) - 1  # the odds of a seed that n seeds may well have missed
+        # Seeds at the far end of the range, with these odds, would not bring the mean back to what is claimed.
         below, above = min(below, low - missed * (most - low)), max(above, high + missed * (high - least))
     ends = [f"below {below:.3g}"] if math.isfinite(low) and below > least else []
     ends += [f"above {above:.3g}"] if math.isfinite(high) and above < most else []

@@ -365,7 +365,8 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
 def alike(propensity: float, ads: int) -> int | None:
     """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
 
-    None if that cannot be a whole number, may be several, or is below `ads`, the number of ads seen; some may not be.
+    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number of ads that rows
+    show. It may be above that, since not every ad need have been shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:

@@ -103,9 +103,9 @@ class Quotient:
 def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:
     """The approximate interval of the quotient of E[gain] and E[stake]: by empirical likelihood, in [0, 1].
 
-    It has the quotients m at which gain - m stake can have a mean of 0 by probabilities of the units that are likely
-    enough beside equal ones (Owen 1988; of ratios: Qin and Lawless 1994). It holds in the limit of many units, as the
-    delta method does, with ends as far off as skewed gains ask for.
+    A quotient m is in it if gain - m stake has a mean of 0 under some probabilities of the units, and these are not
+    much less likely than equal ones (Owen 1988; of ratios: Qin and Lawless 1994). It holds in the limit of many
+    units, as the delta method does. Where gains are skewed, its ends are not equally far from the estimate.
 
     gain, stake : float64 (cells), above 0 in some; count : how often each occurs
     """

@@ -151,6 +151,7 @@ class Columns:
             if parsed := amounts(written):
                 numbers, currency = parsed
                 number_of = dict(zip(written, numbers, strict=True))
+                # A missing cell has the code -1, so that the last value, of "", is its own: NaN.
                 values = [number_of.get(text, np.nan) for text in (*texts.to_pylist(), "")]
                 self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
         click = "-1" if self.units.rewards else "1"
@@ -534,7 +535,7 @@ class Columns:
 
 
 def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
-    """Propensities, or 1 / the number of eligible ads if all of them are that, rounded."""
+    """What the propensities of a log mean: 1 / the number of eligible ads if each is this rounded, else as they are."""
     alike = 1 / np.maximum(eligible.sum(axis=1), 1)
     if not (np.abs(propensity - alike) < 0.05).all():
         return propensity
