@@ -23,15 +23,15 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
     "generalisation": 1477,  # |grad f|^2 <= 4 H f, and which bound a gap is held against; each learner says how it fits
     "learning": 419,  # what was in scant itself; figures and quantities of one's own, checked
     # a slot that explores, centred features, AdaGrad by feature, propensities of clicks, measures; what
-    # belongs together has one name, in place of rows of arguments
+    # belongs together has one name, in place of rows of arguments; long functions in named parts, also elsewhere
     "kernels": 2898,
     "online": 4249,  # exploration by slot, users who look by position, held-out rankers, what each feedback costs
     "page": 1423,  # a leaderboard of every measure in texts that a paper may take, findings apart from their numbers
     "present": 685,  # points of slopes evenly spaced on the log scale, differences to the best
     # what was "advice", and what only it used of "data"; baselines, stated splits, the sample ratio; broken
     # measurement; looks; rewards as they are written; features that are users, times or a policy;
-    # approximate intervals; ads that not every visit can get, in reading, judging and use; smaller modules
-    "scant_ads": 7198,
+    # approximate intervals; ads that not every visit can get, in reading, judging and use; smaller modules, functions
+    "scant_ads": 7206,
     "starter": 46,  # one of each that a study may have of its own
     "study": 1334,  # claims in groups and parts; code of readers beside scant; whose a study is; what it names
     "theory": 971,
