@@ -163,14 +163,10 @@ def coverage(frame: pd.DataFrame):
     campaigns, policies, sizes = frame["campaign"].unique(), frame["policy"].unique(), np.sort(frame["rows"].unique())
     colours = {policy: style.PALETTE[place] for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)}
     markers = dict(zip(sizes, SIZES, strict=False))
-    ticks = []  # bounds, each group under its name
-    for group in BOUNDS:
-        bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()
-        ticks += [group, *bounds] if bounds else []
+    ticks = _bounds_by_group(frame)
     frame = frame.assign(tick=frame["bound"].map(ticks.index))
-    number_of_policy = frame.groupby(
-        ["campaign", "side", "rows", "bound"]
-    ).cumcount()  # the second lies below the first
+    # The second policy lies below the first.
+    number_of_policy = frame.groupby(["campaign", "side", "rows", "bound"]).cumcount()
     dodged = frame["rows"].map(dict(zip(sizes, _dodged(len(sizes), 0.8), strict=True)))
     frame["y"] = frame["tick"] + dodged + 0.12 * number_of_policy - 0.06
     line = 0.13 if len(sizes) == 1 else 0.17  # inches for a bound
@@ -188,16 +184,12 @@ def coverage(frame: pd.DataFrame):
                 column[-1].plot(part["width_mean"], part["y"], **look)
         for (side, tick), smallest in panel.groupby(["side", "tick"])["coverage"].min().items():
             if smallest < LEAST:
-                position = (100 * LEAST, tick), (4, 0)
                 column[list(SIDES).index(side)].annotate(
-                    f"{100 * smallest:.0f}", *position, textcoords="offset points", va="center", fontsize=6.5
-                )
+                    f"{100 * smallest:.0f}", (100 * LEAST, tick), (4, 0),
+                    textcoords="offset points", va="center", fontsize=6.5,
+                )  # fmt: skip
         for axis, label in zip(column, SIDES.values(), strict=False):
-            axis.axvline(100 * frame["level"].iloc[0], color="0.2", lw=0.8, zorder=0.5)
-            axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
-            for tick, side in zip(axis.get_xticklabels(), ("left", "center", "right"), strict=True):
-                tick.set_ha(side)  # so that they do not run into those of the next panel
-            axis.set_xlabel(label, fontsize=7.5)
+            _axis_of_coverages(axis, label, frame["level"].iloc[0])
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left", fontsize=7.5)
         column[-1].set(
             xscale="log",
@@ -208,16 +200,7 @@ def coverage(frame: pd.DataFrame):
         column[-1].xaxis.label.set_fontsize(7.5)
         for axis in column[:-1]:
             axis.tick_params(axis="x", labelsize=7)
-    heads = [tick for tick, name in enumerate(ticks) if name in BOUNDS]
-    axes[0, 0].set_ylim(len(ticks) - 0.4, -0.6)  # all share it
-    axes[0, 0].set_yticks(range(len(ticks)), [NAMES.get(tick, tick) for tick in ticks])
-    for axis in axes.flat:
-        axis.tick_params(axis="y", length=0, labelsize=7)
-        for head in heads:
-            axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
-    for axis in axes[:, 0]:
-        for head in heads:
-            axis.get_yticklabels()[head].set_fontstyle("italic")
+    _name_bounds(axes, ticks)
     points = {"ls": "", "markersize": 4}
     handles = {policy: Line2D([], [], color=colour, marker="o", **points) for policy, colour in colours.items()}
     handles |= {f"{n:,} rows": Line2D([], [], color="0.3", marker=marker, **points) for n, marker in markers.items()}
@@ -229,6 +212,38 @@ def coverage(frame: pd.DataFrame):
         "width: estimate - lower bound",
     )  # fmt: skip
     return figure
+
+
+def _bounds_by_group(frame: pd.DataFrame) -> list[str]:
+    """The names of bounds from above, those of each group under the group's."""
+    names = []
+    for group in BOUNDS:
+        bounds = frame.loc[frame["group"] == group, "bound"].unique().tolist()
+        if bounds:
+            names += [group, *bounds]
+    return names
+
+
+def _axis_of_coverages(axis, label: str, level: float) -> None:
+    axis.axvline(100 * level, color="0.2", lw=0.8, zorder=0.5)
+    axis.set(xlim=(100 * LEAST, 101), xticks=(80, 90, 100))
+    for tick, side in zip(axis.get_xticklabels(), ("left", "center", "right"), strict=True):
+        tick.set_ha(side)  # so that they do not run into those of the next panel
+    axis.set_xlabel(label, fontsize=7.5)
+
+
+def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
+    """Write the names of bounds beside the panels in the first column; those of groups in italics, on a grey band."""
+    heads = [tick for tick, name in enumerate(names) if name in BOUNDS]
+    axes[0, 0].set_ylim(len(names) - 0.4, -0.6)  # all share it
+    axes[0, 0].set_yticks(range(len(names)), [NAMES.get(name, name) for name in names])
+    for axis in axes.flat:
+        axis.tick_params(axis="y", length=0, labelsize=7)
+        for head in heads:
+            axis.axhspan(head - 0.5, head + 0.5, color="0.93", lw=0, zorder=0)
+    for axis in axes[:, 0]:
+        for head in heads:
+            axis.get_yticklabels()[head].set_fontstyle("italic")
 
 
 def _coverages(axis, rows: pd.DataFrame, look: dict) -> None:

@@ -226,17 +226,16 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
     authors = [add(f"#author-{number}", "Person", name=name, affiliation=publisher)
                for number, name in enumerate(whose.authors if whose.persons else (), 1)]  # fmt: skip
-    by = authors if len(authors) > 1 else authors[0] if authors else publisher
+    by = authors or [publisher]
+    by = by[0] if len(by) == 1 else by
     unsaid = {"name": "not stated", "description": "The study states no licence of its results: ask its authors."}
     ours = add("#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE))
-    settings, made_of_it = (
-        found.add_formal_parameter(name, "File", f"#{id}", properties=properties)
-        for id, name, properties in (("settings", "study file", {}), ("results", "results", {"multipleValues": True}))
-    )
+    settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
+    outcome = found.add_formal_parameter("results", "File", "#results", properties={"multipleValues": True})
     main = found.add_workflow(
         workflow.get("Snakefile"), "Snakefile", main=True, lang="snakemake", lang_version=metadata.version("snakemake"),
         properties={"name": cited["title"], "version": _version(made), "encodingFormat": "text/plain",
-                    "license": licence(cited["license"]), "input": settings, "output": made_of_it,
+                    "license": licence(cited["license"]), "input": settings, "output": outcome,
                     "author": ours},
     )  # fmt: skip
     found.add_file(
@@ -244,13 +243,14 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     )
     files = {}
     for name, path in (results | workflow).items():
-        if name != "Snakefile":
-            about = {"name": name, "contentSize": str(path.stat().st_size)}
-            if path.suffix in TYPES:
-                about["encodingFormat"] = TYPES[path.suffix]
-            if name in results:
-                about["exampleOfWork"] = settings if name == given else made_of_it
-            files[name] = found.add_file(path, name, properties=about)
+        if name == "Snakefile":  # added above
+            continue
+        about = {"name": name, "contentSize": str(path.stat().st_size)}
+        if path.suffix in TYPES:
+            about["encodingFormat"] = TYPES[path.suffix]
+        if name in results:
+            about["exampleOfWork"] = settings if name == given else outcome
+        files[name] = found.add_file(path, name, properties=about)
     run = found.add_action(
         main, "#run", object=files.get(given),
         result=[file for name, file in files.items() if name in results and name != given],

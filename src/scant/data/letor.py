@@ -278,26 +278,14 @@ def _foreign(text: bytes) -> str:
 
 def _defect(line: bytes, form: _Form) -> str:
     """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
-    features, top, fractions = form.features, form.top, FRACTIONS[form.rounding]
     if line.startswith(UTF_16):
         return "the file is in UTF-16, and not in UTF-8 or ASCII (iconv -f UTF-16 -t UTF-8 converts it)"
     if foreign := _foreign(line.partition(b"#")[0]):
         return foreign
     text, _, comment = line.decode("latin-1").partition("#")
-    fields = re.split(r"[ \t\r]+", text.strip(" \t\r"))
-    grade, *rest = fields
-    quoted = grade if len(grade) <= 40 else f"{grade[:37]}..."
-    if not _NUMBER.fullmatch(grade):
-        finite = " (not finite)" if _NOT_FINITE.fullmatch(grade) else ""
-        return f"the line does not start with a grade: {short(grade)}{finite}"
-    if grade.startswith("-"):
-        return f"grade {quoted} is negative"
-    if float(grade) % 1 != 0 and fractions is None:
-        return f"grade {quoted} {NOT_WHOLE}"
-    if rounded(float(grade), fractions) > top:
-        return f"grade {quoted} is above the highest grade, {top}"
-    if not re.fullmatch(r"\+?\d{1,18}(\.\d*)?", grade, re.ASCII):
-        return f"grade {short(grade)} is not written as a whole number"
+    grade, *rest = re.split(r"[ \t\r]+", text.strip(" \t\r"))
+    if reason := _defect_of_grade(grade, form):
+        return reason
     if form.in_comment:
         query = re.split(r"[ \t\r#]", comment.lstrip(" \t\r"))[0]
         if not _NAME.fullmatch(query):
@@ -308,23 +296,48 @@ def _defect(line: bytes, form: _Form) -> str:
         if not _NAME.fullmatch(rest[0][4:]):
             return f"the query id is not a whole number of at most 18 digits: {short(rest[0])}"
         query, rest = rest[0][4:], rest[1:]
-    last, highest, seen = form.first_index - 1, features - 1 + form.first_index, set()
-    for field in rest:
+    if reason := _defect_of_features(rest, form):
+        return reason
+    return f"query id {query} and one before it differ in the number of leading zeros, and may be one query or two"
+
+
+def _defect_of_grade(grade: str, form: _Form) -> str:
+    """What is wrong with a grade; "" if it is right."""
+    quoted, fractions = grade if len(grade) <= 40 else f"{grade[:37]}...", FRACTIONS[form.rounding]
+    if not _NUMBER.fullmatch(grade):
+        finite = " (not finite)" if _NOT_FINITE.fullmatch(grade) else ""
+        return f"the line does not start with a grade: {short(grade)}{finite}"
+    if grade.startswith("-"):
+        return f"grade {quoted} is negative"
+    if float(grade) % 1 != 0 and fractions is None:
+        return f"grade {quoted} {NOT_WHOLE}"
+    if rounded(float(grade), fractions) > form.top:
+        return f"grade {quoted} is above the highest grade, {form.top}"
+    if not re.fullmatch(r"\+?\d{1,18}(\.\d*)?", grade, re.ASCII):
+        return f"grade {short(grade)} is not written as a whole number"
+    return ""
+
+
+def _defect_of_features(fields: list[str], form: _Form) -> str:
+    """What is wrong with the first feature that is not right; "" if all are."""
+    lowest, highest = form.first_index, form.features - 1 + form.first_index
+    last, seen = lowest - 1, set()
+    for field in fields:
         name, colon, value = field.partition(":")
         if not colon:
             return f"{short(field)} has no colon; <index>:<value> is expected"
         if not re.fullmatch(r"\d+", name, re.ASCII):
             return f"feature index {short(name)} is not a positive whole number"
-        index = name.lstrip("0")[:10]
-        if not form.first_index <= int(index or 0) <= highest:
-            return f"feature index {short(name)} is not in {form.first_index}..{highest}"
-        if form.unsorted and int(index or 0) in seen:
+        index = int(name.lstrip("0")[:10] or 0)  # enough digits to be out of range
+        if not lowest <= index <= highest:
+            return f"feature index {short(name)} is not in {lowest}..{highest}"
+        if form.unsorted and index in seen:
             return f"feature index {name} is there twice"
-        if not form.unsorted and int(index or 0) <= last:
-            return f"feature index {index or 0} comes after {last}; indices {UNSORTED}"
+        if not form.unsorted and index <= last:
+            return f"feature index {index} comes after {last}; indices {UNSORTED}"
         if len(name) > 9:
             return f"feature index {short(name)} has too many digits"
-        last = int(index or 0)
+        last = index
         seen.add(last)
         if _NOT_FINITE.fullmatch(value):
             return f"the value of feature {name} is not finite: {value}"
@@ -332,4 +345,4 @@ def _defect(line: bytes, form: _Form) -> str:
             return f"the value of feature {name} is not a number: {short(value)}"
         if abs(float(value)) > _LARGEST and math.isnan(form.overflow):
             return f"the value of feature {name} is not finite {INFINITE}: {short(value)}"
-    return f"query id {query} and one before it differ in the number of leading zeros, and may be one query or two"
+    return ""

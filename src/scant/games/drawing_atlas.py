@@ -48,22 +48,9 @@ def atlas(frame: pd.DataFrame):
     for axis, m in zip(axes.flat, sizes, strict=True):
         panel = frame[frame["m"] == m]
         y = [places[row] for row in zip(panel["measure"], panel["grades"], strict=True)]
-        faces = [_face(colours[rate], agrees) for rate, agrees in zip(panel["rate"], full[panel.index], strict=True)]
-        edges = [("0.35", 0.8) if _differs(cell) else ("none", 0) for cell in panel.itertuples()]
-        axis.barh(
-            y, 0.95, 0.92, panel["k"] - 0.475, color=faces, edgecolor=[edge for edge, _ in edges],
-            linewidth=[line for _, line in edges], label=[NAMED[rate] for rate in panel["rate"]],
-        )  # fmt: skip
+        _boxes(axis, y, panel, [colours[rate] for rate in panel["rate"]], full[panel.index])
         for height, cell in zip(y, panel.itertuples(), strict=True):
-            look = {"ha": "center", "va": "center_baseline", "label": NAMED[cell.rate]}
-            look["color"] = SHADES[cell.rate][2] if full[cell.Index] else "black"
-            if not measured or np.isnan(cell.slope):
-                axis.text(cell.k, height, EXPONENTS[cell.rate], fontsize=8, **look)
-                continue
-            axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
-            axis.text(cell.k, height + 0.06, f"{cell.slope:.2f}", fontsize=6, **look)
-            if np.isfinite(cell.low):
-                axis.text(cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look)
+            _cell_texts(axis, height, cell, full[cell.Index], measured)
         axis.set(xlim=(0.5, m + 0.5), xlabel="k", xticks=range(1, m + 1))
         axis.set_title(f"m = {m}")
         axis.grid(visible=False)
@@ -83,6 +70,29 @@ def atlas(frame: pd.DataFrame):
     legend = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title)
     legend.get_title().set_multialignment("center")
     return figure
+
+
+def _boxes(axis, y: list, panel: pd.DataFrame, colours: list, full: pd.Series) -> None:
+    """Draw the cells of a panel as boxes: `full` says which have their full colour; those that differ are framed."""
+    faces = [_face(colour, agrees) for colour, agrees in zip(colours, full, strict=True)]
+    framed = [_differs(cell) for cell in panel.itertuples()]
+    axis.barh(
+        y, 0.95, 0.92, panel["k"] - 0.475, color=faces, edgecolor=["0.35" if frame else "none" for frame in framed],
+        linewidth=[0.8 if frame else 0 for frame in framed], label=[NAMED[rate] for rate in panel["rate"]],
+    )  # fmt: skip
+
+
+def _cell_texts(axis, height, cell, full: bool, measured: bool) -> None:
+    """Write the exponent of T into a cell and, if it is measured, the slope and its interval below."""
+    look = {"ha": "center", "va": "center_baseline", "label": NAMED[cell.rate]}
+    look["color"] = SHADES[cell.rate][2] if full else "black"
+    if not measured or np.isnan(cell.slope):
+        axis.text(cell.k, height, EXPONENTS[cell.rate], fontsize=8, **look)
+        return
+    axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
+    axis.text(cell.k, height + 0.06, f"{cell.slope:.2f}", fontsize=6, **look)
+    if np.isfinite(cell.low):
+        axis.text(cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look)
 
 
 def _short(slope: float) -> str:

@@ -8,6 +8,7 @@ from scant.present import panels, style
 
 AXES = {"queries": "queries n", "documents": "documents of a query m", "features": "features d"}
 SIZES = {"queries": "n", "documents": "m", "features": "d"}
+ENDS = ((-1, "right"), (0, "left"))  # where bounds are named, in turn, as they lie close: row and alignment
 MEASURED = {"excess": "excess risk", "uniform": "largest gap found"}
 
 
@@ -19,7 +20,7 @@ def against(frame: pd.DataFrame, along: str):
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame, most=2, beside=1.0)
-    looks, handles, ends = style.looks(frame), {}, ((-1, "right"), (0, "left"))
+    looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         axis.set(xscale="log", yscale="log", xlabel=AXES[along])
         values = pd.concat([panel.loc[panel["mean"] > 0, "mean"], panel["bound"].dropna()])
@@ -32,19 +33,7 @@ def against(frame: pd.DataFrame, along: str):
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
                 continue
-            colour, bounded = look[0], rows.dropna(subset="bound")
-            dotted = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
-            axis.plot(bounded[along], bounded["bound"], ":", **dotted)
-            if len(bounded):
-                place, side = ends[len(bounds) % 2]  # in turn at the right and at the left, as bounds lie close
-                name, height = bounded["bound_by"].iloc[place], bounded["bound"].iloc[place]
-                if (name, bounded["bound"].iloc[-1]) not in bounds:  # a bound that several learners have is named once
-                    axis.annotate(
-                        name, (bounded[along].iloc[place], height), (0, 2),
-                        textcoords="offset points", ha=side, fontsize=6.5, color=colour,
-                        bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
-                    )  # fmt: skip
-                    bounds.append((name, bounded["bound"].iloc[-1]))
+            _bound(axis, rows.dropna(subset="bound"), along, look[0], learner, bounds)
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points):
@@ -65,6 +54,24 @@ def against(frame: pd.DataFrame, along: str):
     )
     panels.legend(figure, handles, title)
     return figure
+
+
+def _bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str, bounds: list[tuple]) -> None:
+    """Draw a learner's bound, and its name unless it is among `bounds`, the names and last values of those named."""
+    look = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
+    axis.plot(rows[along], rows["bound"], ":", **look)
+    if rows.empty:
+        return
+    place, side = ENDS[len(bounds) % 2]
+    name, last = rows["bound_by"].iloc[place], rows["bound"].iloc[-1]
+    if (name, last) in bounds:  # several learners have it
+        return
+    axis.annotate(
+        name, (rows[along].iloc[place], rows["bound"].iloc[place]), (0, 2),
+        textcoords="offset points", ha=side, fontsize=6.5, color=colour,
+        bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
+    )  # fmt: skip
+    bounds.append((name, last))
 
 
 against_n = partial(against, along="queries")

@@ -175,7 +175,7 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
         flat = flat + 1 if -slope <= STALLED * (abs(smooth) + enough_of_zero) else 0
         if flat > MEMORY or not direction.any():
             break
-        while True:
+        while True:  # shorter steps, until one is low enough: not above all recent values
             trial = weights + size * direction
             value, smooth, support, new_gradient = mean.evaluate(trial, smoothing)
             used += 1
@@ -189,10 +189,11 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
         step = float(moved @ moved) / curvature if curvature > 0 else 10 * step
         step = min(max(step, 1e-12), 1e12)
         weights, gradient, recent = trial, new_gradient, [*recent[1 - MEMORY :], smooth]
-    gap = max(0.0, best - bound) if mean.convex else np.nan
-    certified = mean.convex and gap <= enough * abs(best) + enough_of_zero
-    status = "certified" if certified else "not certified" if mean.convex else "local"
-    return Solution(best_weights, best, gap, used, status)
+    if not mean.convex:
+        return Solution(best_weights, best, np.nan, used, "local")
+    gap = max(0.0, best - bound)
+    certified = gap <= enough * abs(best) + enough_of_zero
+    return Solution(best_weights, best, gap, used, "certified" if certified else "not certified")
 
 
 class Difference:

@@ -324,14 +324,16 @@ def inner(a, b):
 def model_step(hessian, gradient, weights, radius, step):
     """The `step` of least <gradient, step> + <step, hessian step> / 2 with ||weights + step|| <= radius.
 
-    It is -(hessian + shift I)^-1 (gradient + shift weights). Unless shift 0 keeps it in the ball, the shift is the
-    root of 1 / ||weights + step|| - 1 / radius, which Newton's method nears from below (Moré and Sorensen 1983).
+    It is -(hessian + shift I)^-1 (gradient + shift weights). If shift 0 keeps `end` = weights + step in the ball, that
+    is the step. Otherwise the shift is the root of 1 / ||end|| - 1 / radius, which Newton's method nears from below
+    (Moré and Sorensen 1983). As the shift grows, `end` falls by `fall` = (hessian + shift I)^-1 end, so that the
+    derivative of 1 / ||end|| is <end, fall> / ||end||^3.
 
     hessian : float64 (d, d), positive semidefinite up to rounding
     gradient : float64 (d), not 0; weights : float64 (d), with ||weights|| <= radius; step : float64 (d), any content
     """
     d, shift = weights.shape[0], 0.0
-    factor, target, solved = np.empty((d, d)), np.empty(d), np.empty(d)
+    factor, end, fall = np.empty((d, d)), np.empty(d), np.empty(d)
     # Where the model is flat the step should only be bounded by the ball.
     ridge = 1e-16 * math.sqrt(inner(gradient, gradient)) / radius
     for _ in range(SHIFTS):
@@ -340,13 +342,14 @@ def model_step(hessian, gradient, weights, radius, step):
             step[j] = -gradient[j] - shift * weights[j]
         solve(factor, step)
         for j in range(d):
-            target[j] = weights[j] + step[j]
-            solved[j] = target[j]
-        norm = math.sqrt(inner(target, target))
+            end[j] = weights[j] + step[j]
+            fall[j] = end[j]
+        norm = math.sqrt(inner(end, end))
         if norm <= radius * (1 + 1e-12):
             break
-        solve(factor, solved)
-        shift += norm * norm / inner(target, solved) * (norm / radius - 1)
-    if norm > radius:
+        solve(factor, fall)
+        # Newton's method: minus 1 / norm - 1 / radius, over the derivative above
+        shift += norm * norm / inner(end, fall) * (norm / radius - 1)
+    if norm > radius:  # by rounding, or as there were not shifts enough
         for j in range(d):
-            step[j] = target[j] * (radius / norm) - weights[j]
+            step[j] = end[j] * (radius / norm) - weights[j]

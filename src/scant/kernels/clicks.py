@@ -150,6 +150,63 @@ def team_draft(current, candidate, random, picked, ranking, teams):
 
 
 @compiled()
+def draw_candidate(weights, delta, random, unit, candidate):
+    """DBGD's candidate, into `candidate`: the weights plus `delta` times a random vector of length 1, `unit`."""
+    square = 0.0
+    for j in range(weights.shape[0]):
+        unit[j] = random.standard_normal()
+        square += unit[j] * unit[j]
+    for j in range(weights.shape[0]):
+        unit[j] /= math.sqrt(square)
+        candidate[j] = weights[j] + delta * unit[j]
+
+
+@compiled()
+def perturb(scores, random, perturbed):
+    """Scores with Gumbel noise, into `perturbed`: sorted by these, documents are drawn by softmax one after another."""
+    for i in range(scores.shape[0]):
+        perturbed[i] = scores[i] - np.log(-np.log1p(-random.random()))
+
+
+@compiled()
+def maybe_swapped(own, visible, random, ranking):
+    """The ranking `own`, into `ranking`; with a chance of 1/2 its first document and another visible one are swapped.
+
+    Returns the place of the other one, drawn anew each time, whether or not they are swapped.
+    """
+    place = 1 + int(random.random() * (visible - 1))
+    ranking[:] = own
+    if random.random() < 0.5:
+        ranking[0], ranking[place] = own[place], own[0]
+    return place
+
+
+@compiled(inline="always")  # a call would take 4 % of a round
+def differs(ranking, own, visible, inside):
+    """Whether the visible documents of a ranking are others than those of `own`, in whatever order.
+
+    inside : int8, one for each document, scratch
+    """
+    inside[:] = 0
+    for place in range(visible):
+        inside[own[place]] = 1
+    outside = 0
+    for place in range(visible):
+        outside += not inside[ranking[place]]
+    return outside > 0
+
+
+@compiled()
+def lead(clicked, teams):
+    """How many more clicks the candidate's documents have than the others."""
+    ahead = 0
+    for place in range(clicked.shape[0]):
+        if clicked[place]:
+            ahead += 1 if teams[place] else -1
+    return ahead
+
+
+@compiled()
 def play(rounds, tables, learner, recorded, random, weights, ranker, events, updated):
     """Play a learner from clicks.
 
@@ -158,7 +215,7 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     learner : a `Learner`, with these fields
     kind : one of the constants above
-    length : how many documents the user is shown
+    shown : how many documents the user is shown at most
     click : float64 (shown, grades), the probability of a click by a user who comes to a place
     stop : float64 (grades), that of leaving after it
     delta : how far DBGD's candidate is from the weights
@@ -178,94 +235,82 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
     measures, ideals, empty, measured = recorded
-    kind, length, click, stop, delta, above, swaps, chances, shifts, rate = learner
-    largest = longest(offsets)
-    scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
-    mixed, teams, inside = np.empty(largest, np.uint32), np.empty(largest, np.int8), np.empty(largest, np.int8)
-    bits, odds = np.empty(largest, np.int64), np.empty(largest, np.float64)
-    ranked, clicked, left = np.empty(largest, np.int16), np.empty(length, np.int8), np.empty(length, np.float64)
-    d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
+    kind, shown, click, stop, delta, above, swaps, chances, shifts, rate = learner
+    largest, d = longest(offsets), features.shape[1]
+    flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
+    nothing = flat[:0]
+    # The learner's own scores and ranking; others, by what it draws; and DBGD's mixture of both.
+    all_scores, all_drawn = np.empty(largest, np.float32), np.empty(largest, np.float32)
+    all_own, all_other = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    all_mixed, teams = np.empty(largest, np.uint32), np.empty(largest, np.int8)
+    by_score = sorter(all_scores)
     unit, candidate = np.empty(d, np.float64), np.empty(d, np.float64)
-    clicks_on_first, clicks_on_other = np.ones(length), np.ones(length)
+    # Of the list shown: the grades in its order, and the clicks on it.
+    ranked, all_clicked = np.empty(largest, np.int16), np.empty(shown, np.int8)
+    clicks_on_first, clicks_on_other = np.ones(shown), np.ones(shown)
+    # The gradient in the scores, and scratch.
+    all_g, odds, bits = np.empty(largest, np.float64), np.empty(largest, np.float64), np.empty(largest, np.int64)
+    left, marks = np.empty(shown, np.float64), np.empty(largest, np.int8)
 
     for t in range(queries.shape[0]):
         q = queries[t]
-        start, stop_at = offsets[q], offsets[q + 1]
-        m = stop_at - start
-        x, label, s, o, s_other, o_other = (
-            features[start:stop_at],
-            grades[start:stop_at],
-            scores[:m],
-            order[:m],
-            drawn[:m],
-            other[:m],
-        )
+        start, end = offsets[q], offsets[q + 1]
+        m = end - start
+        visible = min(shown, m)
+        x, label, scores, drawn = features[start:end], grades[start:end], all_scores[:m], all_drawn[:m]
+        own, other, clicked, g = all_own[:m], all_other[:m], all_clicked[:visible], all_g[:m]
         after = queries[min(t + 1, queries.shape[0] - 1)]  # it is fetched meanwhile
         prefetch(flat_ideals, after * measures.shape[0])
-        if not score(x, weights, s, flat[offsets[after] * d : offsets[after + 1] * d]):
+        if not score(x, weights, scores, flat[offsets[after] * d : offsets[after + 1] * d]):
             return t
-        sort_scores(s, o, by_score)
-        ranking, places, swapped = o, min(length, m), 0
-        if kind == DBGD:
-            square = 0.0
-            for j in range(d):
-                unit[j] = random.standard_normal()
-                square += unit[j] * unit[j]
-            for j in range(d):
-                unit[j] /= math.sqrt(square)
-                candidate[j] = weights[j] + delta * unit[j]
-            if not score(x, candidate, s_other, flat[:0]):
-                return t
-            sort_scores(s_other, o_other, by_score)
-            ranking = mixed[:m]
-            team_draft(o, o_other, random, inside[:m], ranking, teams)
-        elif kind == PDGD:
-            ranking = o_other
-            for i in range(m):
-                s_other[i] = s[i] - np.log(-np.log1p(-random.random()))
-            sort_scores(s_other, o_other, by_score)
-        elif swaps > 0.0 and random.random() < swaps and places > 1:
-            swapped, ranking = 1 + int(random.random() * (places - 1)), o_other
-            ranking[:] = o
-            if random.random() < 0.5:
-                ranking[0], ranking[swapped] = o[swapped], o[0]
+        sort_scores(scores, own, by_score)
 
-        inside[:m] = 0
-        for place in range(places):
-            inside[o[place]] = 1
+        # The list to show.
+        ranking, swapped = own, 0
+        if kind == DBGD:
+            draw_candidate(weights, delta, random, unit, candidate)
+            if not score(x, candidate, drawn, nothing):
+                return t
+            sort_scores(drawn, other, by_score)
+            ranking = all_mixed[:m]
+            team_draft(own, other, random, marks[:m], ranking, teams)
+        elif kind == PDGD:
+            perturb(scores, random, drawn)
+            sort_scores(drawn, other, by_score)
+            ranking = other
+        elif swaps > 0.0 and random.random() < swaps and visible > 1:
+            swapped = maybe_swapped(own, visible, random, other)
+            ranking = other
+
+        # What is recorded of it.
         events[t, EXPLORED] = kind in (PDGD, DBGD) or swapped > 0
-        for place in range(places):
-            if not inside[ranking[place]]:
-                events[t, MISMATCHED] = 1
+        events[t, MISMATCHED] = differs(ranking, own, visible, marks[:m])
         measure_ranking(
             ranking, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
         )  # fmt: skip
-        ranker[t] = ndcg(o, label, measures[0, 1], ideals[q, 0], gains, discounts) if relevant[q] > 0 else empty
+        ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts) if relevant[q] > 0 else empty
 
-        browse(ranking, label, click, stop, random, clicked[:places])
+        # What is learned from the clicks on it.
+        browse(ranking, label, click, stop, random, clicked)
         if swapped > 0:
             clicks_on_first[swapped] += clicked[0]
             clicks_on_other[swapped] += clicked[swapped]
             chances[swapped] = clicks_on_other[swapped] / clicks_on_first[swapped]
         if kind == DBGD:
-            lead = 0
-            for place in range(places):
-                if clicked[place]:
-                    lead += 1 if teams[place] else -1
-            if lead > 0:
+            if lead(clicked, teams) > 0:
                 for j in range(d):
                     weights[j] += rate * unit[j]
                 updated[t] = 1
-        elif kind == CLICKED:
-            if clicked_gradient(s, ranking, clicked[:places], above, g[:m]):
-                step(x, g[:m], rate / math.sqrt(t + 1.0), weights, flat[:0])
+        elif kind == PDGD:
+            if preference_gradient(scores, ranking, clicked, odds[:m], left, bits[:m], g):
+                step(x, g, -rate, weights, nothing)
                 updated[t] = 1
-        elif kind == IPS:
-            if weighted_gradient(s, ranking, clicked[:places], chances, shifts, g[:m]):
-                step(x, g[:m], rate / math.sqrt(t + 1.0), weights, flat[:0])
+        else:
+            if kind == CLICKED:
+                learns = clicked_gradient(scores, ranking, clicked, above, g)
+            else:
+                learns = weighted_gradient(scores, ranking, clicked, chances, shifts, g)
+            if learns:
+                step(x, g, rate / math.sqrt(t + 1.0), weights, nothing)
                 updated[t] = 1
-        elif preference_gradient(s, ranking, clicked[:places], odds[:m], left, bits[:m], g[:m]):
-            step(x, g[:m], -rate, weights, flat[:0])
-            updated[t] = 1
     return queries.shape[0]

@@ -10,10 +10,11 @@ from scant.kernels.sorting import place_by, sorter
 
 @compiled()
 def ordered_gap(sums, number, place_weights, place, ordered):
-    """The least difference of the means of items next to each other, by mean, whose places differ in weight.
+    """The least difference between the mean values of two items that are next to each other in the ranking by mean.
 
-    0 if no weights differ. sums : of each item's values over `number` rounds; place : the items' places by `sums`;
-    ordered : scratch
+    Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if there are none.
+
+    sums : of each item's values over `number` rounds; place : the items' places by `sums`; ordered : scratch
     """
     m, gap = sums.shape[0], math.inf
     for i in range(m):

@@ -318,6 +318,11 @@ def max_hinge(scores, order, labels, scratch, g):
 
     Of several pairs it takes the relevant document of the smallest index and the best-scored of the others. Pairs
     are compared by s_j - s_i, without the margin of 1, so that scores scaled by a power of two pick the same pair.
+
+    It goes up the labels. The widest gap of a label is that of its worst-scored document below the best-scored one of
+    all lower labels, whose place is `best_place`.
+
+    scratch : float64 (2, labels), any content
     """
     m = order.shape[0]
     first, last = scratch[0], scratch[1]  # places of each label's best- and worst-scored document
@@ -326,13 +331,13 @@ def max_hinge(scores, order, labels, scratch, g):
         last[labels[order[i]]] = i
         first[labels[order[m - 1 - i]]] = m - 1 - i
         g[i] = 0.0
-    rival, largest, above, below = -1, -math.inf, -1, -1
+    best_place, largest, above, below = -1, -math.inf, -1, -1
     for label in range(scratch.shape[1]):
         if last[label] < 0:
             continue
-        if rival >= 0:
+        if best_place >= 0:
             place = int(last[label])
-            i, j = order[place], order[rival]
+            i, j = order[place], order[best_place]
             gap = np.float64(scores[j]) - np.float64(scores[i])
             while place > 0 and scores[order[place - 1]] == scores[i]:  # of equals, the one of smallest index
                 place -= 1
@@ -340,8 +345,8 @@ def max_hinge(scores, order, labels, scratch, g):
                     i = order[place]
             if gap > largest or (gap == largest and i < below):
                 largest, above, below = gap, j, i
-        if rival < 0 or first[label] < rival:
-            rival = int(first[label])
+        if best_place < 0 or first[label] < best_place:
+            best_place = int(first[label])
     if 1.0 + largest <= 0:
         return 0.0
     g[above] += 1.0

@@ -18,7 +18,8 @@ ITERATE = Setting(
 class Iterates:
     """The weights of all rounds so far; a learner ranks by `mean`, an average of them.
 
-    A suffix begins at the last power of two but one, so that two sums are enough.
+    A suffix of the rounds up to t, counted from 0, begins at half the largest power of two up to t, so that two sums
+    are enough.
     """
 
     def __init__(self, iterate: str):

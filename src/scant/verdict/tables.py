@@ -77,14 +77,7 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
     rows = []
     for name, examination in examined.items():
         claim, readings, family = examination.claim, examination.readings, examination.claim["family"]
-        row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
-        row |= {"family": family, "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
-        row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
-        row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
-        row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
-        row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
-        controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
-        row |= {"control": "; ".join(dict.fromkeys(controls)), "premise": "", "bets": ""}
+        row = _untested(name, claim)
         if not readings:
             row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
             rows.append(row)
@@ -120,6 +113,18 @@ def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
             row["control"] += f" (missing here: {examination.control_missing})"
         rows.append(row)
     return rows
+
+
+def _untested(name: str, claim: dict) -> dict:
+    """The row of a claim that is not testable, with what is known of any claim before it is tested."""
+    row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
+    row |= {"family": claim["family"], "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
+    row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
+    row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
+    row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
+    row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
+    controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
+    return row | {"control": "; ".join(dict.fromkeys(controls)), "premise": "", "bets": ""}
 
 
 def _corrected(name: str, reading: Reading, family: Mapping[str, verdicts.Verdict]) -> verdicts.Verdict:

@@ -72,14 +72,8 @@ def compare(
         raise unknown("way with shared rows", shared, SHARED)
     evaluation.check_level(level)
     check_declared(declared)
-    if not (isinstance(looks, int) and looks >= 1):
-        raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
+    _check(test, train, looks, doubly_robust)
     overall, level = level, 1 - (1 - level) / looks  # all looks together
-    if train is not None and train.unit != test.unit:
-        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
-                           "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip
-    if doubly_robust and "user" in test.source.optional:
-        raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
     if not isinstance(policies, Mapping):
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
@@ -116,12 +110,7 @@ def compare(
     if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
         judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None)
     for name, policy in named.items():
-        if isinstance(policy, str):
-            judge.judge(name, column(policy), None)
-        elif isinstance(policy, Always):
-            judge.judge_ad(name, policy)
-        else:
-            judge.judge_learnt(name, policy)
+        _judge(judge, name, policy)
     learnt = {name: policy for name, policy in named.items() if isinstance(policy, Policy)}
     if doubly_robust:
         judge.doubly_robust(learnt, progress)
@@ -135,6 +124,26 @@ def compare(
         level, judge.about(), tuple(map(in_unit, judge.rows)), tuple(judge.notes), seed, learnt,
         tuple(map(in_unit, pairs)), choice and in_unit(choice), mix, unit=basis.unit, baseline=judge.baseline,
     )  # fmt: skip
+
+
+def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool) -> None:
+    """Raise a SettingError for settings that do not fit the logs, or a number of looks that is none."""
+    if not (isinstance(looks, int) and looks >= 1):
+        raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
+    if train is not None and train.unit != test.unit:
+        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
+                           "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip
+    if doubly_robust and "user" in test.source.optional:
+        raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
+
+
+def _judge(judge: Judge, name: str, policy: str | Always | Policy) -> None:
+    if isinstance(policy, str):
+        judge.judge(name, column(policy), None)
+    elif isinstance(policy, Always):
+        judge.judge_ad(name, policy)
+    else:
+        judge.judge_learnt(name, policy)
 
 
 def with_baseline(named: Mapping, baseline: str | None, alone: bool) -> tuple[dict, str]:

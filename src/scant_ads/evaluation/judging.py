@@ -238,27 +238,14 @@ class Judge:
         weight, reward, count = cells
         tally = self.tally if key else self.of_today
         rounded = tally.rounded(key)
-        slack = 2 * ROUNDED if rounded else 1e-9
-        if self.least_propensity is not None and float(weight.max()) > largest * (1 + slack):
-            raise SettingError(
-                f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
-                "Declare it from the policy and the logging propensities, or correct these"
-            )
+        self._check_largest(weight, largest, rounded)
         # Rounding may have taken weights a little above the largest.
         weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order")
         weights = weights if ((reward == 0) | (reward == 1)).all() else None
         terms = intervals.drawn(weight * reward, count, largest, random, weights)
         estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
         drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
-        mean, notices = estimate.diagnostics.mean_weight, {notice.kind: notice for notice in estimate.warnings}
-        if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
-            notices.pop("mean-weight", None)
-        elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
-            where = "lists lack" if tally.eligible else "the log lacks"
-            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
-                      "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
-            estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
-        estimate = replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
+        estimate = self._with_notices(estimate, key, tally, of_users)
         row = row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
@@ -294,6 +281,27 @@ class Judge:
             )
         self.rows.append(row)
         return bounds
+
+    def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
+        """Raise a SettingError for a weight above the largest that is possible, by more than rounding explains."""
+        slack = 2 * ROUNDED if rounded else 1e-9
+        if self.least_propensity is not None and float(weight.max()) > largest * (1 + slack):
+            raise SettingError(
+                f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
+                "Declare it from the policy and the logging propensities, or correct these"
+            )
+
+    def _with_notices(self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users) -> evaluation.Evaluation:
+        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks ads."""
+        mean, notices = estimate.diagnostics.mean_weight, {notice.kind: notice for notice in estimate.warnings}
+        if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
+            notices.pop("mean-weight", None)
+        elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
+            where = "lists lack" if tally.eligible else "the log lacks"
+            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
+                      "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
+            estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
+        return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
 
     def _ends(self, bounds: lifts.Bounds | Quotient) -> dict[str, float]:
         """The columns lower (one-sided), low and high (two-sided) of a row."""

@@ -133,6 +133,18 @@ def _csv_batches(path, names, texts, keep):
             raise DataError(path, reason, advice=advice) from None
 
 
+def _coded(name: str, column, where) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The codes of a column's texts, int (rows), and the texts that they stand for; a missing one counts as ""."""
+    with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
+        codes, texts = arrays.distinct(column)
+    labels, missing = arrays.as_texts(texts), codes < 0
+    if missing.any() and "" not in labels:
+        labels = [*labels, ""]
+    if missing.any():
+        codes = np.where(missing, labels.index(""), codes)
+    return codes, tuple(labels)
+
+
 def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0, lists: str = "") -> Visits:
     """The features of visits that no ad was chosen for yet.
 
@@ -160,13 +172,7 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
             continue
         column = arrays.plain(table.column(name))
         if name in texts:
-            with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
-                codes, texts_of_column = arrays.distinct(column)
-            labels = arrays.as_texts(texts_of_column)
-            if (codes < 0).any() and "" not in labels:
-                labels = [*labels, ""]
-            features[:, index] = np.where(codes < 0, labels.index(""), codes) if "" in labels else codes
-            categories[name] = tuple(labels)
+            features[:, index], categories[name] = _coded(name, column, where)
             continue
         values, strings = _feature_numbers(column)
         if values is None:

@@ -354,17 +354,18 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
     check_header(path, header, renaming.columns.values())
     renaming.line = 1
     names = renaming.names(header)
-    index = not header[0] and len(header) > 1  # it may be one
-    for number, name in enumerate(header):
-        if not name and not (index and number == 0):
-            raise DataError(path, f"column {number + 1} has no name", 1, NAMELESS)
-    unequal = []
+    index = not header[0] and len(header) > 1  # whether the first column may be one
+    nameless = [number for number, name in enumerate(header) if not name and not (index and number == 0)]
+    if nameless:
+        raise DataError(path, f"column {nameless[0] + 1} has no name", 1, NAMELESS)
+    unequal = []  # the number of each row that is left out, and how many fields it has
 
     def odd(row):
         unequal.append((row.number, row.actual_columns))
         return "skip"
 
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
+    included = [*([places[0]] if index else []), *filter(None, names)]
     texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
@@ -374,24 +375,21 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
         ),
         "convert_options": csv.ConvertOptions(
             column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
-            include_columns=[*([places[0]] if index else []), *filter(None, names)], check_utf8=False,
+            include_columns=included, check_utf8=False,
         ),
     }  # fmt: skip
     with Unpacked(path) as stream:
         try:
             table = csv.read_csv(stream, **options)
         except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                table = pa.table(
-                    {name: pa.array([], pa.string()) for name in options["convert_options"].include_columns}
-                )
-            else:
+            if "Empty CSV" not in str(error):
                 refuse_unclosed(path, delimiter)
                 raise DataError(path, f"not readable as CSV ({said(error)})") from None
+            table = pa.table({name: pa.array([], pa.string()) for name in included})
     if stream.ends > table.num_rows + len(unequal) + 1:
         refuse_unclosed(path, delimiter)
     lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
-    if table.num_columns and all(column.null_count for column in table.columns):
+    if table.num_columns and all(column.null_count for column in table.columns):  # some rows may be blank
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
         table, lines = table.filter(pa.array(~blank)), lines[~blank]
     problems = []
@@ -408,10 +406,14 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
         problems.append(Problem("fields", "error", reason, mend, len(unequal)))
     if stream.last != b"\n" and not whole:
         problems.append(Problem("cut", "error", *CUT))
-    form = ["CSV"] + ([f"packed with {stream.packing}"] if stream.packing else [])
-    form += [f"fields separated by {delimiter!r}"] if delimiter != "," else []
-    form += ["with decimal commas"] if comma else []
-    return table, ", ".join(form), lines, problems
+    form = "CSV"
+    if stream.packing:
+        form += f", packed with {stream.packing}"
+    if delimiter != ",":
+        form += f", fields separated by {delimiter!r}"
+    if comma:
+        form += ", with decimal commas"
+    return table, form, lines, problems
 
 
 def check_header(path, header: list[str], named) -> None:

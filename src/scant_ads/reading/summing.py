@@ -6,6 +6,7 @@ logs have are tallied apart, since only at the end is it known whether they are 
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,30 +129,12 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
-    both = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
-    weights = {column(name): log.probabilities[:, number] / log.propensity for number, name in enumerate(log.policies)}
-    unknown, chosen, contexts = {}, {}, {}
-    for name, policy in policies.items():
-        if isinstance(policy, str):
-            if policy not in log.policies:
-                raise DataError(where, f"there is no column '{column(policy)}'")
-            continue
-        if isinstance(policy, Always):
-            weights[name] = policy.weight(log)
-            if log.eligible is not None:
-                chosen[name] = log.actions, Choice(policy.choices(log), 0.0, len(log.actions))
-            continue
-        encoder = policy.learnt.encoder
-        if id(encoder) not in contexts:
-            aligned = logs.align_features(log, encoder.names, where)
-            contexts[id(encoder)] = encoder.transform(aligned, where).features
-        choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log))
-        action, chosen[name] = policy.numbered(log), (policy.actions, choice)
-        weights[name], unknown[name] = learning.probability(choice, action) / log.propensity, action < 0
+    shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
+    weights, unknown, chosen = _shown(policies, log, where)
     compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
     of_today = [Logging.kind] if logged_by_today(test, training) else []
     weights_of_all = {Logging.kind: np.ones(len(log))} | weights
-    for tally, rows in ((whole.alone, ~both), (whole.shared, both)):
+    for tally, rows in ((whole.alone, ~shared), (whole.shared, shared)):
         if not rows.any():
             continue
         part = log if rows.all() else log.take(rows)
@@ -161,6 +144,38 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
         for name, (ads, choice) in chosen.items():
             tally.add_best(name, ads, choice.take(rows))
+
+
+class _Shown(NamedTuple):
+    """What policies show on the rows of a batch. By the policy's name, or by its column if the log has it."""
+
+    weights: dict[str, np.ndarray]  # float64 (rows)
+    unknown: dict[str, np.ndarray]  # bool (rows), whether it does not know the logged ad; of those that are learnt
+    chosen: dict[str, tuple]  # the ads that it chooses among, and its `Choice`; of those that choose by row
+
+
+def _shown(policies: Mapping, log: Visits, where) -> _Shown:
+    weights = {column(name): log.probabilities[:, number] / log.propensity for number, name in enumerate(log.policies)}
+    unknown, chosen, contexts = {}, {}, {}
+    for name, policy in policies.items():
+        if isinstance(policy, str):
+            if policy not in log.policies:
+                raise DataError(where, f"there is no column '{column(policy)}'")
+        elif isinstance(policy, Always):
+            weights[name] = policy.weight(log)
+            if log.eligible is not None:
+                chosen[name] = log.actions, Choice(policy.choices(log), 0.0, len(log.actions))
+        else:
+            encoder = policy.learnt.encoder
+            if id(encoder) not in contexts:  # policies learnt from the same log have the same encoder
+                aligned = logs.align_features(log, encoder.names, where)
+                contexts[id(encoder)] = encoder.transform(aligned, where).features
+            choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log))
+            action = policy.numbered(log)
+            weights[name] = learning.probability(choice, action) / log.propensity
+            unknown[name] = action < 0
+            chosen[name] = policy.actions, choice
+    return _Shown(weights, unknown, chosen)
 
 
 def logged_by_today(test, training: Training | None) -> bool:
