@@ -518,13 +518,13 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
     ------
     SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of several kinds
     """
-    found: dict[str, tuple[Family, Shown]] = {}
+    declarations: dict[str, tuple[Family, Shown]] = {}
     named: dict[str, str] = dict.fromkeys((one.name for _, one in shown()), "of scant's own")
     for experiment, settings in study["experiments"].items():
         for dotted in (name for name in settings["figures"] if ":" in name):
             where = f"experiments.{experiment}.figures: {dotted}"
-            if dotted in found:
-                if found[dotted][0] is not of(settings):
+            if dotted in declarations:
+                if declarations[dotted][0] is not of(settings):
                     raise SettingError(f"{where} shows experiments of another kind, too. Declare one for each kind")
                 continue
             try:
@@ -536,8 +536,8 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
                     f"{where}: a figure or table {named[declared.name]} has the name {declared.name!r}. Choose another"
                 )
             named[declared.name] = f"({dotted})"
-            found[dotted] = of(settings), replace(declared, shows=partial(_names, dotted))
-    return list(found.values())
+            declarations[dotted] = of(settings), replace(declared, shows=partial(_names, dotted))
+    return list(declarations.values())
 
 
 def _names(dotted: str, study: dict, experiment: str, name: str) -> bool:
