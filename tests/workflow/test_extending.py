@@ -261,7 +261,7 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     copy.edit("src/scant/kernels/full.py", "        elif learner.kind in (SLAM, MAX_HINGE)", branch)
     _, function, line, constants, branch = blocks("A measure", "python")
     copy.edit("src/scant/measures.py", "# --- by name", f"{function}\n\n")
-    copy.edit("src/scant/measures.py", "}\n\n\ndef named", line)
+    copy.edit("src/scant/measures.py", "}\n\n\ndef is_own", line)
     copy.replace("src/scant/kernels/pieces.py", r"^NDCG, AP, DCG, .*$", constants.rstrip("\n"))
     copy.replace("src/scant/kernels/pieces.py", r"^ +out\[j\] = err\(ranked, cut, gains\)$",
                  f"            out[j] = err(ranked, cut, gains)\n{branch}".rstrip("\n"))  # fmt: skip
