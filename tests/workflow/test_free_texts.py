@@ -68,7 +68,7 @@ FIGURES = {  # some of what each shows
 }
 NAMES = {  # settings that are text, but name something or are a path
     "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss", "members", "mirror",
-    "parser", "plays",
+    "parser", "plays", "quantity",
 }  # fmt: skip
 
 
