@@ -4,8 +4,8 @@
 
 FOLDER gets `data/` with the sets that are to be had by hand; `results/data/original` with the archives of the others,
 as if they had been downloaded; `config/datasets.yaml`, the registry without the real files' checksums and counts; and
-`paper.yaml`, the study: with few rounds and seeds, what needs data sets; all of it at --scale 1. Then run there what it
-prints.
+`paper.yaml`, the study: with few rounds, seeds and learners, what needs data sets; all of it at --scale 1. Then run
+there what it prints.
 
 The stand-ins have what makes the real files odd: folds that share files, features of very different sizes, zeros that
 are left out, grades such as 2.33333, the query in a comment, queries of one document and without a relevant one, blanks
@@ -36,7 +36,7 @@ EXAMPLES = {  # of each part of a classification set
 }
 LEAST = 12  # examples of a class
 EMPTY = 0.04  # the share of queries without a relevant document
-ROUNDS, SEEDS = 60, 2  # of a thin study
+ROUNDS, SEEDS, LEARNERS = 60, 2, 3  # of a thin study; it plays so many learners an experiment, the first
 UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")  # by a thin study: they need no file, or no other
 
 
@@ -142,7 +142,7 @@ def write_registry(folder: Path) -> dict[str, registry.Dataset]:
 
 
 def write_study(folder: Path, thin: bool) -> None:
-    """Write the papers' study; a thin one plays few rounds and seeds, one policy, and only what needs data sets."""
+    """Write the papers' study; a thin one plays few rounds, seeds and learners, and only what needs data sets."""
     study = yaml.safe_load((PROJECT / "config/studies/paper.yaml").read_text())
     if thin:
         for name in [*study["experiments"]]:
@@ -152,7 +152,7 @@ def write_study(folder: Path, thin: bool) -> None:
             elif experiment.get("kind") == "ads":
                 experiment |= {"seeds": 1, "learners": ["forest"]}
             else:
-                experiment |= {"seeds": SEEDS, "rounds": ROUNDS}
+                experiment |= {"seeds": SEEDS, "rounds": ROUNDS, "learners": experiment["learners"][:LEARNERS]}
                 experiment |= {"tuning_seeds": 1} if experiment.get("tuning_seeds") else {}
     (folder / "paper.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
