@@ -39,7 +39,7 @@ def test_a_second_run_does_nothing(finished):
 
 
 # What the killed run was asked for: tables, and what these need of each kind of stage.
-ASKED = [f"results/tiny/{file}" for file in ("tables/finals.csv", "tables/games.csv", "figures/figure-logs.svg")]
+ASKED = [f"results/tiny/{file}" for file in ("tables/top.csv", "tables/games.csv", "figures/figure-logs.svg")]
 
 
 def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
@@ -48,14 +48,14 @@ def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
     runs = finished.folder / "results/tiny/runs"
     kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 12)
     times = {path: path.stat().st_mtime_ns for path in runs.rglob("seed-*.parquet")}
-    assert 12 <= len(times) < 60
+    assert 12 <= len(times) < 34, "all runs were there"
 
     assert "locked" in finished.snakemake(*ASKED, "--cores", 2, ok=False).lower()
     finished.snakemake(*ASKED, "--unlock")
     finished.snakemake(*ASKED, "--cores", 1)
 
     digests = finished.digests()
-    assert digests.items() <= finished.reference.items() and len(digests) > 70
+    assert digests.items() <= finished.reference.items() and len(digests) > 40
     assert {file.removeprefix("results/tiny/") for file in ASKED} <= digests.keys()
     again = [path for path, before in times.items() if path.stat().st_mtime_ns != before]
     assert len({path.relative_to(runs).parts[:2] for path in again}) <= 2, "runs that were whole were made again"
