@@ -40,7 +40,7 @@ CODE = {  # lines of code by room, a folder of scant or a package beside it: no 
 # tests: of slots and propensities, of broken measurement, of rewards, words that people use, eligible ads; archives;
 # parts of one's own
 LINES = {"rules": 560, "claims": 2581, "tests": 42318}
-WORDS = {"documents": 41904}
+WORDS = {"documents": 41911}
 
 
 def code_lines(text: str) -> int:

@@ -161,11 +161,7 @@ class ExplorationByOptimisation(Player):
         return self.cell.rankings[self.problem.shown[self.action]]
 
     def learn(self, ranking, seen):
-        """Add the estimate of this round to all, and to the certificate what the round may have cost.
-
-        The certificate at round t is log(rankings) / eta plus eta times the values that the program reached so far: the
-        bound on regret of Lattimore and Szepesvari 2020, with what was reached in place of its worst case.
-        """
+        """Add this round's estimate of losses to those before, and its term to the certificate; see the class."""
         top = self.problem.actions_top[self.action]
         signal = top * self.cell.feedbacks + self.cell.number_of(ranking, seen)
         self.estimates += self.G[signal] / self.P[top]
