@@ -65,6 +65,7 @@ class Reading:
         seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
         streams leave no mean
     own : whether it is on the document's own data, where the claim says which these are
+    lacks : what the statement names and the study has not, so that it can refute the claim, not confirm it
     """
 
     experiment: str
@@ -75,11 +76,12 @@ class Reading:
     verdict: verdicts.Verdict
     summary: verdicts.Verdict | None = None
     own: bool = True
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A claim, its readings in a study, and, if it has none, or none of one of its parts, what the study lacks for one.
+    """A claim, its readings in a study, and, if it has none, what the study lacks for one.
 
     control : the reading of the claim's control that goes with the first reading; None if there is none
     control_missing : what the study lacks for it
