@@ -23,7 +23,7 @@ from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
 from scant.verdict.readings import Cell, Claim, titled
 
-VERDICTS = dict(zip(words.VERDICTS, "✓✗?≈∅" + ABSENT, strict=True))  # in the order that sorts them
+VERDICTS = dict(zip(words.VERDICTS, "✓✗±?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file

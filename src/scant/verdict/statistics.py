@@ -83,7 +83,7 @@ class Side(NamedTuple):
 
     mean : how far inside of the end they lie on average; of shares, how much the share of seeds on
         the inner side is above `end`
-    spread : their standard deviation; NaN where they allow no t test
+    spread : their standard deviation; NaN where no number of seeds like these allows a t test
     n : how many seeds
     end : of shares of values of 0 and 1, the end as a share; NaN for others
     """
@@ -110,7 +110,7 @@ class Side(NamedTuple):
         """Of the test for a mean on the inner side."""
         if self.of_share:
             evidence = anytime.log_share_evidence(self._ones(), self.n, self.end)
-        elif self.spread > 0:
+        elif self.spread > 0 and self.n >= anytime.LEAST_SEEDS:
             evidence = anytime.log_t_evidence(self.effect * math.sqrt(self.n), self.n)
         else:
             return 1.0
@@ -226,9 +226,7 @@ def judge(
     else:
         test, sides = T, [_mean(side) for side in distances]
     p_holds, p_fails = _p_values(sides)
-    inside = int(np.all(distances > 0, axis=0).sum())
-    agreeing = inside if p_holds < p_fails else n - inside
-    split = test == T and min(p_holds, p_fails) <= threshold and 2 * agreeing <= n
+    split = test == T and min(p_holds, p_fails) <= threshold and not _typical(distances)
     if split:  # no number of seeds like these decides it
         sides = [side._replace(spread=math.nan) for side in sides]
         p_holds = p_fails = 1.0
@@ -237,7 +235,7 @@ def judge(
         *(_outcome(p_holds, p_fails, threshold), estimate, *_sequence(values, test, within, level)),
         *(n, p_holds, p_fails, test, level, threshold),
         sides=(tuple(sides),),
-        inside=inside,
+        inside=int(np.all(distances > 0, axis=0).sum()),
         tipping=tipping,
         missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n,
         worst=_worst(values, distances),
@@ -411,11 +409,19 @@ def _of_two(values: np.ndarray, within: tuple[float, float]) -> bool:
 
 
 def _mean(distances: np.ndarray) -> Side:
-    """The mean of the distances of seeds from an end; without a spread if they allow no t test."""
+    """The mean of the distances of seeds from an end; without a spread if too few of them differ."""
     n, mean = len(distances), float(distances.mean())
     gaps = np.diff(np.sort(distances)) > ROUNDING * max(1, np.abs(distances).max())
-    tested = n >= anytime.LEAST_SEEDS and 1 + gaps.sum() >= anytime.LEAST_VALUES
-    return Side(mean, float(distances.std(ddof=1)) if tested else math.nan, n)
+    alike = 1 + gaps.sum() < (anytime.LEAST_VALUES if n >= anytime.LEAST_VALUES else 2)
+    return Side(mean, math.nan if alike else float(distances.std(ddof=1)), n)
+
+
+def _typical(distances: np.ndarray) -> bool:
+    """Whether more than half of the seeds are on the side of the mean of each end that decides."""
+    means = distances.mean(axis=1)
+    if means.min() > 0:
+        return bool(np.all(2 * (distances > 0).sum(axis=1) > distances.shape[1]))
+    return bool(2 * (distances[means.argmin()] <= 0).sum() > distances.shape[1])
 
 
 def _ends(interval: Claimed, within: tuple | None) -> np.ndarray | None:
@@ -486,8 +492,8 @@ def _sequence(values: np.ndarray, test: str, within: tuple | None, level: float)
     """The confidence sequence of the mean that belongs to a test; NaN where there is no test."""
     n, p = len(values), (1 - level) / 2
     if test == T:
-        half = anytime.least_t(n, p) * _mean(values).spread / math.sqrt(n)
-        return (float(values.mean() - half), float(values.mean() + half)) if half < math.inf else (math.nan,) * 2
+        mean, half = float(values.mean()), anytime.least_t(n, p) * _mean(values).spread / math.sqrt(n)
+        return (mean - half, mean + half) if math.isfinite(half) else (math.nan, math.nan)
     ones, width = int(np.isclose(values, within[1]).sum()), within[1] - within[0]
     low, high = anytime.least_share(ones, n, p), 1 - anytime.least_share(n - ones, n, p)
     return float(within[0] + width * low), float(within[0] + width * high)
