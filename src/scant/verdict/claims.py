@@ -282,6 +282,7 @@ class _Examiner:
                 declared, why = self._quantity(quantity, name), _why(rows)
                 facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
                 facts |= {"claim": claim, "experiment": name, "tuning": tuning}
+                facts |= {"sample": self._of_sample(family.place.key, stream)}
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
@@ -321,6 +322,12 @@ class _Examiner:
     def _original(self, section: str, id: str) -> str:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
         return self.study[section].get(id, {}).get("stands_for", id)
+
+    def _of_sample(self, section: str, id: str) -> bool:
+        """Whether a place has a sample of a data set, or of a stream that has one."""
+        settings = self.study[section].get(id, {})
+        dataset = (settings | self.study["streams"].get(settings.get("stream"), {})).get("dataset")
+        return dataset is not None and self.plan.datasets[dataset].sample
 
     def _reading(
         self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell], own: bool

@@ -20,6 +20,7 @@ class Cell:
     drawn : whether each seed draws something anew; if not, all seeds are one observation
     within : the least and the largest that a difference can be, if that is known
     share : whether the quantity is a share, with the tests of shares
+    sample : whether the stream is of a few queries that do not stand for their data set
     why : why there are no differences; "" if there are
     ceiling : the difference furthest on the side on which the claim fails that could have been measured; NaN if unknown
     says_from : the horizon or sample size from which on the ceiling would violate the claim; NaN if unknown
@@ -37,6 +38,7 @@ class Cell:
     drawn: bool = True
     within: tuple[float, float] | None = None
     share: bool = False
+    sample: bool = False
     why: str = ""
     ceiling: float = math.nan
     says_from: float = math.nan

@@ -39,7 +39,7 @@ from scant.verdict.words import (
     needed,
 )
 
-PLACES = 6  # that a text names; of more it says how many
+PLACES = 4  # that a text names; of more it says how many
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -264,23 +264,47 @@ def _cells(of_cells: list[str]) -> dict[str, int]:
 
 
 def _by_cell(first: Judged, study: dict) -> str:
-    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on letters"."""
-    outcomes = dict.fromkeys(first.of_cells)
-    if len(outcomes) < 2:
+    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on letters".
+
+    Samples of data sets stand apart, at the end.
+    """
+    if len({*first.of_cells}) < 2:
         return ""
     of = list(zip(first.reading.cells, first.of_cells, strict=True))
-    streams = {outcome: {cell.stream for cell, came_out in of if came_out == outcome} for outcome in outcomes}
-    told_apart = sum(map(len, streams.values())) == len(set.union(*streams.values()))
+    whole, samples = ([pair for pair in of if pair[0].sample == sample] for sample in (False, True))
+    texts = [_sides(whole, study)] if whole else []
+    return "; ".join(texts + ([f"on samples: {_sides(samples, study)}"] if samples else []))
+
+
+def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
+    """Which cells came to what: by their streams if these tell the sides apart, else by their learners, too."""
+    against = len({cell.against for cell, _ in of}) > 1
+    namings = (
+        lambda cell: f"on {_title(cell, study)}",
+        lambda cell: f"for {_pair(cell, study, against)}",
+        lambda cell: f"for {_pair(cell, study, against)} on {_title(cell, study)}",
+    )
+    for naming in namings:
+        sides = {}
+        for cell, came_out in of:
+            sides.setdefault(came_out, {})[naming(cell)] = None
+        if sum(map(len, sides.values())) == len(set().union(*sides.values())):
+            break
     texts = []
-    for outcome in filter(outcomes.__contains__, VERDICTS):
-        places = dict.fromkeys(
-            _title(cell, study) if told_apart else _cell_named(first.reading, cell, study)
-            for cell, came_out in of
-            if came_out == outcome
-        )
-        where = f"on {' and '.join(places)}" if len(places) <= PLACES else f"in {len(places)} cells"
-        texts.append(f"{outcome} {where if told_apart or len(places) > PLACES else where.replace('on ', 'for ', 1)}")
+    for outcome in filter(sides.__contains__, VERDICTS):
+        preposition, *_ = next(iter(sides[outcome])).split(" ")
+        names = [name.removeprefix(f"{preposition} ") for name in sides[outcome]]
+        many = len(names) > PLACES
+        where = f"in {len(names)} cells" if many else f"{preposition} {' and '.join(names)}"
+        texts.append(f"{outcome} {where}")
     return "; ".join(texts)
+
+
+def _pair(cell: Cell, study: dict, against: bool = True) -> str:
+    """The learner of a cell by its title, and, if `against`, the one that it is compared with."""
+    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
+    learner = titled(cell.learner, titles)
+    return f"{learner} minus {titled(cell.against, titles)}" if cell.against and against else learner
 
 
 def _deciding(one: Judged) -> tuple[Cell | None, verdicts.Verdict]:
@@ -342,9 +366,7 @@ def _cell_named(reading: Reading, cell: Cell | None, study: dict) -> str:
         return OVERALL if reading.cells else ""
     if not cell.learner:  # rows of a table
         return cell.stream
-    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
-    learner, against = (titled(name, titles) for name in (cell.learner, cell.against))
-    return (f"{learner} minus {against}" if against else learner) + f" on {_title(cell, study)}"
+    return f"{_pair(cell, study)} on {_title(cell, study)}"
 
 
 def _title(cell: Cell, study: dict) -> str:
