@@ -425,8 +425,7 @@ def _of_all(readings: list[Reading], missing: str = "") -> Reading:
     missing : what the study lacks for its other parts
     """
     judged = chain.from_iterable(
-        [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single
-        for reading in readings
+        [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single for reading in readings
     )
     lacks = dict.fromkeys(filter(None, [missing, *(reading.lacks for reading in readings)]))
     return replace(

@@ -42,12 +42,9 @@ def _judged_differences(
         return single, verdicts.together(single), None
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     single = [
-        _silenced(_of_mean(claim, [cell], seeds, level), quiet)
-        for cell, quiet in zip(cells, silent, strict=True)
+        _silenced(_of_mean(claim, [cell], seeds, level), quiet) for cell, quiet in zip(cells, silent, strict=True)
     ]
-    speaking = [
-        cell for cell, verdict in zip(cells, single, strict=True) if verdict.verdict != SILENT
-    ] or cells
+    speaking = [cell for cell, verdict in zip(cells, single, strict=True) if verdict.verdict != SILENT] or cells
     mean, of_mean = None, claim.get("over") == "mean"
     if of_mean or (len(speaking) > 1 and not any(cell.exact for cell in speaking)):
         mean = _silenced(_of_mean(claim, speaking, seeds, level), all(silent))

@@ -350,8 +350,7 @@ def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, V
     families : for each family, the verdicts on its claims by their ids
     """
     return {
-        name: dict(zip(family, _corrected(list(family.values())), strict=True))
-        for name, family in families.items()
+        name: dict(zip(family, _corrected(list(family.values())), strict=True)) for name, family in families.items()
     }
 
 
@@ -464,9 +463,7 @@ def _worst(values: np.ndarray, distances: np.ndarray) -> float:
 def _fewest_ones(n: int, end: float, threshold: float) -> int:
     """The fewest ones among n values of 0 and 1 that show a share above `end`; n + 1 if none do."""
     least = -math.log(threshold)
-    return bisect_left(
-        range(n + 1), True, key=lambda ones: bool(anytime.log_share_evidence(ones, n, end) >= least)
-    )
+    return bisect_left(range(n + 1), True, key=lambda ones: bool(anytime.log_share_evidence(ones, n, end) >= least))
 
 
 def _seeds(sides: Sequence[Side], threshold: float) -> float:

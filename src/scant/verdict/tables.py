@@ -458,9 +458,7 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     if not reading.cells:
         return claim["table"]
 
-    titles = (
-        cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells
-    )
+    titles = (cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells)
     return "; ".join(dict.fromkeys(titles))  # titles may have commas
 
 

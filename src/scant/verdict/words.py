@@ -81,15 +81,20 @@ def needed(seeds: float) -> str:
 
 
 def agreeing(seeds: float, n: int, least: float) -> str:
-    """In how many seeds it is so: "40 of 40 seeds, so in at least 91 % of all"."""
-    return f"{seeds:g} of {n} seeds, so in at least {100 * least:.0f} % of all"
+    """In how many seeds it is so: "40 of 40 seeds, in at least 91 % of all"."""
+    return f"{seeds:g} of {n} seeds, in at least {100 * least:.0f} % of all"
 
 
 def tipping(share: float) -> str:
     """What would overturn a verdict: "one seed in 28 at the far end of its range would move the mean to the margin"."""
     if share >= 1:
         return "no seed within its range could overturn it"
-    return f"one seed in {1 / share:.2g} at the far end of its range would move the mean to the margin"
+    return f"one seed in {one_in(share)} at the far end of its range would move the mean to the margin"
+
+
+def one_in(share: float) -> str:
+    """Of how many seeds a share is one: "28", "3.9"."""
+    return f"{1 / share:,.0f}" if share <= 0.1 else f"{1 / share:.2g}" if share > 0 else "infinitely many"
 
 
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
