@@ -96,14 +96,15 @@ def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
 def _judged(name: str, claim: dict, reading: Reading, family: Mapping) -> Judged:
     """A reading of a claim with its verdict; `family` has the first readings' verdicts.
 
-    Where some cells hold and others fail the claim differs, but for a theorem, which has to hold in
-    all. A reading that lacks what the statement names may refute the claim, never confirm it.
+    Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
+    hold in all. A reading that lacks what the statement names may refute the claim, never confirm it.
     """
     corrected = verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
     of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
     of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
     outcome = corrected.verdict
-    if outcome == "fails" and "holds" in of_cells and not of_mean and _kind(claim, reading) != "theorem":
+    measured = {said for said, cell in zip(of_cells, reading.single, strict=True) if cell.test != verdicts.EXACT}
+    if outcome == "fails" and {"holds", "fails"} <= measured and not of_mean and _kind(claim, reading) != "theorem":
         outcome = DIFFERS
     if reading.lacks and outcome not in ("fails", DIFFERS):
         outcome = UNTESTABLE
