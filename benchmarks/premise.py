@@ -42,7 +42,9 @@ def rare(share: float, reach: float):
 
 WORLDS = {
     "normal": lambda random, shape: SPREAD * random.standard_normal(shape),
-    "skewed: lognormal, sigma 1/2": lambda random, shape: SPREAD * (np.exp(random.normal(0, 0.5, shape)) - np.exp(1 / 8)),
+    "skewed: lognormal, sigma 1/2": lambda random, shape: (
+        SPREAD * (np.exp(random.normal(0, 0.5, shape)) - np.exp(1 / 8))
+    ),
     "skewed: exponential": lambda random, shape: SPREAD * (random.exponential(size=shape) - 1),
     "two points, 50/50": rare(0.5, 0.2),
     "two points, 30/70": rare(0.3, 0.2),

@@ -97,9 +97,7 @@ def test_evidence_on_shares_is_the_truncated_beta_binomial_mixture(n, ones, boun
 
 
 def test_evidence_on_shares_falls_with_the_bound_and_its_ends():
-    evidence = [
-        log_share_evidence(7, 10, bound) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)
-    ]
+    evidence = [log_share_evidence(7, 10, bound) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)]
     assert evidence[0] == evidence[1] == math.inf
     assert np.all(np.diff(evidence[1:-2]) < 0) and evidence[-1] == evidence[-2] == -math.inf
     assert log_share_evidence(0, 10, 0.0) == pytest.approx(-math.log(11))

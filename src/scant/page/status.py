@@ -4,7 +4,6 @@ import base64
 import binascii
 import json
 import math
-import os
 import shlex
 import textwrap
 from collections import Counter
