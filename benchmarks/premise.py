@@ -40,6 +40,11 @@ def rare(share: float, reach: float):
     return draws
 
 
+def lognormal(random, shape):
+    """Draws whose logarithms have the standard deviation 1/2; their mean is 0."""
+    return SPREAD * (np.exp(random.normal(0, 0.5, shape)) - np.exp(1 / 8))
+
+
 WORLDS = {
     "normal": lambda random, shape: SPREAD * random.standard_normal(shape),
     "skewed: lognormal, sigma 1/2": lambda random, shape: (

@@ -277,9 +277,8 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
 
 def test_where_cells_differ_the_verdict_says_on_which_streams():
     differs = AGAINST_ALL | {"where": {"ids": "first"}}
-    table = judged(
-        traces=changed(*B_IS_WORSE), one=differs | {"row": "reproduction"}, theorem=differs | {"row": "theorem"}
-    )
+    rows = {row: differs | {"row": row} for row in ("reproduction", "theorem")}
+    table = judged(traces=changed(*B_IS_WORSE), **rows)
     assert table["verdict"].tolist() == ["differs", "fails"]  # a theorem has to hold in all cells
     assert set(table["by_cell"]) == {"holds on Game A; fails on b"}
     found = claims.examine({"one": CLAIM | differs}, planned(GAMES), changed(*B_IS_WORSE))
