@@ -153,7 +153,7 @@ def headline(claims: list[dict], about: dict) -> str:
         outcomes = [f"{_are(each['holds'], 'holds', 'hold')}", f"{_are(each['fails'], 'fails', 'fail')}"]
         outcomes += [_are(each[words.DIFFERS], "differs", "differ")] if each[words.DIFFERS] else []
         outcomes += [_are(each["undecided"], "is undecided", "are undecided")] if each["undecided"] else []
-        parts.append(f"{len(of)} claims {how} ({', '.join(outcomes)})")
+        parts.append(f"{_are(len(of), 'claim', 'claims')} {how} ({', '.join(outcomes)})")
     environment, made = about.get("environment", {}), ""
     if "made" in environment and about.get("authors"):
         day = date.fromisoformat(environment["made"][:10])

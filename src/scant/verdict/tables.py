@@ -18,26 +18,14 @@ from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.study.grouping import parts
-from scant.verdict import selection
+from scant.verdict import selection, words
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
 from scant.verdict.claims import OWN, TABLE, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.judging import allowed, claimed_interval, compared_with, deciding
 from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim, titled
-from scant.verdict.words import (
-    ALIKE,
-    DECIDED,
-    DIFFERS,
-    MARK,
-    PLURAL,
-    PREMISES,
-    SILENT,
-    UNTESTABLE,
-    UNTOLD,
-    VERDICTS,
-    needed,
-)
+from scant.verdict.words import DECIDED, DIFFERS, SILENT, UNTESTABLE, UNTOLD
 
 PLACES = 4  # that a text names; of more it says how many
 
@@ -180,7 +168,7 @@ def _row(name: str, examination: Examined, outcome: Outcome, study: dict) -> dic
         row |= {f"control_{key}": getattr(decides_control, key) for key in ("estimate", "low", "high")}
         row["control_verdict"] = outcome.control.verdict
         if first.verdict == outcome.control.verdict == "holds":
-            row["verdict"] = ALIKE
+            row["verdict"] = words.ALIKE
     elif examination.control_missing:
         row["control"] += f" (missing here: {examination.control_missing})"
     return row
@@ -286,18 +274,15 @@ def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
         lambda cell: f"for {_pair(cell, study, against)} on {_title(cell, study)}",
     )
     for naming in namings:
-        sides = {}
-        for cell, came_out in of:
-            sides.setdefault(came_out, {})[naming(cell)] = None
+        sides = {outcome: dict.fromkeys(naming(cell) for cell, one in of if one == outcome) for _, outcome in of}
         if sum(map(len, sides.values())) == len(set().union(*sides.values())):
             break
+    preposition = f"{naming(of[0][0]).split(' ')[0]} "
     texts = []
-    for outcome in filter(sides.__contains__, VERDICTS):
-        preposition, *_ = next(iter(sides[outcome])).split(" ")
-        names = [name.removeprefix(f"{preposition} ") for name in sides[outcome]]
-        many = len(names) > PLACES
-        where = f"in {len(names)} cells" if many else f"{preposition} {' and '.join(names)}"
-        texts.append(f"{outcome} {where}")
+    for outcome in filter(sides.__contains__, words.VERDICTS):
+        names = [name.removeprefix(preposition) for name in sides[outcome]]
+        several = f"in {len(names)} cells"
+        texts.append(f"{outcome} " + (several if len(names) > PLACES else preposition + " and ".join(names)))
     return "; ".join(texts)
 
 
@@ -326,8 +311,8 @@ def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
 
 def _mark(verdict: verdicts.Verdict, outcome: str) -> str:
     """`MARK` if what is decided by a test with a premise does not need it."""
-    needless = verdict.test in PREMISES and verdict.missed <= 1 - verdict.level
-    return MARK if needless and outcome in ("holds", "fails") else ""
+    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdict.level
+    return words.MARK if needless and outcome in ("holds", "fails") else ""
 
 
 def _estimate(verdict: verdicts.Verdict) -> dict:
@@ -358,7 +343,7 @@ def _premise(one: Judged, decides: verdicts.Verdict) -> str:
     tests = [decides.test] if one.verdict in DECIDED else []
     if one.verdict == "holds":  # in every cell
         tests += [single.test for single in one.reading.single if single.verdict != SILENT]
-    return next((PREMISES[test] for test in tests if test in PREMISES), "")
+    return next((words.PREMISES[test] for test in tests if test in words.PREMISES), "")
 
 
 def _cell_named(reading: Reading, cell: Cell | None, study: dict) -> str:
@@ -417,8 +402,8 @@ def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
     alone = one.reading.verdict.verdict
     if alone != "undecided":
         return (
-            f"by itself it would {PLURAL[alone]}; the correction for its family of claims leaves it undecided; "
-            f"{needed(one.corrected.needed)} would decide it"
+            f"by itself it would {words.PLURAL[alone]}; the correction for its family of claims leaves it undecided; "
+            f"{words.needed(one.corrected.needed)} would decide it"
         )
     if decides.test == "nothing drawn":
         return "all seeds are one observation, since they draw nothing anew"
@@ -431,7 +416,11 @@ def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
     several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
     text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""
     enough = one.corrected.needed
-    rest = f"{needed(enough)} would decide it" if math.isfinite(enough) else "no number of seeds is known to be enough"
+    rest = (
+        f"{words.needed(enough)} would decide it"
+        if math.isfinite(enough)
+        else "no number of seeds is known to be enough"
+    )
     return f"{text}the interval has values on both sides of what is claimed; {rest}"
 
 
@@ -495,8 +484,8 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
 
     Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
     claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
-    test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
-    that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
+    test (corrected for the family and the number of cells), from and to (the interval in which the claim says
+    that the estimate lies; a relative margin is taken at its mean), `BESIDE` and mark as in `claim_rows`, and a column for each setting that differs between
     readings; "n (setting)" if another column has its name. Where a reading has several streams and a mean over its
     cells, a row of it follows, whose stream is `OVERALL`.
     """
@@ -537,15 +526,15 @@ def _quantity_words(claim: dict) -> str:
     against, exact = claim.get("against"), claim["comparison"] == "exact"
     if claim["quantity"] == TABLE:
         columns = ", ".join(np.atleast_1d(claim["column"]))
-        words = f"{columns} in the table {claim['table']}"
+        text = f"{columns} in the table {claim['table']}"
         if claim["comparison"] == "slope":
-            return words
-        return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
+            return text
+        return f"deviation of {text}" if exact or "expected" in claim else f"difference in {text}"
     quantity = next(iter(selection.declared(claim["quantity"]).values()))
     measure = claim.get("measure", "ndcg@10")
     name = measure.removeprefix(OWN)
     of = ", ".join(["own ranking"] * (name != measure) + ["last rounds"] * ("last" in claim))
     title = (title_of(name) if recordable(name) else name.upper()) + (f" ({of})" if of else "")
-    words = quantity.words.replace("time-averaged measure", title)
+    text = quantity.words.replace("time-averaged measure", title)
     compared = "other" in claim or isinstance(against, dict)
-    return f"difference in {words}" if compared and not quantity.compared else words
+    return f"difference in {text}" if compared and not quantity.compared else words
