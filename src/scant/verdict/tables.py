@@ -482,11 +482,12 @@ def cells_frame(rows: list[dict]) -> pd.DataFrame:
 def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
     """One row for each claim, reading, stream and pair of learners, and for rows of tables that are parts of a claim.
 
-    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
-    claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
-    test (corrected for the family and the number of cells), from and to (the interval in which the claim says
-    that the estimate lies; a relative margin is taken at its mean), `BESIDE` and mark as in `claim_rows`, and a column for each setting that differs between
-    readings; "n (setting)" if another column has its name. Where a reading has several streams and a mean over its
+    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first
+    (whether the claim's verdict is under this reading), stream, learner, against, estimate, low, high, n
+    (as counted), verdict and test (corrected for the family and the number of cells), from and to (the
+    interval in which the claim says that the estimate lies; a relative margin is taken at its mean),
+    `BESIDE` and mark as in `claim_rows`, and a column for each setting that differs between readings; "n
+    (setting)" if another column has its name. Where a reading has several streams and a mean over its
     cells, a row of it follows, whose stream is `OVERALL`.
     """
     rows = []
