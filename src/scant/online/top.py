@@ -13,7 +13,7 @@ import numpy as np
 from scant.errors import SettingError, unknown
 from scant.learning.declarations import Look, Setting, settings_of
 from scant.measures import rank
-from scant.online import click_learners, estimators, held_out, steps
+from scant.online import click_learners, estimators, held_out, least_squares, steps
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.learners import RATES, STEPS, Contextual, Ideal, Random
@@ -319,6 +319,10 @@ class Top(Contextual):
         return ranking
 
     @property
+    def chosen(self) -> float:
+        return self.setup.gamma
+
+    @property
     def smoothing(self) -> float:
         """SmoothDCG's epsilon in this round."""
         return self.setup.epsilon * self.round**-self.setup.epsilon_decay
@@ -543,6 +547,5 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-LEARNERS = (
-    DESCENDING | {learner.kind: learner for learner in (Random, Ideal)} | held_out.LEARNERS | click_learners.LEARNERS
-)
+OTHERS = (Random, Ideal, least_squares.LeastSquares)
+LEARNERS = DESCENDING | {learner.kind: learner for learner in OTHERS} | held_out.LEARNERS | click_learners.LEARNERS
