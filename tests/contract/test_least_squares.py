@@ -84,12 +84,12 @@ def test_optimism_finds_what_greed_overlooks(packed):
 
 
 def test_each_penalty_and_each_alpha_is_played():
-    entry = {"explore": "ucb", "lambda": [0.1, 1.0], "alpha": [0.3, 1.0, 3.0]}
+    entry = {"explore": "ucb", "lambdas": [0.1, 1.0], "alphas": [0.3, 1.0, 3.0]}
     assert LeastSquares.rates(entry, {}) == [0.1, 1.0]
     assert [variant["alpha"] for variant in LeastSquares.variants(entry)] == [0.3, 1.0, 3.0]
-    assert LeastSquares.variants({"alpha": [0.3, 1.0]}) == [{"alpha": [0.3, 1.0]}]
+    assert LeastSquares.variants({"alphas": [0.3, 1.0]}) == [{"alphas": [0.3, 1.0]}]
 
 
 def test_settings_that_do_nothing_are_refused():
-    with pytest.raises(SettingError, match="alpha does nothing"):
-        LeastSquares.check({"alpha": [1.0]})
+    with pytest.raises(SettingError, match="alphas do nothing"):
+        LeastSquares.check({"alphas": [1.0]})

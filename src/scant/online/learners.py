@@ -126,7 +126,6 @@ class Contextual(declarations.Learner):
     watches : whether its compiled loop records what `Play.watched` holds
     own_ranking : of the round, the ranking that it would show without exploration; None if that is what it shows
     overflowed : whether its weights are no longer finite, which ends the play
-    chosen : of its `variants`, the number that tells this one from the others
     """
 
     branch: ClassVar[int | None] = None
@@ -144,7 +143,6 @@ class Contextual(declarations.Learner):
     watches = False
     own_ranking: np.ndarray | None = None
     overflowed = False
-    chosen: float = np.nan
 
     def __init__(self, facts: Mapping, rate: float | str | None, settings, random: np.random.Generator):
         """

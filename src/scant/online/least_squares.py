@@ -32,9 +32,9 @@ EXPLORED = Setting(
     "alpha standard errors (ucb), or the largest score by weights drawn around the fitted ones (thompson).",
     absent="greedy",
 )
-PENALTY = _numbers("lambda", "The penalties of ridge regression to play; one is chosen as rates are.")
-ALPHA = _numbers(
-    "alpha",
+LAMBDAS = _numbers("lambdas", "The penalties of ridge regression to play; one is chosen as rates are.")
+ALPHAS = _numbers(
+    "alphas",
     "How many standard errors ucb adds, or thompson draws weights apart, to play; one is chosen as rates are.",
 )
 
@@ -66,9 +66,10 @@ class LeastSquares(Contextual):
 
     kind = "least-squares"
     about = "Ridge regression of the grades seen, greedy, optimistic (LinUCB) or with Thompson sampling, at place k."
-    settings = (K, EXPLORED, PENALTY, ALPHA)
+    settings = (K, EXPLORED, LAMBDAS, ALPHAS)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"
+    branch = 0
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
@@ -86,23 +87,19 @@ class LeastSquares(Contextual):
     @classmethod
     def rates(cls, entry, readings):
         """The penalties, in the place of rates."""
-        return list(entry.get("lambda", PENALTY.absent))
+        return list(entry.get("lambdas", LAMBDAS.absent))
 
     @classmethod
     def variants(cls, entry):
         """One for each alpha, unless it is greedy."""
         if entry.get("explore", EXPLORED.absent) == "greedy":
             return [entry]
-        return [{**entry, "alpha": alpha} for alpha in entry.get("alpha", ALPHA.absent)]
+        return [{**entry, "alpha": alpha} for alpha in entry.get("alphas", ALPHAS.absent)]
 
     @classmethod
     def check(cls, settings) -> None:
-        if "alpha" in settings and settings.get("explore", EXPLORED.absent) == "greedy":
-            raise SettingError("alpha does nothing unless explore is ucb or thompson: leave it out")
-
-    @property
-    def chosen(self) -> float:
-        return self.setup.alpha
+        if "alphas" in settings and settings.get("explore", EXPLORED.absent) == "greedy":
+            raise SettingError("alphas do nothing unless explore is ucb or thompson: leave them out")
 
     def rank(self, features) -> np.ndarray:
         scores = self.scores(features, self.weights[:-1])
