@@ -17,8 +17,8 @@ from scant.online import click_learners, estimators, held_out, steps
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.learners import RATES, STEPS, Contextual, Ideal, Random
-from scant.online.least_squares import LeastSquares
 from scant.online.policy_gradient import PolicyGradient
+from scant.online.ridge import Ridge
 from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
@@ -560,5 +560,5 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-OTHERS = (Random, Ideal, LeastSquares, PolicyGradient)
+OTHERS = (Random, Ideal, Ridge, PolicyGradient)
 LEARNERS = DESCENDING | {learner.kind: learner for learner in OTHERS} | held_out.LEARNERS | click_learners.LEARNERS

@@ -14,7 +14,7 @@ from scant.learning.declarations import Look, Setting
 from scant.measures import rank
 from scant.online.learners import Contextual
 
-EXPLORE = ("greedy", "ucb", "thompson")  # in the order of scant.kernels.least_squares
+EXPLORE = ("greedy", "ucb", "thompson")  # in the order of scant.kernels.ridge
 
 
 def _numbers(name: str, about: str) -> Setting:
@@ -56,7 +56,7 @@ class Settings:
     measure: str = "ndcg@10"
 
 
-class LeastSquares(Contextual):
+class Ridge(Contextual):
     """Ranks by w of A w = b, with A = lambda I + sum of x x' and b = sum of g x over the documents seen.
 
     x is a document's features with a 1 for the intercept behind them, and g its grade. The list is sorted by x' w, but
@@ -64,8 +64,8 @@ class LeastSquares(Contextual):
     one with the largest x' v, v being drawn from the normal distribution N(w, alpha² A^-1) (thompson).
     """
 
-    kind = "least-squares"
-    about = "Ridge regression of the grades seen, greedy, optimistic (LinUCB) or with Thompson sampling, at place k."
+    kind = "ridge"
+    about = "Ridge regression of the grades seen: greedy, optimistic (LinUCB) or by Thompson sampling at place k."
     settings = (K, EXPLORED, LAMBDAS, ALPHAS)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"
@@ -139,12 +139,12 @@ class LeastSquares(Contextual):
         return [0, set(ranking[top]) != set(self.own_ranking[top]), 0, 0]
 
     def loop(self, stream, records):
-        from scant.kernels import least_squares
+        from scant.kernels import ridge
 
         explore, setup = EXPLORE.index(self.setup.explore), self.setup
-        learner = least_squares.Learner(explore, setup.k, float(self.rate), float(setup.alpha))
+        learner = ridge.Learner(explore, setup.k, float(self.rate), float(setup.alpha))
         own = {name: records[name] for name in ("ranker", "events")}
-        return least_squares.play, {"learner": learner, **own}
+        return ridge.play, {"learner": learner, **own}
 
 
 def _with_intercept(features: np.ndarray) -> np.ndarray:

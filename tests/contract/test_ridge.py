@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.online.least_squares import EXPLORE, LeastSquares
 from scant.online.play import play, play_plain, query_order
+from scant.online.ridge import EXPLORE, Ridge
 from scant.randomness import generator
 
 MISMATCHED = 1
@@ -17,7 +17,7 @@ def stream(request):
 
 
 def learner(stream, entry, penalty=0.5):
-    return LeastSquares.from_study(entry, {}, stream.metadata, penalty, generator(3, "noise"))
+    return Ridge.from_study(entry, {}, stream.metadata, penalty, generator(3, "noise"))
 
 
 def both(stream, entry, rounds=120):
@@ -41,7 +41,7 @@ def test_the_compiled_loop_is_the_plain_class(stream, explore, k):
 
 
 def test_it_fits_what_it_saw_as_ridge_regression_of_a_library_does(noisy):
-    from sklearn.linear_model import Ridge
+    from sklearn import linear_model
 
     queries = query_order(noisy, generator(4, "queries"), 50)
     ranker = learner(noisy, {"k": 3, "explore": "ucb", "alpha": 1.0})
@@ -51,7 +51,7 @@ def test_it_fits_what_it_saw_as_ridge_regression_of_a_library_does(noisy):
         ranker.learn(features, grades, ranking)
         x += [np.append(features[i], 1.0) for i in ranking[:3]]
         y += [grades[i] for i in ranking[:3]]
-    ridge = Ridge(alpha=0.5, fit_intercept=False).fit(x, y)
+    ridge = linear_model.Ridge(alpha=0.5, fit_intercept=False).fit(x, y)
     np.testing.assert_allclose(ranker.weights, ridge.coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -85,11 +85,11 @@ def test_optimism_finds_what_greed_overlooks(packed):
 
 def test_each_penalty_and_each_alpha_is_played():
     entry = {"explore": "ucb", "lambdas": [0.1, 1.0], "alphas": [0.3, 1.0, 3.0]}
-    assert LeastSquares.rates(entry, {}) == [0.1, 1.0]
-    assert [variant["alpha"] for variant in LeastSquares.variants(entry)] == [0.3, 1.0, 3.0]
-    assert LeastSquares.variants({"alphas": [0.3, 1.0]}) == [{"alphas": [0.3, 1.0]}]
+    assert Ridge.rates(entry, {}) == [0.1, 1.0]
+    assert [variant["alpha"] for variant in Ridge.variants(entry)] == [0.3, 1.0, 3.0]
+    assert Ridge.variants({"alphas": [0.3, 1.0]}) == [{"alphas": [0.3, 1.0]}]
 
 
 def test_settings_that_do_nothing_are_refused():
     with pytest.raises(SettingError, match="alphas do nothing"):
-        LeastSquares.check({"alphas": [1.0]})
+        Ridge.check({"alphas": [1.0]})
