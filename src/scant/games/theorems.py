@@ -312,18 +312,22 @@ def _fpl() -> Iterator[Check]:
 def _choice_lower_bound() -> Iterator[Check]:
     """Ailon, Theorem 3.3: on the uniform stream every learner has the same expected regret.
 
-    Whatever is shown costs (n - 1) / 2 a round. The best ranking costs sum_{u<v} |N_u - N_v| / 2 less, for the counts N
-    of the items, whose differences are random walks that move in a round with probability 2 / n.
+    Whatever is shown costs (n - 1) / 2 a round. The best ranking costs sum_{u<v} |N_u - N_v| / 2
+    less, for the counts N of the items. Their differences are random walks that move in a round
+    with probability 2 / n.
     """
     for n in (2, 10, 100, 1000):
         horizons = [2 * n, *(10**power for power in range(1, 7) if 10**power > 2 * n)]
-        sides = [
-            (n * (n - 1) / 4 * _distance_walked(rounds, 2 / n), 0.003 * n**1.5 * math.sqrt(rounds)) for rounds in horizons
-        ]
+        sides = []
+        for rounds in horizons:
+            regret = n * (n - 1) / 4 * _distance_walked(rounds, 2 / n)
+            sides.append((regret, 0.003 * n**1.5 * math.sqrt(rounds)))
         regret, bound = min(sides, key=lambda side: side[0] / side[1])
+        setting = f"T = {horizons[0]:,} to {horizons[-1]:,}, one item chosen uniformly"
         yield Check(
-            "lower bound on choices", "Ailon, Theorem 3.3", "regret, where it is least beside its bound",
-            f"T = {horizons[0]:,} to {horizons[-1]:,}, one item chosen uniformly", n, regret, ">=", bound, len(horizons),
+            "lower bound on choices", "Ailon, Theorem 3.3",
+            "regret, where it is least beside its bound", setting, n, regret, ">=", bound,
+            len(horizons),
         )  # fmt: skip
 
 
@@ -368,16 +372,19 @@ def _guarantees() -> Iterator[Check]:
 
     def dani(n: int, k: int) -> float:
         """(4.1), with M = k (n - k), at a T that is n^5, so that log T grows as log n."""
-        rounds = float(n) ** 5
-        return k * (n - k) * math.sqrt(rounds * n * math.log(n) * math.log(rounds)) / online_rank(n, k * (n - k), rounds)
+        rounds, M = float(n) ** 5, k * (n - k)
+        peer = M * math.sqrt(rounds * n * math.log(n) * math.log(rounds))
+        return peer / online_rank(n, M, rounds)
 
     def on_matrices(n: int, k: int) -> float:
-        """FPL's bound on rankings as matrices: D, R and A are 2 n, k n and k n (n - 1) / 2."""
-        return 2 * math.sqrt(2 * n * k * n * k * n * (n - 1) / 2 * rounds) / online_rank(n, k * (n - k))
+        """FPL's bound on rankings as matrices over OnlineRank's."""
+        D, R, A = 2 * n, k * n, k * n * (n - 1) / 2
+        return 2 * math.sqrt(D * R * A * rounds) / online_rank(n, k * (n - k))
 
     def permelearn_of_rankings(n: int) -> float:
-        best = rounds * (n + 1) ** 2 / (4 * n)  # random rankings' loss, with n^2, the most that a place costs, as unit
-        return n**2 * game_bounds.permelearn(best, game_bounds.permelearn_eta(n, best), n) / of_rankings(n)[1]
+        best = rounds * (n + 1) ** 2 / (4 * n)  # random rankings' loss; the unit is n^2, a place's most
+        peer = n**2 * game_bounds.permelearn(best, game_bounds.permelearn_eta(n, best), n)
+        return peer / of_rankings(n)[1]
 
     def slope(f, low: int, high: int, of=math.log) -> float:
         return math.log(f(high) / f(low)) / (of(high) - of(low))
@@ -407,7 +414,8 @@ def _guarantees() -> Iterator[Check]:
         ("Dani et al. over OnlineRank, single choice", f"{on}log n log T",
          slope(lambda n: dani(n, 1), 100, 1000, lambda n: 2 * loglog(n)), "=", 1 / 2, 1000),
         ("Dani et al. over OnlineRank in k", f"{on}k", slope(lambda k: dani(10**6, k), 1, 100), "=", 1 / 2, 10**6),
-        ("FPL on matrices over OnlineRank in n", in_n, slope(lambda n: on_matrices(n, 1), 1000, 10000), "=", 1 / 2, 10000),
+        ("FPL on matrices over OnlineRank in n", in_n,
+         slope(lambda n: on_matrices(n, 1), 1000, 10000), "=", 1 / 2, 10000),
         ("FPL on matrices over OnlineRank in k", f"{on}k",
          slope(lambda k: on_matrices(10**6, k), 1, 100), "=", 1 / 2, 10**6),
     ):  # fmt: skip

@@ -162,10 +162,11 @@ def regret_slope(played: Played) -> pd.DataFrame:
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
 
-    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not simulated. Where the
-    general bound's best weights are next to 0 at the end, it is twice the number of updates, and the ceiling is that
-    number, since no round loses more than 1. A bound that does not change with the rounds says something from some round on. The play
-    `Random` is to rank at random.
+    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not
+    simulated. Where the general bound's best weights are next to 0 at the end, it is twice the
+    number of updates, and the ceiling is that number, since no round loses more than 1. A bound
+    that does not change with the rounds says something from some round on. The play `Random` is to
+    rank at random.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """
