@@ -16,6 +16,11 @@ def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
     assert not wrong, "python tests/prose.py --write puts them right"
 
 
+@pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
+def test_no_result_stands_without_a_mark(path):
+    assert list(prose.bare(path)) == [], "see tests/prose.py"
+
+
 def test_images_show_what_the_references_do():
     known = {name: pair for name, pair in prose.images().items() if pair[1]}  # references of earlier versions know none
     wrong = [name for name, (shown, expected) in known.items() if shown != expected]
