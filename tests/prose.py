@@ -56,9 +56,9 @@ LET_ALONE = re.compile(
             rf"^.*{EXEMPT}[ |]*$|\S*{EXEMPT}",  # what says that it is no result
             rf"(?:thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv) {PLACE}",
             rf"(?:,|and|to) {PLACE}(?=[,;)])|\({PLACE}(?:, .*?)?\)|\b\d+(?:\.\d+){{2,}}",  # further places
-            r"\b(?:19|20)\d\d\b|\b95 %",
+            r"\b(?:19|20)\d\d\b|\b95 %|\btop \d of \d",
             r"\b[\d,]+ (?:\w+ )?(?:rounds|queries|documents|examples|rows|logs|features|seeds|cells)\b",
-            r"\b\w = [\d.,^]+(?: (?:to|and) [\d,^]+)?|\w\^\S+",  # T = 10,000; m^2
+            r"\b\w (?:=|up to) [\d.,^]+(?: (?:to|and) [\d,^]+)?|\w\^\S+",  # T = 10,000; m^2
         ]
     ),
     re.MULTILINE,
