@@ -54,7 +54,7 @@ LET_ALONE = re.compile(
         [
             r"(?s:^```.*?^```)|^#.*$|`[^`\n]*`|\]\([^)\s]*\)",  # code, headings, links
             rf"^.*{EXEMPT}[ |]*$|\S*{EXEMPT}",  # what says that it is no result
-            rf"(?:thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv) {PLACE}",
+            rf"(?:thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv)\s{PLACE}",
             rf"(?:,|and|to) {PLACE}(?=[,;)])|\({PLACE}(?:, .*?)?\)|\b\d+(?:\.\d+){{2,}}",  # further places
             r"\b(?:19|20)\d\d\b|\b95 %|\btop \d of \d",
             r"\b[\d,]+ (?:\w+ )?(?:rounds|queries|documents|examples|rows|logs|features|seeds|cells)\b",
