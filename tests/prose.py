@@ -8,21 +8,23 @@ A mark is a comment of Markdown right after the number or the word, which reader
     13<!-- default/claims row=reproduction verdict=holds: count -->
     fails<!-- default/claims id=top-competitive: verdict -->
 
-It names the study and the table of its reference (results/reference/STUDY/claims.csv, claims-readings.csv or
-tables/TABLE.csv), settings that select rows, and the column of the one row that they select; `count` is how many rows
-they select (NAME!=VALUE selects all others), and with " ±" after it a column stands for half of its interval. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
-is a word by itself, one of `scant.verdict.words.VERDICTS`, which may be bold; a sentence has to be right with any.
+It names the study and the table of its reference (results/reference/STUDY/claims.csv,
+claims-readings.csv or tables/TABLE.csv), settings that select rows (KEY=VALUE, or KEY!=VALUE for
+all others), and the column of the one row that they select. `count` is how many rows they select,
+and "COLUMN ±" half of a column's interval. A number is rounded as it is printed; before a percent
+sign it is 100 times what the table has. A verdict is one of `scant.verdict.words.VERDICTS`, which
+may be bold; the sentence around it has to be right with any of them.
 
-In a section of results, one that has such a mark or an image of a study, no number that a run could have made and no
-verdict stands bare (`bare`). Let alone are code, headings, links, whole numbers below 1,000, sizes ("10,000 rounds"),
-levels ("95 % intervals") and places ("Figure 3.1"). What else is no result says which it is, in a comment after it, or
-after a line for all of the line:
+In a section of results, one that has a mark or an image of a study, no number that a run could have
+made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,
+sizes ("10,000 rounds"), the level 95 % and places ("Figure 3.1"). What else is no result says so, in
+a comment right after it, or at the end of a line for the whole line:
 
-    0.05<!-- set -->      a setting, a margin, or what somebody else wrote down
+    0.05<!-- set -->      a setting or a margin, or what somebody else wrote down
     0.0024<!-- exact -->  what is computed without a run
 
-An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each shows, the figure's CSV
-file, which has to be the one in the manifest of the study's reference.
+An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each
+shows, the figure's CSV file, which has to be the one in the manifest of the study's reference.
 
     python tests/prose.py           # says which numbers and images are not those of the references
     python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
@@ -49,22 +51,23 @@ MARKED = re.compile(
 MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
 EXEMPT = r"<!-- (?:set|exact) -->"
 PLACE = r"\d+(?:\.\d+)+[a-z]?"
+PLACES = r"thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv"
+SIZES = r"rounds|queries|documents|examples|rows|logs|features|seeds|cells"
 LET_ALONE = re.compile(
     "|".join(
         [
             r"(?s:^```.*?^```)|^#.*$|`[^`\n]*`|\]\([^)\s]*\)",  # code, headings, links
-            rf"^.*{EXEMPT}[ |]*$|\S*{EXEMPT}",  # what says that it is no result
-            rf"(?:thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv)\s{PLACE}",
-            rf"(?:,|and|to) {PLACE}(?=[,;)])|\({PLACE}(?:, .*?)?\)|\b\d+(?:\.\d+){{2,}}",  # further places
-            r"\b(?:19|20)\d\d\b|\b95 %|\btop \d of \d",
-            r"\b[\d,]+ (?:\w+ )?(?:rounds|queries|documents|examples|rows|logs|features|seeds|cells)\b",
+            rf"^.* {EXEMPT}[ |]*$|\S*{EXEMPT}",  # what says that it is no result
+            rf"(?:{PLACES})\s{PLACE}|(?:,|and|to) {PLACE}(?=[,;)])|\({PLACE}(?:, .*?)?\)",
+            r"\b\d+(?:\.\d+){2,}|\b(?:19|20)\d\d\b|\b95 %|\btop \d of \d",
+            rf"\b[\d,]+ (?:\w+ )?(?:{SIZES})\b",
             r"\b\w (?:=|up to) [\d.,^]+(?: (?:to|and) [\d,^]+)?|\w\^\S+",  # T = 10,000; m^2
         ]
     ),
     re.MULTILINE,
 )
 BARE = re.compile(
-    rf"[-+±]? ?\d[\d,]*\.\d+|[-+±]? ?[\d.]+ ?%|± ?\d+|\b\d{{1,3}}(?:,\d{{3}})+|\b\d{{4,}}\b|\b\d+ of \d+\b"
+    r"[-+±]? ?\d[\d,]*\.\d+|[-+±]? ?[\d.]+ ?%|± ?\d+|\b\d{1,3}(?:,\d{3})+|\b\d{4,}\b|\b\d+ of \d+\b"
     rf"|\b(?:{'|'.join(VERDICTS)})\b"
 )
 
@@ -118,7 +121,8 @@ def numbers(path: Path) -> Iterator[Marked]:
 def bare(path: Path) -> Iterator[tuple[int, str]]:
     """The line and the text of each number and verdict in a section of results that nothing fills in."""
     text = path.read_text(encoding="utf-8")
-    edges = [0, *(match.start() for match in re.finditer("^#", _blanked(text, FENCED), re.MULTILINE)), len(text)]
+    headings = re.finditer("^#", _blanked(text, FENCED), re.MULTILINE)
+    edges = [0, *(match.start() for match in headings), len(text)]
     for start, end in itertools.pairwise(edges):
         section = text[start:end]
         if not (MARKED.search(section) or IMAGE.search(section)):
