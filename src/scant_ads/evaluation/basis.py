@@ -72,7 +72,9 @@ class Basis:
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
                             advice="Name them in both by --eligible, or --ignore them")  # fmt: skip
-        self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
+        equal_rows = list(health.equal_rows(summary))
+        of_test = [*test.problems, *equal_rows]
+        self.notes, serious = [], [problem for problem in of_test if problem.kind in DOUBTS]
         self._note(
             test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
         )
@@ -83,7 +85,7 @@ class Basis:
         self.in_no_order = summary.showings.in_no_order
         self._note(test.name, [problem for problem in problems if problem is not self.wrong])
         self._note(test.name, health.sorted_rows(summary))
-        self._note(test.name, health.equal_rows(summary))
+        self._note(test.name, equal_rows)
         self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
         self.hindsight = self._measured(test.name, summary, tally)
         if training is not None:

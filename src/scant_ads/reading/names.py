@@ -33,9 +33,11 @@ ALIASES = {  # what others call these columns
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 PEOPLE = frozenset((  # words for whose visits may depend on each other
     "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
-    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
-    "user", "username", "users", "visitor",
+    "ip", "login", "member", "msisdn", "person", "query", "session", "subscriber", "uid", "user", "username", "users",
+    "visitor",
 ))  # fmt: skip
+VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))  # words whose rows are a list's
+PLACES = frozenset(("placement", "pos", *ALIASES["position"], "position"))
 IDS = frozenset((  # words that stand beside these
     "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
 ))  # fmt: skip
@@ -48,9 +50,25 @@ def _words(name: str) -> set[str]:
 
 
 def is_called_a_user(name: str) -> bool:
-    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
+    """Whether a column has a name as one of users has: user, userId, visitor_uuid."""
     words = _words(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def is_called_a_visit(name: str) -> bool:
+    """Whether a column has a name as one of visits, or lists, has: visit, request_id, impressionId."""
+    words = _words(name)
+    return bool(words & VISITS) and words <= VISITS | IDS
+
+
+def is_called_an_id(name: str) -> bool:
+    """Whether a column called a visit, say, has values that tell visits apart: `visit` alone may be their number."""
+    return _words(name) != {"visit"}
+
+
+def is_called_a_place(name: str) -> bool:
+    """Whether a column has a name as one of places in a list: slot, rank, pos."""
+    return bool(_words(name) & PLACES) and _words(name) <= PLACES
 
 
 def looks_like_times(name: str, values: np.ndarray) -> bool:
