@@ -264,8 +264,9 @@ def equal_rows(summary) -> Iterator[Problem]:
         yield Problem("duplicates", "error", reason, mend, count)
     if more := summary.digests.equal(half=True) - count:
         reason = f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but another ad or position"
-        mend = f"{lists.MEND}{lists.ALONE}give it an id of its own"
-        yield Problem(lists.LISTS, "warning", reason, mend, more)
+        few = more < lists.SHARED * rows
+        mend = "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
+        yield Problem("requests" if few else lists.LISTS, "warning", reason, mend, more)
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:

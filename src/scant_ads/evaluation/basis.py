@@ -67,7 +67,6 @@ class Basis:
         reward = tally.cells[""].second
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log = summing.logged_by_today(test, training)
-        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
@@ -78,6 +77,7 @@ class Basis:
         self._note(
             test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
         )
+        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         problems = list(health.propensities(summary, columns, self.least_propensity))
