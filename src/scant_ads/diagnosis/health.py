@@ -143,6 +143,11 @@ def propensities(summary, policies: Iterable[str], least_propensity: float | Non
     policies, least_propensity : see `probabilities`
     """
     tally = summary.all()
+    if tally.cells[""].first.min() == 1 and len(tally.ads) > 1 and not tally.eligible:
+        reason = f"every propensity is 1, and {len(tally.ads):,} ads are shown: they were not logged"
+        yield Problem("certain", "error", reason, "Log the probability with which each ad is drawn, such as 0.2 if one "
+                      "of five was drawn at random; if nothing was left to chance, nothing can be judged")  # fmt: skip
+        return
     users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
     wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
     if wrong:

@@ -7,7 +7,7 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, eligibility, hashing
+from scant_ads.reading import arrays, eligibility, hashing, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
 from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, is_called_a_visit, looks_like_times
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
@@ -56,7 +56,9 @@ class Columns:
 
         if self.rows:
             with files.foreign(self.path, "readable log"):
-                visits = self.visits()
+                other = tables.problem(self.table, self.rows)
+                self.problems += [other] if other else []
+                visits = None if other else self.visits()
             pa.default_memory_pool().release_unused()
         else:
             self.missing_columns()
@@ -198,6 +200,9 @@ class Columns:
             reason = f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
             mend = f"Read them with --propensities {unit}"
             self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
+        elif low == top == 0:
+            mend = "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
+            self.within("propensity", values, bad, "is in every row: propensities were not logged", mend)
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
             self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:

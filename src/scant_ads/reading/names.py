@@ -26,7 +26,7 @@ ALIASES = {  # what others call these columns
         "content_id",
     ),
     "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
-    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob", "log_prob"),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
@@ -44,36 +44,36 @@ IDS = frozenset((  # words that stand beside these
 TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
     """The words in the name of a column, in small letters."""
     return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
 
 
 def is_called_a_user(name: str) -> bool:
     """Whether a column has a name as one of users has: user, userId, visitor_uuid."""
-    words = _words(name)
+    words = words_of(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
 
 
 def is_called_a_visit(name: str) -> bool:
     """Whether a column has a name as one of visits, or lists, has: visit, request_id, impressionId."""
-    words = _words(name)
+    words = words_of(name)
     return bool(words & VISITS) and words <= VISITS | IDS
 
 
 def is_called_an_id(name: str) -> bool:
     """Whether a column called a visit, say, has values that tell visits apart: `visit` alone may be their number."""
-    return _words(name) != {"visit"}
+    return words_of(name) != {"visit"}
 
 
 def is_called_a_place(name: str) -> bool:
     """Whether a column has a name as one of places in a list: slot, rank, pos."""
-    return bool(_words(name) & PLACES) and _words(name) <= PLACES
+    return bool(words_of(name) & PLACES) and words_of(name) <= PLACES
 
 
 def looks_like_times(name: str, values: np.ndarray) -> bool:
     """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
     values = values[~np.isnan(values)]
-    return bool(_words(name) & TIMES and len(values)) and any(
+    return bool(words_of(name) & TIMES and len(values)) and any(
         values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
     )
