@@ -77,7 +77,10 @@ FORMS = {  # logs of lists, and the roles that are said of them
 def test_rows_of_a_list_have_no_answer(form):
     log, roles = FORMS[form]
     found = sa.evaluate("mine", sa.Log.from_frame(log(), roles))
-    assert rows_of(found)["mine"]["verdict"] == "none" and found.choice is None
+    today, row = found.rows[0], rows_of(found)["mine"]
+    assert row["verdict"] == "none" and found.choice is None and not found.comparisons
+    assert np.isnan([row["estimate"], row["low"], row["high"], row["approx_low"], row["lift"]]).all()
+    assert today["low"] < today["estimate"] < today["high"]
     assert sum("of a list" in note or "of each list" in note for note in found.notes) == 1
     assert "none: several rows are of one visit" in found.text()
 
@@ -87,7 +90,9 @@ RIGHT = {  # logs of visits, which nobody is to take for places of a list
     "users at times": (lambda: at_times(of_visits(), np.arange(LISTS * PLACES)), {"user": "who", "timestamp": "time"}),
     "no ad twice for a user": (lambda: at_times(renamed("who"), np.arange(LISTS * PLACES)),
                                {"user": "who", "timestamp": "time"}),
-    "days": (lambda: of_visits().assign(time=START.normalize()), {"user": "who", "timestamp": "time"}),
+    "no ad twice in a day": (lambda: renamed("who").assign(
+        time=lambda log: START.normalize() + pd.to_timedelta(log["who"] % 4, unit="D"),
+        who=lambda log: log["who"] // 4), {"user": "who", "timestamp": "time"}),
     "busy seconds": (lambda: at_times(of_visits().drop(columns="who"), of_visits()["who"]), {"timestamp": "time"}),
     "a place": (lambda: of_visits().assign(position=np.random.default_rng(3).integers(1, 4, LISTS * PLACES)), {}),
     "one place": (lambda: of_visits().assign(position=1), {"user": "who"}),
@@ -123,7 +128,9 @@ def test_the_ways_out_give_an_answer():
 def test_a_part_of_a_log_of_lists_is_one(tmp_path, capsys):
     of_lists().assign(x=lambda log: log.index % 7).drop(columns="visit").to_csv(tmp_path / "log.csv", index=False)
     words = [str(tmp_path / "log.csv"), "--split", "0.5", "--policy", "logistic", "--steps", "100"]
+    words += ["--report", str(tmp_path / "report.html"), "--output", str(tmp_path / "table.json")]
     assert main(["ads", "evaluate", *words]) == 0
+    assert "look like places of 400 lists" in (tmp_path / "report.html").read_text()
     assert "none: several rows are of one visit" in capsys.readouterr().out
 
 

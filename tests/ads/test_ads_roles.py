@@ -83,6 +83,9 @@ def test_rows_of_one_id_with_several_ads_share_a_visit():
     slates = made(request=np.arange(ROWS) // 3, position=np.arange(ROWS) % 3)
     (problem,) = problems(read(slates, id="request"), "duplicates", "lists")
     assert (problem["severity"], problem["count"]) == ("warning", ROWS * 2 // 3)
+    few = slates.assign(request=np.where(np.arange(ROWS) == 1, 0, np.arange(ROWS)))
+    (problem,) = problems(read(few, id="request"), "duplicates", "lists", "requests")
+    assert (problem["kind"], problem["count"]) == ("requests", 1)
 
 
 @pytest.mark.parametrize(("name", "values", "kind"), [

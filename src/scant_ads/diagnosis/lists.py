@@ -25,9 +25,9 @@ from scant_ads.reading.visits import Problem, Visits
 
 LISTS, ABOVE = "lists", "given-above"  # the kinds of the problems
 MEND = (
-    "What stands beside an ad may change its clicks, so that there is no yes or no, and numbers "
-    "hold only if it does not. Keep the row of each list's first place. If each row is a visit of "
-    "its own, {}"
+    "What stands beside an ad may change its clicks, which weights of single rows do not tell: "
+    "policies have no numbers, and there is no yes or no. Keep the row of each list's first "
+    "place. If each row is a visit of its own, {}"
 )
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
