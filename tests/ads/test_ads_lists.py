@@ -103,7 +103,10 @@ RIGHT = {  # logs of visits, which nobody is to take for places of a list
         action=lambda log: log["action"] + 3 * (log.index % 2), x=lambda log: log.index % 2,
         who=lambda log: log.index // 2), {"user": "who"}),
     "few retries": (lambda: of_visits().assign(request_id=lambda log: log.index - (log.index % 200 == 1)), {}),
-    "few at one time": (lambda: at_times(renamed("who"), np.maximum(np.arange(LISTS * PLACES), 12)),
+    "few at one time": (lambda: at_times(of_visits(6000, 3), np.arange(6000)).assign(
+        action=lambda log: np.where(log.index < 100, log.index % 2, log["action"]),
+        who=lambda log: log.index // 2,
+        time=lambda log: np.where(log.index < 100, START - pd.to_timedelta(log["who"], unit="s"), log["time"])),
                         {"user": "who", "timestamp": "time"}),
     "ids": (lambda: of_visits().assign(visit=lambda log: log.index), {"id": "visit", "user": "who"}),
 }  # fmt: skip

@@ -72,4 +72,4 @@ def test_propensities_that_are_all_1_were_not_logged(values, units):
 
 def test_propensities_that_are_all_0_were_not_logged():
     problem, *_ = problems(visits(propensity=0))
-    assert "0.0 is in every row: propensities were not logged" in problem["reason"]
+    assert "0.0 is not in (0, 1], as in every row: none was logged" in problem["reason"]

@@ -258,7 +258,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_what_chance_does_once_in_a_million_is_no_chance",
      '- repeat * np.arange(size.max())', '- repeat * np.arange(1, size.max() + 1)'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[few at one time]",
-     '(size - 1).sum() < SHARED', 'size.sum() < SHARED'),
+     '(size - 1).sum() < SHARED * len(ad)', '(size - 1).sum() < SHARED'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[matched pairs]",
      '(key.is_named or not is_whole)', '(key.is_named or is_whole)'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[no ad twice in a day]",

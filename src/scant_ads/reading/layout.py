@@ -202,7 +202,7 @@ class Columns:
             self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
         elif low == top == 0:
             mend = "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
-            self.within("propensity", values, bad, "is in every row: propensities were not logged", mend)
+            self.within("propensity", values, bad, "is not in (0, 1], as in every row: none was logged", mend)
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
             self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:
