@@ -145,8 +145,9 @@ def propensities(summary, policies: Iterable[str], least_propensity: float | Non
     tally = summary.all()
     if tally.cells[""].first.min() == 1 and len(tally.ads) > 1 and not tally.eligible:
         reason = f"every propensity is 1, and {len(tally.ads):,} ads are shown: they were not logged"
-        yield Problem("certain", "error", reason, "Log the probability with which each ad is drawn, such as 0.2 if one "
-                      "of five was drawn at random; if nothing was left to chance, nothing can be judged")  # fmt: skip
+        mend = ("Log the probability with which each ad is drawn, such as 0.2 for one of five at "
+                "random; if nothing was left to chance, nothing can be judged")  # fmt: skip
+        yield Problem("certain", "error", reason, mend)
         return
     users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
     wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
@@ -268,7 +269,8 @@ def equal_rows(summary) -> Iterator[Problem]:
         mend = "Keep one row of each. If an ad is shown in several places, name them by --columns position=COLUMN"
         yield Problem("duplicates", "error", reason, mend, count)
     if more := summary.digests.equal(half=True) - count:
-        reason = f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but another ad or position"
+        reason = (f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
+                  "another ad or position")  # fmt: skip
         few = more < lists.SHARED * rows
         mend = "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
         yield Problem("requests" if few else lists.LISTS, "warning", reason, mend, more)

@@ -166,7 +166,7 @@ def _hardly_twice(visit: np.ndarray, value: np.ndarray, repeat: float, tests: in
 
 
 def _follow(place: np.ndarray) -> bool:
-    """Whether each row has the first place, or the one after that of the row before, by no chance."""
+    """Whether each row has the first place, or the next one to the row before, by no chance."""
     place = np.unique(place, return_inverse=True)[1]
     share = np.bincount(place) / len(place)
     fits = (np.diff(place) == 1) | (place[1:] == 0)

@@ -36,7 +36,8 @@ PEOPLE = frozenset((  # words for whose visits may depend on each other
     "ip", "login", "member", "msisdn", "person", "query", "session", "subscriber", "uid", "user", "username", "users",
     "visitor",
 ))  # fmt: skip
-VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))  # words whose rows are a list's
+# words for what may have several rows, the places of a list
+VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))
 PLACES = frozenset(("placement", "pos", *ALIASES["position"], "position"))
 IDS = frozenset((  # words that stand beside these
     "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
@@ -56,13 +57,13 @@ def is_called_a_user(name: str) -> bool:
 
 
 def is_called_a_visit(name: str) -> bool:
-    """Whether a column has a name as one of visits, or lists, has: visit, request_id, impressionId."""
+    """Whether a column has a name as one of visits has: visit, request_id, impressionId."""
     words = words_of(name)
     return bool(words & VISITS) and words <= VISITS | IDS
 
 
 def is_called_an_id(name: str) -> bool:
-    """Whether a column called a visit, say, has values that tell visits apart: `visit` alone may be their number."""
+    """Whether a column called a visit tells visits apart: `visit` alone may be a number."""
     return words_of(name) != {"visit"}
 
 
