@@ -69,6 +69,7 @@ FORMS = {  # logs of lists, and the roles that are said of them
     "places": (lambda: of_lists().drop(columns="visit"), {}),
     "slots": (lambda: independent(of_lists()).assign(slot=np.tile(["top", "side", "foot"], LISTS)).drop(
         columns="position"), {"user": "visit"}),
+    "visits": (lambda: renamed("visit", independent(of_lists())), {}),
     "called so": (lambda: renamed("request_id", independent(of_lists())), {}),
 }  # fmt: skip
 

@@ -266,7 +266,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[an ad by hour]",
      'uniform if "time" in columns else _least(head, ad)', 'uniform'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[number of the visit]",
-     'True, is_called_an_id(name))', 'True, True)'),
+     'mend, True, is_sure)', 'mend, True, True)'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_slots_with_fewer_ads_further_down_have_propensities_of_their_place",
      ' and others.all()', ''),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_rows_of_a_list_have_no_answer[places]",

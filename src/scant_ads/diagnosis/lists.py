@@ -32,6 +32,7 @@ MEND = (
 CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
 SHARED = 0.01  # of rows that come after the first of their visit, at least: fewer change little
+USUAL = 4  # rows of each value, on average, with which `visit` alone is no number of a user's visit
 LEAST_VISITS = 20  # values of a column whose name alone says that they are visits
 TO_EVERYONE = 0.6  # mean of 1 / propensity, as a share of the ads, where each can be shown to all
 SURE, CLOSE = 4.4, 0.25  # standard errors; how far falls may be from whole numbers, by rounding
@@ -85,8 +86,9 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
         ids = np.concatenate([part.id for part in head])
         yield Key("--id", _numbered(*ids.T), uniform, "", True, True)
     for name in filter(is_called_a_visit, first.names):
-        mend = f"--ignore {quote(name)}"
-        yield Key(repr(name), codes_of(head, name), uniform, mend, True, is_called_an_id(name))
+        visit, mend = codes_of(head, name), f"--ignore {quote(name)}"
+        is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
+        yield Key(repr(name), visit, uniform, mend, True, is_sure)
     columns = {}
     if first.user is not None:
         columns["--user"] = np.concatenate([part.user for part in head])
