@@ -144,14 +144,14 @@ class Folder:
             yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        """The column timestamp, or hashes of user or id, of the rows, in batches."""
         for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
             columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
-                values = columns.timestamp() if role == "timestamp" else columns.user()
+                values = columns.timestamp() if role == "timestamp" else columns.key(role, "")
             if values is None:
                 raise DataError(path, columns.problems[0].reason, advice=columns.problems[0].mend)
-            yield values
+            yield values if role == "timestamp" else values[:, 0]
 
     @property
     def problems(self) -> list[Problem]:

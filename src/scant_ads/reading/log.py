@@ -181,19 +181,20 @@ class Log:
     def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
         """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`.
 
-        Where it is known who visited, a user's visits are in one part, unless the log is split by time.
+        Where it is known who visited, a user's visits are in one part, unless the log is split by time. Rows of one id,
+        such as those of a request, always are.
         """
         if by not in ("random", "time"):
             raise unknown("way to split a log", by, ("random", "time"))
-        times = users = None
+        times = None
         if by == "time":
             if "timestamp" not in self.source.optional:
                 raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
                                    "which it is")  # fmt: skip
             times = np.concatenate(list(self._entries("timestamp")))
-        elif "user" in self.source.optional:
-            users = np.concatenate(list(self._entries("user")))
-        earlier = learning.split(len(self), share, seed, times, users)
+        roles = [role for role in ("user", "id") if role in self.source.optional and (by, role) != ("time", "user")]
+        together = np.concatenate(list(self._entries(roles[0]))) if roles else None
+        earlier = learning.split(len(self), share, seed, times, together)
         rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
         size = len(rows) if self.chosen is None else len(self.chosen)
         parts = []
@@ -248,7 +249,7 @@ class Log:
         return head
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        """The column timestamp, or hashes of user or id, of the rows, in batches."""
         start = 0
         for values in self.source.entries(role, ROWS):
             start += len(values)

@@ -119,8 +119,9 @@ class Reading:
             yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`."""
-        yield getattr(self.required(), role)
+        """The column timestamp, or hashes of user or id, of the rows."""
+        values = getattr(self.required(), role)
+        yield values[:, 0] if role == "id" else values
 
     def required(self) -> Visits:
         """The log; a DataError with the first error if it has one."""
