@@ -100,12 +100,10 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
     return np.ones(int(matches.sum())), reward[matches], count[matches]
 
 
-def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
+def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
     """Whether the rows that show an ad are about as many as its propensity says, which is the same in all of them.
 
     If rows are independent, one sample in a thousand is wrongly said not to be.
-
-    off : the share by which the propensity is rounded
     """
     from scipy import special
 
@@ -114,7 +112,7 @@ def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
     half = (1 - evaluation.ALARM) / 2
     fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
     most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0
-    return bool(fewest * (1 - off) <= propensity <= most * (1 + off))
+    return bool(fewest <= propensity <= most)
 
 
 @dataclass(frozen=True)

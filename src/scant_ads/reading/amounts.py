@@ -1,5 +1,6 @@
 """Rewards and propensities as a log writes them: numbers, yes and no, amounts of money, digits; and other scales."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -150,6 +151,23 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
               for match, number in zip(matches, readings[0], strict=True)]  # fmt: skip
     currency = min(currencies, default="")
     return signed, SIGNS.get(currency, currency)
+
+
+def alike(propensity: float, ads: int) -> int | None:
+    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
+
+    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number of ads that rows
+    show. It may be above that, since not every ad need have been shown.
+    """
+    whole = round(1 / propensity)
+    if abs(whole * propensity - 1) > 1e-12:
+        half = rounding(propensity)
+        fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
+        if fewest <= ads <= most:
+            whole = ads
+        else:
+            whole = fewest if fewest == most else 0
+    return whole if whole >= ads else None
 
 
 def rounding(propensity: float) -> float:

@@ -8,7 +8,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
 from scant_ads.reading import arrays, eligibility, hashing
-from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
+from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, looks_like_times
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
@@ -33,12 +33,15 @@ class Columns:
         first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
     listing : the column of lists of eligible ads, as the log calls it
+    alike : how many ads the log shows alike, if that is what its only propensity says with few digits, and 0 if not;
+        None where this table tells, see `Columns.shown_alike`
     """
 
     def __init__(
         self, path, form, table, *, columns=(), lines=None, problems=(), categorical=frozenset(), kinds=None, plan=None,
-        units=NO_UNITS, listing=ELIGIBLE,
+        units=NO_UNITS, listing=ELIGIBLE, alike=None,
     ):  # fmt: skip
+        self.alike, self.fraction = alike, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
@@ -64,7 +67,8 @@ class Columns:
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
         visits = None if any(problem.severity == "error" for problem in problems) else visits
-        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened)
+        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened,
+                       self.fraction)  # fmt: skip
 
     def add(
         self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
@@ -99,10 +103,10 @@ class Columns:
         action, actions = self.action([*full, *self.units.split, *listed])
         eligible = None if lists is None else self.eligible(listed, lists, action, actions)
         propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
-        if eligible is not None and propensity is not None:
-            propensity = _meant(propensity, eligible)
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
         distribution = self.distribution(full, actions, action, propensity, eligible)
+        if propensity is not None:
+            propensity = self.meant(propensity, probabilities, eligible, len(actions))
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
         visit, user = self.key("id", "leave the rows out"), self.user()
@@ -226,17 +230,34 @@ class Columns:
             return 1 / np.maximum(eligible.sum(axis=1), 1)
         split = self.units.split
         if not split:
-            if (total := len(actions) * self.units.propensity) > 1 + SPLIT:
-                raise SettingError(f"--propensity {self.units.propensity:g} for each of {len(actions):,} ads is "
+            share, ads = self.units.propensity, len(actions)
+            if (total := ads * share) > 1 + SPLIT and alike(share, ads) is None:
+                raise SettingError(f"--propensity {share:g} for each of {ads:,} ads is "
                                    f"{total:.4g} in all, more than 1: give each ad its share, as AD=SHARE,AD=SHARE, or "
                                    "leave out rows of other ads")  # fmt: skip
-            return np.full(self.rows, self.units.propensity)
+            return np.full(self.rows, share)
         values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
         if (bad := np.isnan(values)).any():
             ad = actions[int(action[np.argmax(bad)])]
             self.add("split", "error", f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
                      "Give one for every ad of the log", bad)  # fmt: skip
         return values
+
+    def meant(self, propensity: np.ndarray, probabilities: list[np.ndarray], eligible, ads: int) -> np.ndarray:
+        """What propensities mean that are written with few digits, float64 (rows): 0.333 of each of three ads is 1/3.
+
+        The same number among the `probabilities` of a policy, which are changed in place, means the same.
+        """
+        if eligible is not None:
+            return _meant(propensity, eligible)
+        number = shown_alike(propensity, ads) if self.alike is None else self.alike
+        if not number:
+            return propensity
+        written = float(propensity[0])
+        self.fraction = f"1/{number}, written as {written:.6g}"
+        for values in probabilities:
+            values[values == written] = 1 / number
+        return np.full(self.rows, 1 / number)
 
     def probability(self, name: str) -> np.ndarray:
         values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
@@ -532,6 +553,14 @@ class Columns:
             word = quote(name)
             mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
             self.add("user", "warning", reason, mend, column=name)
+
+
+def shown_alike(propensity: np.ndarray, ads: int) -> int:
+    """How many ads are shown alike if the only propensity of some rows says so with few digits, see `amounts.alike`; 0
+    if it does not, or is that fraction as it is."""
+    first = float(propensity[0])
+    number = alike(first, ads) if first > 0 and (propensity == first).all() else None
+    return number if number and abs(first * number - 1) > 1e-12 else 0
 
 
 def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:

@@ -77,6 +77,7 @@ class Reading:
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
     flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
+    fraction : what the only propensity is taken for, if it is written with few digits, as "1/3, written as 0.333"
     """
 
     path: object
@@ -86,6 +87,7 @@ class Reading:
     visits: Visits | None = None
     lines: np.ndarray | None = None
     flattened: Mapping[str, int] = field(default_factory=dict)
+    fraction: str = ""
 
     def place(self, problem: Problem) -> str:
         """Where the first row of a problem is: "line 3", "row 2", or nothing."""
