@@ -93,7 +93,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
-               help="features to take as text though they are numbers; columns of JSON to take as they are"),
+               help="features to take as text, as they are written, though they are numbers or times, such as 01067 or "
+               "08:30; columns of JSON to take as they are"),
         option("--propensities", choices=("percent", "log"),
                help="what propensities are written as, if not as probabilities; log are natural logarithms"),
         option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...|uniform",

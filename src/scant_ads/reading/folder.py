@@ -78,7 +78,7 @@ class Folder:
                 kind = arrays.kind_of(field.type) if is_feature(name) else None
                 if kind is None:
                     continue
-                kind = "text" if kind == "numbers" and name in categorical else kind
+                kind = "text" if name in categorical else kind
                 first, first_path = where.setdefault(name, (kind, path))
                 if first != kind:
                     reason = f"column {name!r} has {kind}, and {first} in {first_path}"

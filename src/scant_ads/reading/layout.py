@@ -466,14 +466,16 @@ class Columns:
         if column.null_count == self.rows and name not in self.kinds:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
             return None, None
+        if arrays.is_text(column.type) or (name in self.categorical and arrays.has_texts(column.type)):
+            return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return arrays.days(column), None
-        if arrays.is_text(column.type) or (name in self.categorical and arrays.is_number(column.type)):
-            return self.text_feature(name, column)
         values, _ = arrays.numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"
+            if arrays.has_texts(column.type):
+                mend += f", or take it as text with --categorical {quote(name)}"
             if eligibility.is_list(column.type):
                 mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
             self.add("type", "error", reason, mend, column=name)

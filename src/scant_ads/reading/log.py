@@ -61,7 +61,8 @@ class Log:
             which of its columns are `id`, by which visits are told apart, `user`, whose visit it was, and `eligible`,
             lists of the ads that could be shown
         ignore : columns to leave out
-        categorical : features to take as text though they are numbers; columns of JSON to take as they are
+        categorical : features to take as text, as they are written, though they are numbers or times, such as 01067 or
+            08:30; columns of JSON to take as they are
         propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
         rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
             rewards, but for costs in Vowpal Wabbit's forms
