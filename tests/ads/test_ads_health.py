@@ -192,6 +192,16 @@ def test_chance_in_a_sorted_log_is_that_of_random_order(by):
     assert min(chances) > 0.9
 
 
+def test_chance_is_twice_the_rate_at_which_halves_meet():
+    """A log has twice the rows of its half, in which a row of a test may be."""
+    test, train = log(1, 500), log(2, 800)
+    for repeats, alike, chance in ((40, 40, 80 / 420), (200, 200, 0.8)):
+        rows, training = shared(test, both(train, train.take(np.r_[0:repeats])))
+        assert (training.alike, training.rows) == (alike, (801 + repeats) // 2)
+        assert training.chance == pytest.approx(chance) and not rows.any()
+        assert training.shares(500, 500) and not training.shares(int(chance * 500), 500)
+
+
 def test_rows_logged_twice_are_no_chance_in_random_order():
     made = frame(1200).assign(z=np.random.default_rng(0).normal(size=1200)).iloc[np.arange(2400) // 2]
     train, test = Log.from_frame(made).split(0.5)

@@ -7,6 +7,7 @@ The difference of two such rates of 0/1 rewards, and their ratio, have the score
 `tests/ads/test_ads_arms.py`). Either leaves out "no difference" where the other does.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from scant.errors import SettingError, unknown
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
 MOST = 20  # ads for which it may
+LETTERS = re.compile(r"(?:arm|group|variant|version|variation)?[\s_-]*([ab])", re.IGNORECASE)  # of an A/B test
 CONTROLS = ("control", "control group", "ctrl", "baseline")  # what the arm is called that others are compared with
 HALVINGS = 60  # of the interval in which an end is searched
 
@@ -69,10 +71,13 @@ def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
 
 def control(policies: Mapping) -> str | None:
     """The name of the policy that is the control of an A/B test: of policies that all show one ad, the only one whose
-    ad is called so; None if there is none.
+    ad is called so, or A beside B; None if there is none.
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
+    letters = [LETTERS.fullmatch(policy.ad.strip()) for policy in policies.values()]
+    if len(letters) == 2 and None not in letters and letters[0][1].lower() != letters[1][1].lower():
+        return next(name for name, letter in zip(policies, letters, strict=True) if letter[1].lower() == "a")
     controls = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
     return controls[0] if len(controls) == 1 < len(policies) else None
 

@@ -6,12 +6,11 @@ What must be mended first is raised here, before anything is learnt or judged.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 
 from scant.data import logs
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, is_number
 from scant_ads.diagnosis import health, measurement
 from scant_ads.diagnosis.leaks import new_texts, of_others
 from scant_ads.diagnosis.measurement import HINDSIGHT
@@ -212,7 +211,7 @@ class Basis:
 
 def check_declared(declared: float | str | None) -> None:
     """Raise a SettingError for a least propensity out of range."""
-    if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
+    if declared not in (None, UNKNOWN) and not is_number(declared, LEAST, 1):
         raise SettingError(
             f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
         )

@@ -9,6 +9,7 @@ from scant.ads import evaluation
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
+from scant_ads.reading.names import COSTLY
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
 DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
@@ -16,6 +17,7 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     SCHEDULE: "ads follow a schedule, see above",
     "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
+    COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",
     DEAD: "an ad has no reward where many are expected, see above",
     LATE: "rewards of an ad look not joined yet, see above",
