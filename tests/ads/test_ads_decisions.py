@@ -56,7 +56,6 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
     assert failed < 28 and np.mean(widths) < 1
 
 
-@given(st.lists(st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]), max_size=8))
 def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     random = np.random.default_rng(0)
     made = pd.DataFrame({"action": random.integers(0, 10, 4000), "reward": random.random(4000) < 0.1})
@@ -69,6 +68,7 @@ def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     assert (tmp_path / "out.html").read_text().count('data-label="difference"') == 55
 
 
+@given(st.lists(st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]), max_size=8))
 def test_answers_that_hold_together_are_holms(p):
     """By the textbook: with p-values in order, reject while p_(k) <= alpha / (m - k + 1)."""
     decide = {at: (lambda level, one=one: "yes" if one <= 1 - level else "") for at, one in enumerate(p)}
