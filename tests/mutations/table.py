@@ -238,7 +238,7 @@ MUTATIONS = [
     ("scant_ads/evaluation/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
      "not in (Uniform.kind, self.baseline)", "!= Uniform.kind"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
-     "fewest * (1 - off) <= propensity <= most", "propensity <= most"),
+     "fewest <= propensity <= most", "propensity <= most"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[60-0.9]",
      "half = (1 - evaluation.ALARM) / 2", "half = 1 - evaluation.ALARM"),
     ("scant_ads/evaluation/judging.py", ARMS + "::test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows",
