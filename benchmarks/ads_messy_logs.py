@@ -204,6 +204,33 @@ def users(w, *reading):  # of very different rates, each always with the same ar
     return w.given(log, [], reading, rates=lambda visits: np.full((len(visits), 2), 0.08))
 
 
+def lettered(w, letters: str = "AB"):
+    w.ads = np.array([*letters])
+    return w.given(w.log()[NEEDED], [])
+
+
+def refunds(w, *reading):  # of 1 EUR; the second arm has half as many
+    def rates(visits):
+        return np.tile([0.10, 0.05], (len(visits), 1))
+
+    columns = ["--columns", "reward=refund", *reading]
+    log = w.log(rates=rates)[NEEDED].rename(columns={"reward": "refund"})
+    return w.given(log, [], columns, rates=lambda visits: -rates(visits))
+
+
+def zipped(w):  # towns by their codes, and hours as clocks have them
+    codes = dict(zip(CITIES, ("01067", "1067", "1.10", "1.1", "1e3", "true"), strict=True))
+
+    def seen(visits):
+        return visits.assign(city=visits["city"].map(codes), hour=visits["hour"].map("{:02d}:00".format))
+
+    return w.given(seen(w.log()), reading=["--categorical", "city", "hour"], seen=seen)
+
+
+def coarse(w, by):  # of what is told of visitors, many are alike
+    return w.given(w.log()[[*NEEDED, "city"]].sort_values(by, kind="stable"))
+
+
 def trained(w, train, test, **truth):
     return w.given(test, ["--train", w.written(train, "train.csv"), "--policy", "logistic"], **truth)
 
@@ -336,6 +363,16 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "slates": ("lists in cells", REFUSED, "each row is a list", slates),
     "certain": ("every propensity is 1", REFUSED, "they were not logged", lambda w: w.given(
         w.log().assign(propensity=1.0))),
+    "sorted-by-ad": ("rows sorted by ad", NUMBERS, "about as many as chance makes", lambda w: coarse(w, ["action"])),
+    "sorted-by-city": ("rows sorted by city", NUMBERS, "about as many as chance", lambda w: coarse(w, ["city"])),
+    "sorted-by-all": ("rows sorted by all columns", NUMBERS, "about as many as chance",
+                      lambda w: coarse(w, ["action", "city", "reward"])),
+    "few-digits": ("0.17 for 1/6", NUMBERS, "1/6, written as 0.17", lambda w: w.given(
+        w.log(visits=w.visits(4 * ROWS)).assign(propensity=0.17))),
+    "codes": ("cities 01067, 1.10, 1e3; hours 08:00", NUMBERS, "no problems", zipped),
+    "ab-letters": ("arms A and B", NUMBERS, "Better than ad:A, the baseline", lettered, 2),
+    "costs-unsaid": ("rewards are refunds", WITHHELD, "--less", refunds, 2),
+    "costs": ("the same, with --less", NUMBERS, "ad:ad2 is better", lambda w: refunds(w, "--less"), 2),
     "scikit-learn": ("a model of scikit-learn", NUMBERS, "", lambda w: w.given(w.log(), split(MODEL))),
 }  # fmt: skip
 

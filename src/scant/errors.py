@@ -1,8 +1,10 @@
 """Errors that a user can act on: what is wrong, where, and what to do."""
 
+import math
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral, Real
 
 QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes it
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
@@ -17,8 +19,10 @@ ARGUMENTS = {
     "ignore": (WORD, "ignore", "ignore=[{!r}]"),
     "keep": (WORD, "keep", "keep=[{!r}]"),
     "least-propensity": ("unknown", "least_propensity", "least_propensity={!r}"),
+    "less": ("", "less=True", ""),
     "level": (r"\d[\d.]*", "level", "level={}"),
     "looks": ("", "looks", ""),
+    "no-less": ("", "less=False", ""),
     "parts": ("", "results", ""),
     "policy": ("each-ad", "policies", "policies=[{!r}]"),
     "propensity": (r"\d[\d.]*", "propensity", "propensity={}"),
@@ -89,6 +93,15 @@ def as_arguments(text: str) -> str:
 
         text = re.sub(rf"(?<![\w-])--{option}(?![\w-]){value_pattern}", argument, text)
     return text.replace("} columns={", ", ")  # several in a row
+
+
+def is_number(value, least: float = -math.inf, most: float = math.inf, whole: bool = False) -> bool:
+    """Whether a setting is a number from `least` to `most`, and no text, truth value or NaN.
+
+    whole : whether it has to be a whole one
+    """
+    is_one = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    return is_one and least <= value <= most
 
 
 def short(value) -> str:

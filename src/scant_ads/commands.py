@@ -25,6 +25,7 @@ class Parser(argparse.ArgumentParser):
         self.learns, self.options_given = learns, set()
         self.register("action", None, Once)
         self.register("action", "store_true", partial(Once, nargs=0, const=True, default=False))
+        self.register("action", "store_false", partial(Once, nargs=0, const=False, default=True))
 
     def format_help(self) -> str:
         if self.learns:
@@ -90,10 +91,15 @@ def add(parser: argparse.ArgumentParser) -> None:
                help="the largest reward possible, such as 500, if it is not 1"),
         option("--reward-min", type=float, default=0.0,
                help="the least reward possible, such as -20, if it is not 0: lifts are then differences"),
+        option("--less", action="store_true", default=None,
+               help="less is better, as of refunds: rewards are minus what is written"),
+        option("--no-less", dest="less", action="store_false", default=None,
+               help="more is better, though the column is called like costs"),
         option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
         option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
         option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
-               help="features to take as text though they are numbers; columns of JSON to take as they are"),
+               help="features to take as text, as they are written, though they are numbers or times, such as 01067 or "
+               "08:30; columns of JSON to take as they are"),
         option("--propensities", choices=("percent", "log"),
                help="what propensities are written as, if not as probabilities; log are natural logarithms"),
         option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...|uniform",
@@ -428,11 +434,12 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        names = ("propensities", "rewards", "reward_max", "reward_unit", "reward_min", "propensity")
+        names = ("propensities", "rewards", "reward_max", "reward_unit", "reward_min", "propensity", "less")
         units = {name: getattr(arguments, name) for name in names}
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
-            columns, units = columns | {"reward": guard}, {name: units[name] for name in ("propensities", "propensity")}
+            units = {name: units[name] for name in ("propensities", "propensity")} | {"less": False}
+            columns |= {"reward": guard}
         logs.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
     all_columns = {name for log in logs for name in log.column_names}
     for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():

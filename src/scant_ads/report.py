@@ -10,6 +10,7 @@ from scant import __version__, files
 from scant_ads import text
 from scant_ads.diagnosis import overview
 from scant_ads.evaluation import guards, mixes
+from scant_ads.evaluation.arms import AD
 from scant_ads.text import because
 from scant_ads.unit import Unit
 
@@ -35,7 +36,7 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
     )  # fmt: skip
     health = {name: _health(facts) for name, facts in dict(health).items()}
     mix, others = _mix(evaluation)
-    unit, share = evaluation.unit, f"{100 * evaluation.level:.3g} %"
+    unit, share = evaluation.unit, text.percent(evaluation.level)
     page = environment.get_template("report.html").render(
         evaluation=evaluation, figure=_figure(evaluation), headings=text.headings(unit), table=evaluation.table(),
         answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
@@ -117,7 +118,7 @@ def _mix(evaluation) -> tuple[list[dict], int]:
     """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
     chosen = evaluation.choice["policy"] if evaluation.choice else None
     mix = evaluation.mix.get(chosen)
-    if not mix:
+    if not mix or chosen.startswith(AD):  # an arm shows one ad to everyone
         return [], 0
     today = evaluation.mix.get(evaluation.rows[0]["policy"], {})
     rows, others = mixes.compared(mix, today)

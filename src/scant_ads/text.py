@@ -35,6 +35,16 @@ def much(value: float, unit: Unit) -> str:
     return f"{signed(abs(value), unit).removeprefix('+')} {unit.lift_unit}".rstrip()
 
 
+def confidence(level: float, of: float = 1, digits: int = 3) -> str:
+    """A confidence with so many digits of its error, so that it is told from 1; `of` is 100 for percent."""
+    return f"{of - float(f'{of * (1 - level):.{digits}g}'):.12g}"
+
+
+def percent(level: float) -> str:
+    """A confidence in percent."""
+    return f"{confidence(level, 100, 2)} %"
+
+
 def rounded(count: float) -> str:
     """A count of rows, to two digits."""
     return f"{float(f'{count:.2g}'):,.0f}"

@@ -20,7 +20,7 @@ from scant import files
 from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.policies import applying, encoding, saving
-from scant_ads.reading import formats
+from scant_ads.reading import arrays, formats
 
 CONTEXTS = ["kind", "age"]
 
@@ -87,6 +87,50 @@ def test_encoding_is_that_of_scikit_learn(train, test):
     one_hot = OneHotEncoder(categories=[list(train.categories["kind"])], handle_unknown="ignore", sparse_output=False)
     expected = one_hot.fit(texts[0]).transform(texts[1])
     np.testing.assert_array_equal(found[:, 1 + len(encoder.lacking) :], expected)
+
+
+WRITTEN = {  # texts that look like something else, and what a file of typed columns has of them
+    "zip": (["01067", "20095"], int), "version": (["1.10", "1.1"], None), "flag": (["True", "False"], bool),
+    "size": (["1e3", "1e4"], float), "hour": (["08:30", "17:45"], None), "day": (["2026-01-01", "2026-02-01"], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_categorical_feature_is_the_text_that_is_written(name, tmp_path):
+    """In the log, in new visits, and where another file has numbers or truth values in place of the texts."""
+    (texts, kind), random = WRITTEN[name], np.random.default_rng(0)
+    which, shown = random.integers(0, 2, (2, 600))
+    values = np.array(texts)[which]
+    clicked = random.random(600) < np.where(which == shown, 0.5, 0.1)
+    made = pd.DataFrame({"action": shown, "reward": clicked * 1, "propensity": 0.5, name: values})
+    typed = made if kind is None else made.assign(**{name: [kind(text != "False" and text) for text in values]})
+    made.to_csv(tmp_path / "log.csv", index=False)
+    typed.to_parquet(tmp_path / "log.parquet")
+    logs = [sa.Log.read(tmp_path / f"log.{form}", categorical=[name]) for form in ("csv", "parquet")]
+    assert sorted(logs[0].visits.categories[name]) == sorted(texts)
+    for log in logs:
+        policy = sa.fit(log, "logistic", **QUICK)
+        for form in ("csv", "parquet"):
+            applying.apply(policy, tmp_path / f"log.{form}", tmp_path / "out.parquet")
+            assert (pd.read_parquet(tmp_path / "out.parquet")["action"].astype(int) == which).all()
+        for other in logs:
+            assert not [note for note in sa.evaluate([policy], other).notes if "lacks" in note]
+
+
+def test_hours_are_texts_where_it_is_said(tmp_path):
+    (tmp_path / "log.csv").write_text("action,reward,propensity,hour\n" + "a,0,0.5,08:30\nb,1,0.5,17:45\n" * 20)
+    problem, *_ = sa.Log.read(tmp_path / "log.csv").check()["problems"]
+    assert problem["mend"].endswith("or take it as text with --categorical hour")
+    assert sa.Log.read(tmp_path / "log.csv", categorical=["hour"]).check().ok
+
+
+@pytest.mark.parametrize(("text", "labels", "place"), [
+    ("1067", ["1067", "01067"], 0), ("1067.0", ["x", "01067"], 1), ("1067.0", ["1067", "01067"], -1),
+    ("TRUE", ["false", "true"], 1), ("1.1", ["1.10"], -1), ("1000", ["1e3"], 0), ("nan", ["NaN"], -1), ("a", [], -1),
+    ("inf", ["Infinity"], -1), ("Yes", ["yes"], -1),
+])  # fmt: skip
+def test_a_text_is_one_of_others_or_the_only_one_of_its_value(text, labels, place):
+    assert arrays.places([text], labels).tolist() == [place]
 
 
 def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):

@@ -173,7 +173,7 @@ def test_the_command_needs_no_policy_for_an_ab_test(tmp_path, capsys, monkeypatc
     assert "the log has no features" in capsys.readouterr().out
     assert main(["ads", "evaluate", "ab.csv", "--output", "table.json"]) == 0
     printed = capsys.readouterr().out
-    assert "Best of 2 by its lower bound: ad:B" in printed
+    assert "ad:B is better than ad:A" in printed
     names = [row["policy"] for row in json.loads((tmp_path / "table.json").read_text())["policies"]]
     assert names == ["logging", "ad:A", "ad:B"]
 

@@ -79,7 +79,8 @@ def test_another_baseline_may_be_named(baseline, other, tmp_path, capsys):
 
 def test_today_s_policy_may_be_the_baseline_and_is_without_a_control():
     made = ab(6000)
-    plain = sa.evaluate("each-ad", sa.Log.from_frame(made))
+    plain = sa.evaluate("each-ad", sa.Log.from_frame(made.replace({"action": {"A": "first", "B": "second"}})))
+    assert any("--baseline NAME compares them with one of them, as --baseline first" in note for note in plain.notes)
     asked = sa.evaluate("each-ad", sa.Log.from_frame(named(made)), baseline="logging")
     assert plain.baseline == asked.baseline == "logging"
     for row, other in zip(plain.rows, asked.rows, strict=True):
@@ -88,6 +89,19 @@ def test_today_s_policy_may_be_the_baseline_and_is_without_a_control():
         sa.evaluate("each-ad", sa.Log.from_frame(named(made)), baseline="contrl")
     two = sa.Log.from_frame(made.replace({"action": {"A": "control", "B": "Ctrl"}}))
     assert sa.evaluate("each-ad", two).baseline == "logging"
+
+
+@pytest.mark.parametrize(("arms", "baseline"), [
+    (("B", "A"), "ad:A"), (("variant_b", "variant_a"), "ad:variant_a"), (("Group A", "Group B"), "ad:Group A"),
+    (("a", "A"), "logging"), (("A", "C"), "logging"), (("beta", "alpha"), "logging"), (("A", "control"), "ad:control"),
+])  # fmt: skip
+def test_of_arms_a_and_b_the_first_is_the_baseline(arms, baseline):
+    log = sa.Log.from_frame(ab(3000).replace({"action": dict(zip("AB", arms, strict=True))}))
+    found = sa.evaluate("each-ad", log)
+    assert found.baseline == baseline
+    assert any("--baseline NAME" in note for note in found.notes) == (baseline == "logging")
+    third = sa.Log.from_frame(ab(3000).assign(action=lambda made: np.where(made["reward"], "C", made["action"])))
+    assert sa.evaluate("each-ad", third, least_propensity="unknown").baseline == "logging"
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -56,6 +56,18 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
     assert failed < 28 and np.mean(widths) < 1
 
 
+def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
+    random = np.random.default_rng(0)
+    made = pd.DataFrame({"action": random.integers(0, 10, 4000), "reward": random.random(4000) < 0.1})
+    found = sa.evaluate("each-ad", sa.Log.from_frame(made.astype(int).assign(propensity=0.1)))
+    lines = found.text().partition("answers hold together\n")[2].partition("\n\n")[0].splitlines()
+    assert len(found.comparisons) == 55 and len(lines) == 11
+    assert all(found.choice["policy"] in line for line in lines[:-1])
+    assert lines[-1] == "  and 45 pairs without it: --output FILE.json and --report have all"
+    found.report(tmp_path / "out.html")
+    assert (tmp_path / "out.html").read_text().count('data-label="difference"') == 55
+
+
 @given(st.lists(st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]), max_size=8))
 def test_answers_that_hold_together_are_holms(p):
     """By the textbook: with p-values in order, reject while p_(k) <= alpha / (m - k + 1)."""

@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 from test_ads_parts import written
 
 import scant_ads as sa
+from scant.ads import learners
 from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.evaluation import mixes
@@ -312,6 +313,31 @@ def test_every_learner_chooses_among_eligible_ads(kind):
     np.testing.assert_allclose(shares[size == 1].max(axis=1), 1)
     shown = shares[np.arange(300), [ADS.index(ad) for ad in new["action"]]]
     assert policy.score(sa.Log.from_frame(new)) == pytest.approx((new["reward"] * shown / new["propensity"]).mean())
+
+
+def test_a_side_that_is_not_eligible_wins_no_match():
+    """Each match would be the left side's; of the last two ads the fourth is to meet nobody but the third."""
+    tree = learners.FilterTree(1.0)
+    tree.leaves, features = np.arange(4, dtype=np.int32), np.zeros((3, 1), np.float32)
+    for last, winner in ((True, [2, 1, 3]), (False, [2, 1, 3])):
+        tree.matches = ((0, 1, True), (2, 3, True), (4, 5, last))
+        eligible = np.array([[0, 0, 1, 1], [0, 1, 0, 0], [0, 0, 0, 1]], bool)
+        assert tree.best(features, np.zeros(4, bool), eligible).tolist() == winner
+    tree.matches = ((0, 1, True), (2, 3, False), (4, 5, True))
+    assert tree.best(features, np.zeros(4, bool), eligible).tolist() == [3, 1, 3]
+
+
+def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
+    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by its normal equations."""
+    made = sa.Log.from_frame(frame(300)).visits
+    model = learners.OneAgainstAll(0.5)
+    model.fit(made.features, made, np.arange(4), None)
+    for ad in range(4):
+        rows = made.eligible[:, ad]
+        x = made.features[rows, 0].astype(float)
+        y = np.where(made.action[rows] == ad, made.reward[rows] / made.propensity[rows], 0)
+        slope = np.mean((x - x.mean()) * y) / (x.var() + 0.5)
+        np.testing.assert_allclose(model.regression.coef_[ad], slope, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])

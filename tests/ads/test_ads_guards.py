@@ -71,6 +71,10 @@ def test_a_guard_rail_is_the_lift_of_an_evaluation_by_its_reward(log):
     bought = sa.evaluate([policy], read("bought")[1], train=read("bought")[0])
     guarded = found.guarded("bought", 0.05, bought)
     assert guarded.guards[0]["lift_low"] == bought.rows[-1]["lift_low"] and not found.guards
+    assert "the lift of another reward over today's, which must not" in guarded.text()
+    over = sa.evaluate([policy, "ad:a"], test, train=train, baseline="ad:a")
+    other = sa.evaluate([policy, "ad:a"], read("bought")[1], train=read("bought")[0], baseline="ad:a")
+    assert "the lift of another reward over that of ad:a, which" in over.guarded("bought", 0.05, other).text()
     assert found.decision() in guarded.decision() and guarded.decision().endswith("Its guard rail bought holds")
     for other, share, message in (
         (sa.evaluate([], test), 0.05, "logistic was not evaluated"), (bought, 1.0, "1.0 is no share"),

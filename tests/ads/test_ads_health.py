@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from test_ads_api import frame
 
 from scant_ads import Log
 from scant_ads.diagnosis import health
@@ -173,6 +174,57 @@ def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
     found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
     assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
     assert health.beyond_chance(int(2000 * 3 * rate) + 50, 2000, int(1000 * rate), 1000)
+
+
+ORDERS = (["action"], ["kind"], ["age"], ["action", "kind", "age", "reward"])
+
+
+@pytest.mark.parametrize("by", ORDERS)
+def test_chance_in_a_sorted_log_is_that_of_random_order(by):
+    """As rows are sorted, the second half of a log has nothing that the first half has."""
+    rows = frame(1200).assign(age=lambda rows: rows["age"].round(-1))
+    chances = []
+    for made in (rows, rows.sort_values(by, kind="stable")):
+        train, test = Log.from_frame(made).split(0.5)
+        training = summing.Training(train, test)
+        assert not training.shares(summing.summary(test, training=training).shared.rows, len(test))
+        chances.append(training.chance)
+    assert min(chances) > 0.9
+
+
+def test_chance_is_twice_the_rate_at_which_halves_meet():
+    """A log has twice the rows of its half, in which a row of a test may be."""
+    test, train = log(1, 500), log(2, 800)
+    for repeats, alike, chance in ((40, 40, 80 / 420), (200, 200, 0.8)):
+        rows, training = shared(test, both(train, train.take(np.r_[0:repeats])))
+        assert (training.alike, training.rows) == (alike, (801 + repeats) // 2)
+        assert training.chance == pytest.approx(chance) and not rows.any()
+        assert not training.shares(int(chance * 500), 500)
+
+
+def test_rows_logged_twice_are_no_chance_in_random_order():
+    made = frame(1200).assign(z=np.random.default_rng(0).normal(size=1200)).iloc[np.arange(2400) // 2]
+    train, test = Log.from_frame(made).split(0.5)
+    training = summing.Training(train, test)
+    assert training.chance < 0.01 and training.shares(590, len(test))
+
+
+@pytest.mark.parametrize("sizes", [[400], [100] * 4])
+def test_halves_differ_in_the_column_by_which_rows_are_sorted(sizes):
+    """However they are read; not in a constant whose sums are rounded, nor in numbers that are missing."""
+
+    def differ(**columns) -> bool:
+        made = Log.from_frame(pd.DataFrame({"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns))
+        halves = summing.Halves(200)
+        for start in np.cumsum([0, *sizes[:-1]]):
+            halves.add(made.visits.take(slice(start, start + sizes[0])))
+        return halves.differ
+
+    number, mixed = np.arange(400.0), np.random.default_rng(1).permutation(400)
+    assert differ(x=number) and differ(x=number // 200) and differ(x=(number // 100).astype(int).astype(str))
+    assert differ(reward=(number > 300).astype(int)) and differ(action=np.repeat([*"abcdef", "g", "h"], 50))
+    missing = np.where(number < 390, np.nan, mixed)
+    assert not differ(x=number[mixed]) and not differ(x=missing) and not differ(x=0.1 + 1e6, y=[*"uvwx"] * 100)
 
 
 def test_rows_that_meet_in_single_precision_are_not_the_same():

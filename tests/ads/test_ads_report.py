@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_ads_api import frame
 
@@ -101,6 +102,25 @@ def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
     for ad in "abc":
         assert f"<td>{ad}</td>" in mix and f"{100 * found.mix['logistic'][ad]:.1f} %" in mix
         assert f"{100 * found.mix['logging'][ad]:.1f} %" in mix
+
+
+def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
+    """The band is the baseline's, the estimator that of the numbers, and an arm's mix of ads no news."""
+    random = np.random.default_rng(0)
+    shown = random.integers(0, 2, 4000)
+    made = pd.DataFrame({"action": np.where(shown, "new", "control"), "propensity": 0.5,
+                         "reward": (random.random(4000) < np.where(shown, 0.2, 0.1)) * 1})  # fmt: skip
+    for baseline, grey in ((None, "ad:control"), ("logging", "today's policy")):
+        found = sa.evaluate(["each-ad"], sa.Log.from_frame(made), baseline=baseline)
+        row = next(row for row in found.rows if row["policy"] == found.baseline)
+        axes = found.plot()
+        band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
+        assert (band.x0, band.x1) == pytest.approx((100 * row["low"], 100 * row["high"]))
+        assert axes.get_xlabel().endswith(f"95 % interval\ngrey: {grey}")
+        found.report(tmp_path / "out.html")
+        page = (tmp_path / "out.html").read_text()
+        assert "Which ads are shown" not in page and "delta method" not in page
+        assert "Approximate ends are by empirical likelihood" in page
 
 
 def test_of_many_ads_ten_are_told_and_the_others_counted(tmp_path):

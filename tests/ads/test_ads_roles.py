@@ -135,6 +135,24 @@ def test_a_users_visits_stay_together_when_a_log_is_split(tmp_path):
     np.testing.assert_array_equal(*chosen)
 
 
+def test_rows_of_a_request_stay_together_when_a_log_is_split(tmp_path):
+    request = np.random.default_rng(3).integers(0, 400, ROWS)
+    rows = made(request=request, position=range(ROWS), time=pd.Timestamp("2026-01-01") + pd.to_timedelta(request, "h"))
+    (tmp_path / "log").mkdir()
+    rows.to_parquet(tmp_path / "log" / "0.parquet")
+    roles = {"id": "request", "timestamp": "time"}
+    for log in (read(rows, **roles), sa.Log.read(tmp_path / "log", roles)):
+        for by in ("random", "time"):
+            train, test = log.split(0.5, by)
+            parts = [{*rows["request"][part.chosen]} for part in (train, test)]
+            assert not parts[0] & parts[1] and abs(len(train) - ROWS // 2) < 60
+            assert by == "random" or max(parts[0]) < min(parts[1])
+        train, test = log.split(0.5)
+        assert sa.evaluate(["logistic"], test, train=train).rows
+    with pytest.raises(SettingError, match="without any"):
+        read(rows.assign(request=1), **roles).split(0.5, "time")
+
+
 def test_the_command_line_has_a_word_for_each(tmp_path, capsys):
     rows = made(visit=ids(), who=np.arange(ROWS) % 300, when=pd.Timestamp("2026-01-01"))
     rows.to_csv(tmp_path / "log.csv", index=False)

@@ -9,10 +9,7 @@ import pandas as pd
 import pytest
 
 import scant_ads as sa
-from scant.data import logs
-from scant_ads.diagnosis import health
 from scant_ads.diagnosis.showings import SCHEDULE
-from scant_ads.evaluation import arms, verdicts
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "ads_propensities.py"
 SPEC = importlib.util.spec_from_file_location("benchmark_of_propensities", PATH)
@@ -131,34 +128,43 @@ def test_rates_that_drift_make_the_headline_amber(tmp_path):
         assert (". Careful: rates drift, see below" in found.text()) == (tone == "careful")
 
 
-@pytest.mark.parametrize(("propensity", "ads"), [(0.333, 3), (0.143, 7), (np.float32(1 / 3), 3), (0.17, 6)])
-def test_a_rounded_propensity_is_judged_and_its_fraction_named(propensity, ads):
+ROUNDED = [(0.333, 3), (np.float32(1 / 3), 3), (0.17, 6), (0.003, 300)]
+
+
+@pytest.mark.parametrize(("propensity", "ads"), ROUNDED)
+def test_a_propensity_with_few_digits_is_the_fraction_that_it_means(propensity, ads, tmp_path):
+    """Every number is that of a log with the fraction itself, in a file, in parts, and where it is stated."""
     random = np.random.default_rng(1)
-    made = pd.DataFrame({"action": random.integers(0, ads, 20_000), "reward": (random.random(20_000) < 0.1) * 1})
-    log = sa.Log.from_frame(made.assign(propensity=propensity))
-    assert not problems(log)
-    assert f"{propensity:g} in all rows, which looks like 1/{ads}, rounded" in str(log.check())
-    found = sa.evaluate(["ad:1"], log)
-    assert f"uniform: all {ads} ads alike; its propensity looks like 1/{ads}, rounded" in found.text()
-    assert [row["policy"] for row in found.rows] == ["logging", "ad:1"] and not found.rows[1]["refused"]
-    assert "looks like" not in str(sa.Log.from_frame(made.assign(propensity=1 / ads)).check())
+    made = pd.DataFrame({"x": random.normal(size=9000), "action": random.permutation(9000) % ads,
+                         "reward": (random.random(9000) < 0.1) * 1})  # fmt: skip
+    made = made.assign(**{"policy:mine": (made["action"] == 1) * 1.0, "policy:same": propensity})
+    (tmp_path / "parts").mkdir()
+    for name, rows in (("a", made[:600]), ("b", made[600:])):
+        rows.assign(propensity=propensity).to_parquet(tmp_path / "parts" / f"{name}.parquet")
+    logs = [
+        sa.Log.from_frame(made.assign(**{"policy:same": 1 / ads}, propensity=1 / ads)),
+        sa.Log.from_frame(made.assign(propensity=propensity)),
+        sa.Log.from_frame(made, propensity=float(propensity)), sa.Log.read(tmp_path / "parts"),
+    ]  # fmt: skip
+    texts, policy = [], sa.Policy("logistic", steps=200, lambdas=(0.1,))
+    for log in logs:
+        train, test = log.split(0.5)
+        found = sa.evaluate([policy, "mine", "same", "ad:1"], test, train=train, least_propensity=float(propensity))
+        texts.append(found.to_frame().drop(columns="policy").to_csv())
+        assert ("uniform: all" in found.text()) and found.rows[3]["mean_weight"] == 1
+        assert (f"its propensity is 1/{ads}, written as" in found.text()) == (log is not logs[0])
+        written = f"1/{ads}, written as {propensity:g} in all rows"
+        assert (written in str(log.check())) == (log is not logs[0]) and log.check().ok
+    assert texts[1:3] == texts[:1] * 2
+    of_file, of_parts = (sa.evaluate(["mine", "same", "ad:1"], log) for log in (logs[1], logs[3]))
+    assert of_parts.rows == of_file.rows
 
 
-def test_a_lift_within_the_rounding_is_no_verdict():
-    """Every row of a policy that shows ads as today has the weight 1/3 / 0.333, which alone is no lift."""
-    row = {"lift": 0.001, "lift_low": 0.0005, "lift_high": 0.0012, "rows": 1000}
-    assert verdicts.verdict_of(row, {}, True)["verdict"] == "yes"
-    assert verdicts.verdict_of(row, {}, True, 0.001)["verdict"] == "cannot tell"
-    assert verdicts.verdict_of(row, {}, True, 0.001)["needed_test"] > 1000
-    down = {"lift": -0.02, "lift_low": -0.03, "lift_high": -0.01, "rows": 1000}
-    assert verdicts.verdict_of(down, {}, True, 0.001)["verdict"] == "no"
-
-
-def test_as_many_rows_as_a_rounded_propensity_says():
-    """Of 100 million rows 1/3 show an ad whose propensity is 0.333."""
-    weight, count = np.array([0.0, 1 / 0.333]), np.array([66_666_667, 33_333_333])
-    assert not arms.as_many(weight, count) and arms.as_many(weight, count, 0.001)
-    assert not arms.as_many(weight, np.array([66_000_000, 34_000_000]), 0.001)
+@pytest.mark.parametrize("propensity", [0.3, 0.32, 0.25])
+def test_a_propensity_that_may_mean_two_fractions_or_none_is_as_it_is_written(propensity):
+    made = pd.DataFrame({"action": [0, 1] * 50, "reward": [0, 1] * 50, "propensity": propensity})
+    log = sa.Log.from_frame(made)
+    assert (log.visits.propensity == propensity).all() and not log.source.fraction
 
 
 def test_a_policy_rounded_as_the_log_is_sums_to_one():
@@ -203,12 +209,3 @@ def test_showing_all_ads_alike_is_not_judged_where_the_log_lacks_many():
     found = sa.evaluate([], sa.Log.from_frame(made), least_propensity="unknown")
     assert found.rows[1]["refused"] == "unseen-ads" and np.isnan(found.rows[1]["lower"])
     assert any("the log lacks ads that there are, or propensities are too small" in note for note in found.notes)
-
-
-def test_the_tolerance_of_a_log_is_that_of_its_digits():
-    random = np.random.default_rng(0)
-    made = pd.DataFrame({"action": random.integers(0, 6, 600), "reward": (random.random(600) < 0.1) * 1})
-    for propensity, tolerance in ((1 / 6, logs.SLACK), (0.167, 0.002), (0.17, 0.02)):
-        log = sa.Log.from_frame(made.assign(propensity=propensity))
-        log.check()
-        assert health.tolerance(log.summarised.all()) == pytest.approx(tolerance, rel=1e-6)

@@ -15,6 +15,7 @@ import scant_ads as sa
 from scant_ads.diagnosis import order, showings
 from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Groups, Showings
+from scant_ads.reading import amounts
 from scant_ads.reading.visits import Visits
 
 
@@ -224,7 +225,7 @@ def test_rows_next_to_each_other_by_hand():
 )  # fmt: skip
 def test_how_many_ads_a_propensity_stands_for(propensity, ads, count):
     """As far as its digits tell: 0.333 is 1/3, but 0.003 may be a 290th, too, unless there are 300 ads."""
-    found = showings.alike(propensity, ads)
+    found = amounts.alike(propensity, ads)
     assert found == count or found == pytest.approx(count, rel=1e-12)
 
 

@@ -27,6 +27,18 @@ def test_epsilon_is_shared_by_the_other_ads():
     assert Choice(np.array([0, 0]), 0.0, 1).probability(np.array([0, 0])).tolist() == [1.0, 1.0]
 
 
+@given(st.integers(2, 6), st.floats(0, 1), st.booleans(), st.integers(0, 2**32 - 1))
+def test_the_expected_value_is_that_over_the_distribution(actions, epsilon, by_context, seed):
+    """Of eligible ads alone, whatever the others are worth."""
+    random = np.random.default_rng(seed)
+    eligible, best = random.random((9, actions)) < 0.5, random.integers(0, actions, 9, np.int32)
+    eligible[np.arange(9), best] = True
+    values = random.normal(size=(9, actions) if by_context else actions)
+    for choice in (Choice(best, epsilon, actions), Choice(best, epsilon, actions, eligible)):
+        each = np.array([choice.probability(np.full(9, action)) for action in range(actions)]).T
+        np.testing.assert_allclose(choice.expected(values), (each * values).sum(axis=1), atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("best", "epsilon", "actions", "reason"),
     [

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from scant.ads import intervals
-from scant.errors import SettingError
+from scant.errors import SettingError, is_number
 
 LEAST_ESS = 30  # the least effective sample size at which numbers are given
 FEW_CLICKS = 30  # with fewer effective clicks, a warning says that bounds which hold only in the limit may fail
+SUREST = 1 - 1e-9  # the largest confidence: an error that is shared among many answers stays above rounding
 ALARM = 0.999  # confidence of the interval of the mean weight; a warning is given if 1 is outside
 
 
@@ -283,8 +284,8 @@ def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, ran
 
 def check_level(level: float) -> None:
     """Raise a SettingError for a confidence out of range."""
-    if not 0.5 <= level < 1:
-        raise SettingError(f"level is {level}; a confidence is from 0.5 to below 1")
+    if not is_number(level, 0.5, SUREST):
+        raise SettingError(f"level is {level!r}; a confidence is from 0.5 to {SUREST}")
 
 
 def _checked(reward, propensity, target, level) -> list[np.ndarray]:

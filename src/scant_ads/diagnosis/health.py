@@ -17,6 +17,7 @@ from scant.data import logs
 from scant.randomness import generator
 from scant_ads.diagnosis import lists, measurement, showings
 from scant_ads.evaluation import clusters
+from scant_ads.reading import amounts
 from scant_ads.reading.visits import Problem
 from scant_ads.unit import CLICKS, Unit
 
@@ -150,37 +151,24 @@ def propensities(summary, policies: Iterable[str], least_propensity: float | Non
         yield Problem("certain", "error", reason, mend)
         return
     users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
-    wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
+    wrong = showings.problem(summary.showings, users.most if users else 1)
     if wrong:
         yield wrong
     else:
         yield from probabilities(tally, policies, least_propensity, users)
 
 
-def alike(tally) -> tuple[int | None, float]:
-    """How many ads a log shows alike, None if it does not, or cannot; and by which share its propensity is rounded.
+def alike(tally) -> int | None:
+    """How many ads a log shows alike; None if it does not, or cannot.
 
-    See `showings.alike`; one propensity in all rows is needed. Where visits have lists of eligible ads, they are shown
+    See `amounts.alike`; one propensity in all rows is needed. Where visits have lists of eligible ads, they are shown
     alike if each propensity is 1 / their number.
     """
     if tally.eligible:
         uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
-        return (len(tally.ads) if uniform else None), 0.0
+        return len(tally.ads) if uniform else None
     propensity = tally.cells[""].first
-    first = float(propensity[0])
-    count = showings.alike(first, len(tally.ads)) if first == propensity[-1] else None
-    return count, abs(first * count - 1) if count else 0.0
-
-
-def fraction(tally) -> str:
-    """The fraction that the only propensity of a log looks like, such as "1/3" of 0.333; "" if it is not rounded."""
-    count, off = alike(tally)
-    return f"1/{count}" if off > 1e-12 else ""
-
-
-def tolerance(tally) -> float:
-    """The share by which the propensities of a log may be off through rounding."""
-    return max(logs.SLACK, alike(tally)[1])
+    return amounts.alike(float(propensity[0]), len(tally.ads)) if propensity[0] == propensity[-1] else None
 
 
 def probabilities(
@@ -198,7 +186,7 @@ def probabilities(
     """
     least_propensity, ads = least_propensity or float(tally.cells[""].first.min()), len(tally.ads)
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
-    if not low <= 1 <= high and alike(tally)[0] is None:
+    if not low <= 1 <= high and alike(tally) is None:
         if high < 1:
             what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
             which = "eligible" if tally.eligible else f"{ads}"
@@ -213,7 +201,6 @@ def probabilities(
             reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
                       f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
             mend = "Divide them by their sum over all ads"
-            mend += f", or write the propensity as {meant}, which it looks like" if (meant := fraction(tally)) else ""
             mend += ", or log with a policy that can show all that this one shows" if high < 1 else ""
             yield Problem("policy-sum", "error", reason, mend)
 

@@ -11,6 +11,7 @@ from scant.ads import intervals
 from scant.ads.learners import Uniform
 from scant.data import logs
 from scant.randomness import generator
+from scant_ads.reading import arrays
 from scant_ads.reading.visits import Problem, Visits
 
 LEAK = "leak"  # the kind of the problem that a feature comes after the click
@@ -124,7 +125,8 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
     rows : of the test
     """
     for name, counts in test.texts.items():
-        new = {text: count for text, count in counts.items() if text not in training.texts.get(name, counts)}
+        has = arrays.places([*counts], [*training.texts.get(name, counts)]) >= 0
+        new = {text: count for (text, count), old in zip(counts.items(), has, strict=True) if not old}
         if (share := sum(new.values()) / rows) >= SHARE:
             most = sorted(new, key=lambda text: (-new[text], text))
             yield (f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "

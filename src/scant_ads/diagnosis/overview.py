@@ -21,7 +21,7 @@ def facts(log, summary) -> dict:
     -------
     facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
         rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
-        largest; fraction, which the only one looks like ("" if it is not rounded); eligible, how many ads could be
+        largest; fraction, what the only one is taken for ("" if it is as written); eligible, how many ads could be
         shown at a visit, on average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
         for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never shown); features,
         their names; flattened, by column of objects how many columns it became; texts, by text feature the number of
@@ -45,7 +45,7 @@ def facts(log, summary) -> dict:
         propensity, features = tally.cells[""].first, summary.features
         content |= {
             "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
-            "fraction": health.fraction(tally),
+            "fraction": log.source.fraction,
             "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
             "rewards": asdict(unit), "actions": actions,
             "features": list(summary.names), "flattened": dict(log.source.flattened),
@@ -101,11 +101,13 @@ def describe(facts: Mapping) -> str:
 def propensities(facts: Mapping) -> str:
     """The range of the propensities of a log, and how many ads a visit could show, in words."""
     low, high = facts["propensity"]
-    looks = f", which looks like {facts['fraction']}, rounded" if facts["fraction"] else ""
+    looks = ""
     if facts["eligible"]:
         ads = f"{facts['eligible']:.3g} of the {len(facts['actions']):,} ads"
         looks = f"; {ads} could be shown at a visit, on average"
-    return f"{low:g} in all rows{looks}" if low == high else f"from {low:g} to {high:g}{looks}"
+    if low != high:
+        return f"from {low:g} to {high:g}{looks}"
+    return f"{facts['fraction'] or format(low, 'g')} in all rows{looks}"
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:

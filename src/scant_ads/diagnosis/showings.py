@@ -37,7 +37,7 @@ import numpy as np
 
 from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS, Order
-from scant_ads.reading.amounts import rounding
+from scant_ads.reading.amounts import alike, rounding
 from scant_ads.reading.visits import Problem, Visits
 
 MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
@@ -360,20 +360,3 @@ def _evidence(sums: np.ndarray, most_visits, rounded: float) -> np.ndarray:
     psi = -np.log1p(-RATES) - RATES
     gains = (RATES[:, None] * total - psi[:, None] * variation) / most_visits
     return np.logaddexp.reduce(gains, axis=0) - np.log(len(RATES))
-
-
-def alike(propensity: float, ads: int) -> int | None:
-    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
-
-    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number of ads that rows
-    show. It may be above that, since not every ad need have been shown.
-    """
-    whole = round(1 / propensity)
-    if abs(whole * propensity - 1) > 1e-12:
-        half = rounding(propensity)
-        fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
-        if fewest <= ads <= most:
-            whole = ads
-        else:
-            whole = fewest if fewest == most else 0
-    return whole if whole >= ads else None

@@ -13,7 +13,8 @@ from shlex import quote
 from scant.ads import evaluation
 from scant.ads.learners import Logging, Uniform
 from scant.data import logs
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, is_number, unknown
+from scant_ads import text
 from scant_ads.evaluation import arms, mixes
 from scant_ads.evaluation.arms import AD, Always
 from scant_ads.evaluation.basis import SHARED, Basis, check_declared
@@ -72,8 +73,9 @@ def compare(
         raise unknown("way with shared rows", shared, SHARED)
     evaluation.check_level(level)
     check_declared(declared)
-    _check(test, train, looks, doubly_robust)
+    _check(test, train, looks, doubly_robust, baseline)
     overall, level = level, 1 - (1 - level) / looks  # all looks together
+    evaluation.check_level(level)
     read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
     if not isinstance(policies, Mapping):
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
@@ -81,6 +83,7 @@ def compare(
         ads = read(None, None).all().ads
         policies = arms.with_each(policies, logs.ordered({ad for ad, sums in ads.items() if sums[0].any()}))
     named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
+    open_baseline = baseline is None
     named, baseline = with_baseline(named, baseline, train is None)
     unfitted = [name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted]
     if unfitted and train is None:
@@ -104,9 +107,12 @@ def compare(
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
     if looks > 1:
         judge.notes.insert(0, f"For {looks} looks at this test, of which this is one, each answer has a confidence of "
-                           f"{100 * level:.4g} %: with {100 * overall:.3g} % all looks' answers hold")  # fmt: skip
+                           f"{text.percent(level)}: with {text.percent(overall)} all looks' answers hold")  # fmt: skip
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
+    if only_ads and len(named) > 1 and open_baseline and judge.over_today:
+        judge.notes.append("Ads are compared with today's mix of all; --baseline NAME compares them with one of them, "
+                           f"as --baseline {quote(next(iter(named.values())).ad)}")  # fmt: skip
     if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
         judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None)
     for name, policy in named.items():
@@ -126,10 +132,14 @@ def compare(
     )  # fmt: skip
 
 
-def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool) -> None:
+def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseline) -> None:
     """Raise a SettingError for settings that do not fit the logs, or a number of looks that is none."""
-    if not (isinstance(looks, int) and looks >= 1):
+    if not is_number(looks, 1, whole=True):
         raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
+    if not isinstance(doubly_robust, bool):
+        raise SettingError(f"--doubly-robust is {doubly_robust!r}; it is true or false")
+    if not isinstance(baseline, str | None):
+        raise SettingError(f"--baseline is {baseline!r}; it is the name of a policy, or of an ad")
     if train is not None and train.unit != test.unit:
         raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
                            "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip

@@ -7,6 +7,7 @@ The difference of two such rates of 0/1 rewards, and their ratio, have the score
 `tests/ads/test_ads_arms.py`). Either leaves out "no difference" where the other does.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from scant.errors import SettingError, unknown
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
 MOST = 20  # ads for which it may
+LETTERS = re.compile(r"(?:arm|group|variant|version|variation)?[\s_-]*([ab])", re.IGNORECASE)  # of an A/B test
 CONTROLS = ("control", "control group", "ctrl", "baseline")  # what the arm is called that others are compared with
 HALVINGS = 60  # of the interval in which an end is searched
 
@@ -69,10 +71,13 @@ def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
 
 def control(policies: Mapping) -> str | None:
     """The name of the policy that is the control of an A/B test: of policies that all show one ad, the only one whose
-    ad is called so; None if there is none.
+    ad is called so, or A beside B; None if there is none.
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
+    letters = [LETTERS.fullmatch(policy.ad.strip()) for policy in policies.values()]
+    if len(letters) == 2 and None not in letters and letters[0][1].lower() != letters[1][1].lower():
+        return next(name for name, letter in zip(policies, letters, strict=True) if letter[1].lower() == "a")
     controls = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
     return controls[0] if len(controls) == 1 < len(policies) else None
 
@@ -100,12 +105,10 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
     return np.ones(int(matches.sum())), reward[matches], count[matches]
 
 
-def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
+def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
     """Whether the rows that show an ad are about as many as its propensity says, which is the same in all of them.
 
     If rows are independent, one sample in a thousand is wrongly said not to be.
-
-    off : the share by which the propensity is rounded
     """
     from scipy import special
 
@@ -114,7 +117,7 @@ def as_many(weight: np.ndarray, count: np.ndarray, off: float = 0.0) -> bool:
     half = (1 - evaluation.ALARM) / 2
     fewest = special.betaincinv(of_ad, rows - of_ad + 1, half)
     most = special.betainccinv(of_ad + 1, rows - of_ad, half) if of_ad < rows else 1.0
-    return bool(fewest * (1 - off) <= propensity <= most * (1 + off))
+    return bool(fewest <= propensity <= most)
 
 
 @dataclass(frozen=True)

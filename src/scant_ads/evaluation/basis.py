@@ -6,18 +6,18 @@ What must be mended first is raised here, before anything is learnt or judged.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 
 from scant.data import logs
-from scant.errors import DataError, SettingError
+from scant.errors import DataError, SettingError, is_number
 from scant_ads.diagnosis import health, measurement
 from scant_ads.diagnosis.leaks import new_texts, of_others
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.diagnosis.showings import MISMATCHES
 from scant_ads.evaluation.verdicts import DOUBTS, OTHER_VISITS
 from scant_ads.reading import summing
+from scant_ads.reading.amounts import rounding
 from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary, Tally
@@ -213,7 +213,7 @@ class Basis:
 
 def check_declared(declared: float | str | None) -> None:
     """Raise a SettingError for a least propensity out of range."""
-    if declared not in (None, UNKNOWN) and not (isinstance(declared, Real) and LEAST <= declared <= 1):
+    if declared not in (None, UNKNOWN) and not is_number(declared, LEAST, 1):
         raise SettingError(
             f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
         )
@@ -230,7 +230,7 @@ def _least(
     if declared == UNKNOWN:
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])  # cells are in order
-    of_lists = tally.eligible and health.alike(tally)[0] is not None  # known of every eligible ad of each visit
+    of_lists = tally.eligible and health.alike(tally) is not None  # known of every eligible ad of each visit
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
             f"{name}: propensities differ, so that --least-propensity is needed: the least probability with which the "
@@ -239,7 +239,7 @@ def _least(
             "--least-propensity unknown makes do with wider bounds that need none"
         )
     least_propensity = smallest if declared is None else declared
-    if smallest < least_propensity * (1 - health.tolerance(tally)):
+    if smallest < min(least_propensity * (1 - logs.SLACK), least_propensity - rounding(least_propensity)):
         raise SettingError(f"--least-propensity is {least_propensity}, but {name} has {smallest:g}")
     least_propensity = min(least_propensity, smallest)
     return least_propensity, bool(constant) and math.isclose(least_propensity, smallest)

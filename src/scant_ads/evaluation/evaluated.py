@@ -17,6 +17,7 @@ from scant_ads.policies.policy import Policy
 from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
+PAIRS = 10  # of policies that are printed, if they are not more
 SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")  # means of a row in its table
 
 
@@ -84,7 +85,7 @@ class Evaluation:
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""
-        share = f"{100 * self.level:.3g} %"
+        share = text.percent(self.level)
         lines = [
             *self.about,
             "",
@@ -110,11 +111,11 @@ class Evaluation:
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
         if sum(row["verdict"] != "none" for row in judged) > 1:
-            joint = 100 * (1 - (1 - self.level) / len(judged))
-            lines += [f"To rely on all {len(judged)} answers at once: --level {joint / 100:.4g}"]
+            joint = 1 - (1 - self.level) / len(judged)
+            lines += [f"To rely on all {len(judged)} answers at once: --level {text.confidence(joint)}"]
         if self.guards:
-            lines += ["", "Guard rails: the lift of another reward, which must not be below minus the share; each "
-                      f"answer with {share} confidence"]  # fmt: skip
+            lines += ["", f"Guard rails: the lift of another reward over {self.whose}, which must not be below minus "
+                      f"the share; each answer with {share} confidence"]  # fmt: skip
             lines += text.aligned(self.guard_table())
         lines += self._decisions(width)
         if self.notes:
@@ -171,7 +172,7 @@ class Evaluation:
         choice = self.choice
         if choice is None:
             return ""
-        share, lift, worst = f"{100 * self.level:.3g} %", choice["lift"], choice["lift_lower"]
+        share, lift, worst = text.percent(self.level), choice["lift"], choice["lift_lower"]
         best, mean = choice["policy"], self.unit.mean
         if choice["of"] > 1:
             best = f"Best of {choice['of']} by its lower bound: {best}. {'Even it' if choice['worse'] else 'It'}"
@@ -204,7 +205,7 @@ class Evaluation:
 
     def _decisions(self, width: int) -> list[str]:
         """Lines of text on doubly robust estimates, the choice, and each pair of policies."""
-        lines, number, share = [], self.unit.number, f"{100 * self.level:.3g} %"
+        lines, number, share = [], self.unit.number, text.percent(self.level)
         for row in self.rows:
             if row.get("dr") == row.get("dr", np.nan):
                 ends = f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to {number(row['dr_high'])}"
@@ -218,13 +219,22 @@ class Evaluation:
         if self.choice:
             lines += ["", self.decision()]
         if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
+            pairs = self._pairs_printed()
             head = f"Differences of {self.unit.words}, each with its {share} interval; answers hold together"
             cells = [(f"  {pair['policy']} - {pair['other']}", number(pair["difference"]),
                       f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair, self.rows))
-                     for pair in self.comparisons]  # fmt: skip
+                     for pair in pairs]  # fmt: skip
             aligned = text.aligned([cell[:-1] for cell in cells])
             lines += [head, *(f"{line}  {cell[-1]}" for line, cell in zip(aligned, cells, strict=True))]
+            if more := len(self.comparisons) - len(pairs):
+                lines += [f"  and {more} pairs without it: --output FILE.json and --report have all"]
         return lines
+
+    def _pairs_printed(self) -> list[dict]:
+        """The pairs that are printed: all, or those with the chosen policy if they are more than `PAIRS`."""
+        if len(self.comparisons) <= PAIRS:
+            return [*self.comparisons]
+        return [pair for pair in self.comparisons if self.choice["policy"] in (pair["policy"], pair["other"])]
 
     def to_frame(self):
         """The rows as a frame of pandas, one for each policy, today's first."""
@@ -240,11 +250,11 @@ class Evaluation:
         return pd.DataFrame(self.comparisons, columns=decisions.COLUMNS)
 
     def plot(self, axes=None):
-        """Draw the click rates of all policies, with intervals and lower bounds; returns Matplotlib's axes.
+        """Draw the click rates of all policies, with intervals; returns Matplotlib's axes.
 
         axes : to draw on; None for a new figure
         """
-        return plotting.intervals(self.rows, self.level, self.unit, axes)
+        return plotting.intervals(self.rows, self.level, self.unit, self.baseline, axes)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -258,7 +268,7 @@ class Evaluation:
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
-        lines.append(f"</tbody></table><p>Each with {100 * self.level:.3g} % confidence</p>")
+        lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
         if self.notes:
             lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>")
         return "".join(lines)
@@ -291,7 +301,9 @@ def _rates(unit: Unit) -> str:
     """What the table has, in words."""
     if unit.clicks:
         return "Click rates (CTR) in %"
-    return "Mean rewards in % of the largest" if unit.percent else f"Mean rewards in {unit.name or 'their own unit'}"
+    minus = ", minus the costs" if unit.largest <= 0 else ""
+    words = "% of the largest" if unit.percent else f"{unit.name or 'their own unit'}{minus}"
+    return f"Mean rewards in {words}"
 
 
 def _plain(row: Mapping) -> dict:

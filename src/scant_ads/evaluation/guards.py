@@ -1,7 +1,8 @@
 """Guard rails: another reward that a policy must not lower by more than a share, such as purchases beside clicks.
 
-A guard rail is the lift of that reward's mean over today's, from an evaluation of the same policies on the same visits.
-It holds if the lift's interval is above minus the share, it is broken if the interval is below, and else open.
+A guard rail is the lift of that reward's mean over today's, or over the baseline's, from an evaluation of the same
+policies on the same visits. It holds if the lift's interval is above minus the share, it is broken if the interval is
+below, and else open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ def judged(name: str, share: float, rows: Sequence[Mapping], others: Sequence[Ma
     Parameters
     ----------
     name : of the guard rail
-    share : by which the mean of its reward may be below today's, such as 0.05
+    share : by which the mean of its reward may be below that of today's policy, or the baseline, such as 0.05
     rows, others : of the evaluation, and of the evaluation by the other reward
 
     Returns

@@ -69,7 +69,6 @@ class Judge:
     Attributes
     ----------
     alike : how many ads today's policy shows alike; None if it does not
-    off : the share by which all weights may be off, since the only propensity of the test is rounded
     """
 
     def __init__(self, basis: Basis, tally: Tally, level: float, seed: int, baseline: str = Logging.kind):
@@ -81,9 +80,8 @@ class Judge:
         self.users = self._by_user(tally)
         users = self.users if self.same_log else self._by_user(self.of_today)
         propensity, reward, count = self.of_today.cells[""].arrays()
-        self.alike = health.alike(replace(self.of_today, ads=tally.ads))[0]
+        self.alike = health.alike(replace(self.of_today, ads=tally.ads))
         self.today_is_uniform = self.alike is not None
-        self.off = health.alike(tally)[1]
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
         self.baseline = Logging.kind if self.today_is_uniform and baseline == Uniform.kind else baseline
@@ -142,7 +140,7 @@ class Judge:
             lift = self._lift(key, cells, largest, bounds) if self.over_today else self._lift_over(bounds, sample)
         self.judged[name] = Judged(key, largest, bounds, lift, sample)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level, self.unit.relative)
-        row |= verdict_of(row, today, self.same_log or not self.over_today, self.off)
+        row |= verdict_of(row, today, self.same_log or not self.over_today)
 
     def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
         """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
@@ -158,7 +156,7 @@ class Judge:
         weight, _, count = cells.arrays()
         matches, sample = weight > 0, None
         if np.ptp(weight[matches]) == 0 and not cells.rounded:
-            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count, self.off)
+            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count)
             sample = arms.own_rows(*cells.arrays()) if as_many and not not_eligible else None
             if not (as_many or not_eligible) and self.basis.wrong is None:
                 rows = f"{count[matches].sum():,} of {count.sum():,} rows"
@@ -392,13 +390,13 @@ class Judge:
             return {"lift": np.nan, "lift_lower": np.nan, "lift_upper": np.nan, "worse": False}
         row = next(row for row in self.rows if row["policy"] == choice["policy"])
         lift, joint = self.judged[choice["policy"]].lift, 1 - (1 - self.level) / choice["of"]
-        upper = lift.upper(joint) - 1 + self.off
+        upper = lift.upper(joint) - 1
         if self.over_today and (not self.same_log or self.least_propensity is None):
             # its bound and today's hold together already
             lower, today = choice["lower"], choice["today"]
             lower = lower / today - 1 if self.unit.relative else lower - today
         else:
-            lower = lift.lower(joint) - 1 - self.off
+            lower = lift.lower(joint) - 1
         return {"lift": row["lift"], "lift_lower": lower, "lift_upper": upper, "better": lower > 0, "worse": upper < 0}
 
     def withhold(self) -> None:
@@ -430,8 +428,8 @@ class Judge:
         elif is_today and self.alike:
             ending += f", uniform: all {self.alike:,} ads alike"
             ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
-        if meant := health.fraction(tally):
-            ending += f"; its propensity looks like {meant}, rounded"
+        if log.source.fraction:
+            ending += f"; its propensity is {log.source.fraction}"
         counts = tally.users.counts()
         of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
         of_files = f", in {log.form}" if log.in_folder else ""

@@ -10,6 +10,7 @@ from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import ABOVE, LISTS
 from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
+from scant_ads.reading.names import COSTLY
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
 DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
@@ -19,6 +20,7 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     LISTS: "several rows are of one visit, see above",
     ABOVE: "propensities are given what stands above, see above",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
+    COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",
     DEAD: "an ad has no reward where many are expected, see above",
     LATE: "rewards of an ad look not joined yet, see above",
@@ -57,18 +59,16 @@ def usable(row: Mapping, today: Mapping) -> bool:
     return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
 
 
-def verdict_of(row: Mapping, today: Mapping, same_log: bool, off: float = 0.0) -> dict:
+def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
     """Whether a policy is better than today's; if that is not clear, how many rows it takes.
 
     On the same log it is clear if the interval of the lift is above 0, or below. Else it is if the intervals of the two
     CTRs do not overlap: a wrong verdict needs one of two ends to be wrong, each of which has a probability of
     (1 - level) / 2. The numbers of rows assume that half-widths fall as one over the root of the rows, and that
     estimates do not change.
-
-    off : the share by which weights may be wrong, so that the interval is wider on the same log
     """
     if same_log:
-        near = row["lift_low"] - off if row["lift"] > 0 else row["lift_high"] + off
+        near = row["lift_low"] if row["lift"] > 0 else row["lift_high"]
         if near * row["lift"] > 0:
             return {"verdict": "yes" if near > 0 else "no"}
         factor = (near / row["lift"] - 1) ** 2 if row["lift"] else math.inf

@@ -8,6 +8,7 @@ import numpy as np
 
 from scant.data.logs import Log
 from scant.errors import DataError
+from scant_ads.reading import arrays
 from scant_ads.reading.visits import Visits
 
 MOST = 32  # columns that a text feature becomes, at most: its frequent texts have one each, all others share one
@@ -107,7 +108,6 @@ def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:
     """The codes of text features by the texts of the training log, int32 (rows x features); -1 for another text."""
     codes = np.empty((len(visits), len(texts)), np.int32)
     for column, (name, labels) in enumerate(texts.items()):
-        code_of = {text: code for code, text in enumerate(labels)}
-        new_codes = np.array([code_of.get(text, -1) for text in visits.categories[name]], np.int32)
+        new_codes = arrays.places(visits.categories[name], labels)
         codes[:, column] = new_codes[visits.features[:, visits.names.index(name)].astype(np.int32)]
     return codes

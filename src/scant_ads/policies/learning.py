@@ -95,7 +95,7 @@ def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
 
 
 def split(
-    rows: int, share: float, seed: int = 0, times: np.ndarray | None = None, users: np.ndarray | None = None
+    rows: int, share: float, seed: int = 0, times: np.ndarray | None = None, together: np.ndarray | None = None
 ) -> np.ndarray:
     """Split a log into a training part and a test part: which rows train, bool (rows).
 
@@ -105,21 +105,24 @@ def split(
     share : of the rows that train
     seed : of the rows drawn at random, if there are no times
     times : of the rows; the earliest train, and of equal times the first rows
-    users : of the rows; if given, this share of the users is drawn, and all their rows train
+    together : of the rows, such as users, or ids of requests; rows that are equal in it are in one part. Without times
+        this share of its values is drawn; by time, all rows of a value train of which one does
 
     Raises
     ------
     SettingError : a share that leaves one part without rows
     """
-    if users is not None:
-        distinct, code = np.unique(users, return_inverse=True)
-        return split(len(distinct), share, seed)[code]
+    if together is not None and times is None:
+        values, code = np.unique(together, return_inverse=True)
+        return split(len(values), share, seed)[code]
     tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
-    if not 0 < tested < rows:
-        raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")
     trains = np.ones(rows, bool)
     if times is None:
         trains[generator(seed, "advice", "split").choice(rows, tested, replace=False, shuffle=False)] = False
     else:
         trains[np.argsort(times, kind="stable")[rows - tested :]] = False
+    if together is not None:
+        trains |= np.isin(together, together[trains])
+    if not trains.any() or trains.all():
+        raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")
     return trains

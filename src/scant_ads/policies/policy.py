@@ -1,6 +1,7 @@
 """Policies that choose ads, in scikit-learn's manner: learnt from a log, used on new visits."""
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from scant import files
 from scant.ads import learners, scorers
 from scant.ads.learners import LAMBDAS
-from scant.ads.policies import Choice
+from scant.ads.policies import THRESHOLDS, Choice
 from scant.data import logs
 from scant.errors import SettingError, unknown
 from scant_ads.policies import encoding, learning, saving
@@ -17,6 +18,9 @@ from scant_ads.progress import silent
 from scant_ads.reading import batches, formats
 from scant_ads.reading.log import Log, visits_of
 from scant_ads.reading.visits import Visits
+
+KINDS = {int: "a whole number", int | None: "a whole number, or None", int | float: "a number", str: "a text",
+         bool: "true or false"}  # fmt: skip
 
 
 class Policy:
@@ -127,6 +131,7 @@ class Policy:
         return copy
 
     def _learnt(self, train: Visits, encoded: tuple | None = None, progress=silent) -> learning.Learnt:
+        self._check_kinds()
         if not 0 <= self.epsilon <= 1:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
         if not 0 < self.validation < 1:
@@ -153,6 +158,19 @@ class Policy:
             progress,
         )  # fmt: skip
         return learning.Learnt(encoded[0], fitted, train.lists)
+
+    def _check_kinds(self) -> None:
+        """Raise a SettingError for a setting that is a text, say, where a number is needed."""
+        if isinstance(self.lambdas, str) or not isinstance(self.lambdas, Iterable):
+            raise SettingError(f"lambdas are {self.lambdas!r}; they are a list of numbers")
+        for name, kind in saving.SETTINGS.items():
+            value = getattr(self, name)
+            value = value.item() if isinstance(value, np.generic) else value
+            is_flag = isinstance(value, bool) and kind is not bool
+            if name not in ("kind", "lambdas") and (is_flag or not isinstance(value, kind)):
+                raise SettingError(f"{name} is {value!r}; it is {KINDS[kind]}")
+        if self.threshold not in THRESHOLDS:
+            raise unknown("threshold", self.threshold, THRESHOLDS)
 
     def _required(self) -> learning.Learnt:
         if self.learnt is None:

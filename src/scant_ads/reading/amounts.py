@@ -1,14 +1,14 @@
 """Rewards and propensities as a log writes them: numbers, yes and no, amounts of money, digits; and other scales."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from numbers import Real
 
 import numpy as np
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, is_number, unknown
 
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
@@ -32,6 +32,7 @@ class Units:
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
     propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
         or one for all ads; "uniform" for one that shows all ads of a list alike; None for a log that has them
+    less : whether less is better, so that rewards are minus what is written; None where nobody has said
 
     Raises
     ------
@@ -44,20 +45,26 @@ class Units:
     reward_unit: str = ""
     reward_min: float = 0.0
     propensity: float | str | Mapping[str, float] | None = None
+    less: bool | None = None
 
     def __post_init__(self):
         shares = [*self.split.values()] or ([] if self.propensity in (None, UNIFORM) else [self.propensity])
-        if not all(isinstance(share, Real) and 0 < share <= 1 for share in shares):
+        if not all(is_number(share, 0, 1) and share > 0 for share in shares):
             raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
         if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
             raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
                                "ad of the log was to have among its rows")  # fmt: skip
-        if not np.isfinite(self.reward_min):
-            raise SettingError(f"--reward-min is {self.reward_min:g}; the least reward is a number")
-        if not self.reward_min < self.reward_max < np.inf:
+        if not (is_number(self.reward_min) and np.isfinite(self.reward_min)):
+            raise SettingError(f"--reward-min is {self.reward_min}; the least reward is a number")
+        if not (is_number(self.reward_max) and self.reward_min < self.reward_max < np.inf):
             raise SettingError(
-                f"--reward-max is {self.reward_max:g}; the largest reward is a number above {self.reward_min:g}"
+                f"--reward-max is {self.reward_max}; the largest reward is a number above {self.reward_min:g}"
             )
+        if not isinstance(self.reward_unit, str):
+            raise SettingError(f"--reward-unit is {self.reward_unit!r}; it is a text, such as EUR")
+        if self.less not in (None, False, True) or (self.less is not None and self.rewards):
+            raise SettingError("--less says that less is better of rewards as they are written: give either --less or "
+                               "--rewards")  # fmt: skip
         if self.rewards == "losses" and (self.reward_min, self.reward_max) != (0, 1):
             raise SettingError("--rewards losses are from 0 to 1: leave --reward-min and --reward-max out")
         for what, ways in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
@@ -78,6 +85,8 @@ class Units:
 
     def shares(self, values: np.ndarray) -> np.ndarray:
         """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""
+        if self.less:
+            return (self.reward_max - values) / (self.reward_max - self.reward_min)
         if self.rewards:
             values = (1 if self.rewards == "losses" else 0) - values + 0.0  # without a negative zero
         return (values - self.reward_min) / (self.reward_max - self.reward_min)
@@ -91,7 +100,7 @@ class Units:
         """
         lowest, highest = self.reward_min, self.reward_max
         ends = {None: (lowest, highest), "costs": (0.0 - highest, 0.0 - lowest), "losses": (0, 1)}[self.rewards]
-        what = "cost" if self.rewards else "reward"
+        what = "cost" if self.rewards or self.less else "reward"
         reason = f"{what} {value} is not in [{ends[0]:g}, {ends[1]:g}]; "
         reason += f"they are from {low:g} to {high + 0.0:g}" if low < high else "all are alike"
         unit = f" --reward-unit {currency}" if currency else ""
@@ -150,6 +159,23 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
               for match, number in zip(matches, readings[0], strict=True)]  # fmt: skip
     currency = min(currencies, default="")
     return signed, SIGNS.get(currency, currency)
+
+
+def alike(propensity: float, ads: int) -> int | None:
+    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
+
+    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number of ads that rows
+    show. It may be above that, since not every ad need have been shown.
+    """
+    whole = round(1 / propensity)
+    if abs(whole * propensity - 1) > 1e-12:
+        half = rounding(propensity)
+        fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
+        if fewest <= ads <= most:
+            whole = ads
+        else:
+            whole = fewest if fewest == most else 0
+    return whole if whole >= ads else None
 
 
 def rounding(propensity: float) -> float:

@@ -1,5 +1,7 @@
 """The columns of an Arrow table as arrays: their values, the numbers that texts are, and codes of distinct values."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scant.data import logs
@@ -53,6 +55,13 @@ def is_number(column_type) -> bool:
 
     is_real = types.is_floating(column_type) or types.is_decimal(column_type)
     return is_real or types.is_integer(column_type) or types.is_boolean(column_type)
+
+
+def has_texts(column_type) -> bool:
+    """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values, dates and times."""
+    from pyarrow import types
+
+    return is_text(column_type) or is_number(column_type) or types.is_temporal(column_type)
 
 
 def is_single(column_type) -> bool:
@@ -137,6 +146,27 @@ def as_text(value) -> str:
     """A value as text, a whole number without a decimal point."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 2.0**63
     return str(int(value) if whole else value)
+
+
+def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
+    """The index of each text among other ones, int32 (texts); -1 if it is none of them.
+
+    A number, or a truth value, that is none as it is written is the only one that has its value: 1067.0 is 1067 or
+    01067, and True is true, as where one file has numbers, and another texts.
+    """
+    place, by_value = {label: index for index, label in enumerate(labels)}, {}
+    for label in labels:
+        by_value.setdefault(_value(label), []).append(place[label])
+    alike = (by_value.get(_value(text), ()) if text not in place else (place[text],) for text in texts)
+    return np.array([few[0] if len(few) == 1 else -1 for few in alike], np.int32)
+
+
+def _value(text: str) -> str:
+    """A text of a whole number, or of a truth value, as it is written most briefly; any other text as it is."""
+    number = as_number(text)
+    if number is not None and number.is_integer():
+        return as_text(number)
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def numbers_rows(column) -> bool:

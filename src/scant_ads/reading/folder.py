@@ -78,7 +78,7 @@ class Folder:
                 kind = arrays.kind_of(field.type) if is_feature(name) else None
                 if kind is None:
                     continue
-                kind = "text" if kind == "numbers" and name in categorical else kind
+                kind = "text" if name in categorical else kind
                 first, first_path = where.setdefault(name, (kind, path))
                 if first != kind:
                     reason = f"column {name!r} has {kind}, and {first} in {first_path}"
@@ -130,6 +130,29 @@ class Folder:
         return self._plan.counts
 
     @property
+    def fraction(self) -> str:
+        """What the only propensity is taken for; see `Reading.fraction`."""
+        return next(self.batches(1))[0].fraction if self.alike else ""
+
+    @cached_property
+    def alike(self) -> int:
+        """How many ads the log shows alike, if its only propensity says so with few digits, else 0.
+
+        The ads and propensities of all rows are read for it, but only as far as this is possible.
+        """
+        ads = {name.removeprefix(logs.FULL) for name in self.types if name.startswith(logs.FULL)}
+        tables = () if KEY + ELIGIBLE in self.types else self._tables(ROWS, None, ["action", "propensity"])
+        first = None
+        for table, path, *_ in tables:
+            columns = layout.Columns(path, self.form, table, units=self.units)
+            action, actions = columns.action([])
+            values = columns.propensity() if self.units.propensity is None else columns.stated(action, actions, None)
+            first, ads = values[:1] if first is None and values is not None else first, ads | {*actions}
+            if values is None or (values != first).any() or abs(round(1 / first[0]) * first[0] - 1) < 1e-12:
+                return 0
+        return layout.shown_alike(first, len(ads)) if first is not None else 0
+
+    @property
     def exact(self) -> bool:
         """Whether no feature is given in single precision."""
         return not any(arrays.is_single(kind) for name, kind in self.types.items() if is_feature(name))
@@ -144,14 +167,14 @@ class Folder:
             yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        """The column timestamp, or hashes of user or id, of the rows, in batches."""
         for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
             columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
-                values = columns.timestamp() if role == "timestamp" else columns.user()
+                values = columns.timestamp() if role == "timestamp" else columns.key(role, "")
             if values is None:
                 raise DataError(path, columns.problems[0].reason, advice=columns.problems[0].mend)
-            yield values
+            yield values if role == "timestamp" else values[:, 0]
 
     @property
     def problems(self) -> list[Problem]:
@@ -215,7 +238,7 @@ class Folder:
         categorical = frozenset(self.categorical)
         columns = layout.Columns(
             path, self.form, table, categorical=categorical, kinds=kinds, plan=self._plan, units=self.units,
-            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
+            listing=self.renamed.get(ELIGIBLE, ELIGIBLE), alike=self.alike,
         )  # fmt: skip
         return columns.reading()
 

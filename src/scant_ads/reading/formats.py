@@ -76,7 +76,8 @@ def read(
     ----------
     columns : by role, one of `ROLES`, the column of the file that has it
     ignore : columns to leave out; names that the file lacks are passed over
-    categorical : features to take as texts though they are numbers; names that the file lacks are passed over
+    categorical : features to take as texts, as they are written, though they are numbers or times; names that the file
+        lacks are passed over
     units : what propensities and rewards are written as
     study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
@@ -103,7 +104,7 @@ def read(
         kind = wabbit.kind(path, head)
         if kind:
             return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
-        table, form, lines, problems = _csv(path, head, renaming, whole)
+        table, form, lines, problems = _csv(path, head, renaming, whole, categorical)
     if not study:
         return _read(path, form, table, lines, problems, renaming, categorical, units)
     table = table if lines is not None else renaming.applied(table)
@@ -345,7 +346,7 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, head: bytes, renaming: Renaming, whole: bool):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
     import pyarrow as pa
     from pyarrow import csv
@@ -366,7 +367,8 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
 
     places = [name or f"\0{number}" for number, name in enumerate(names)]  # no two alike
     included = [*([places[0]] if index else []), *filter(None, names)]
-    texts = {name: pa.string() for name in names if name in ("action", "timestamp") or name.startswith(KEY)}
+    are_texts = {"action", "timestamp", *categorical}
+    texts = {name: pa.string() for name in names if name in are_texts or name.startswith(KEY)}
     options = {
         "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
         "parse_options": csv.ParseOptions(

@@ -8,7 +8,7 @@ from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
 from scant_ads.reading import arrays, eligibility, hashing, tables
-from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
+from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
 from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, is_called_a_visit, looks_like_times
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
@@ -33,12 +33,15 @@ class Columns:
         first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
     plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
     listing : the column of lists of eligible ads, as the log calls it
+    alike : how many ads the log shows alike, if that is what its only propensity says with few digits, and 0 if not;
+        None where this table tells, see `Columns.shown_alike`
     """
 
     def __init__(
         self, path, form, table, *, columns=(), lines=None, problems=(), categorical=frozenset(), kinds=None, plan=None,
-        units=NO_UNITS, listing=ELIGIBLE,
+        units=NO_UNITS, listing=ELIGIBLE, alike=None,
     ):  # fmt: skip
+        self.alike, self.fraction = alike, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
         self.problems, self.categorical, self.rows = list(problems), categorical, table.num_rows
@@ -66,7 +69,8 @@ class Columns:
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
         visits = None if any(problem.severity == "error" for problem in problems) else visits
-        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened)
+        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened,
+                       self.fraction)  # fmt: skip
 
     def add(
         self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
@@ -101,10 +105,10 @@ class Columns:
         action, actions = self.action([*full, *self.units.split, *listed])
         eligible = None if lists is None else self.eligible(listed, lists, action, actions)
         propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
-        if eligible is not None and propensity is not None:
-            propensity = _meant(propensity, eligible)
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
         distribution = self.distribution(full, actions, action, propensity, eligible)
+        if propensity is not None:
+            propensity = self.meant(propensity, probabilities, eligible, len(actions))
         timestamp = self.timestamp() if "timestamp" in self.table else None
         position = self.position() if "position" in self.table else None
         visit, user = self.key("id", "leave the rows out"), self.user()
@@ -231,17 +235,34 @@ class Columns:
             return 1 / np.maximum(eligible.sum(axis=1), 1)
         split = self.units.split
         if not split:
-            if (total := len(actions) * self.units.propensity) > 1 + SPLIT:
-                raise SettingError(f"--propensity {self.units.propensity:g} for each of {len(actions):,} ads is "
+            share, ads = self.units.propensity, len(actions)
+            if (total := ads * share) > 1 + SPLIT and alike(share, ads) is None:
+                raise SettingError(f"--propensity {share:g} for each of {ads:,} ads is "
                                    f"{total:.4g} in all, more than 1: give each ad its share, as AD=SHARE,AD=SHARE, or "
                                    "leave out rows of other ads")  # fmt: skip
-            return np.full(self.rows, self.units.propensity)
+            return np.full(self.rows, share)
         values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
         if (bad := np.isnan(values)).any():
             ad = actions[int(action[np.argmax(bad)])]
             self.add("split", "error", f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
                      "Give one for every ad of the log", bad)  # fmt: skip
         return values
+
+    def meant(self, propensity: np.ndarray, probabilities: list[np.ndarray], eligible, ads: int) -> np.ndarray:
+        """What propensities mean that are written with few digits, float64 (rows): 0.333 of each of three ads is 1/3.
+
+        The same number among the `probabilities` of a policy, which are changed in place, means the same.
+        """
+        if eligible is not None:
+            return _meant(propensity, eligible)
+        number = shown_alike(propensity, ads) if self.alike is None else self.alike
+        if not number:
+            return propensity
+        written = float(propensity[0])
+        self.fraction = f"1/{number}, written as {written:.6g}"
+        for values in probabilities:
+            values[values == written] = 1 / number
+        return np.full(self.rows, 1 / number)
 
     def probability(self, name: str) -> np.ndarray:
         values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
@@ -450,14 +471,16 @@ class Columns:
         if column.null_count == self.rows and name not in self.kinds:
             self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
             return None, None
+        if arrays.is_text(column.type) or (name in self.categorical and arrays.has_texts(column.type)):
+            return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return arrays.days(column), None
-        if arrays.is_text(column.type) or (name in self.categorical and arrays.is_number(column.type)):
-            return self.text_feature(name, column)
         values, _ = arrays.numeric(column)
         if values is None:
             reason = f"column {name!r} has type {column.type}; a log has numbers, text and times"
             mend = f"Leave it out with --ignore {quote(name)}"
+            if arrays.has_texts(column.type):
+                mend += f", or take it as text with --categorical {quote(name)}"
             if eligibility.is_list(column.type):
                 mend += f"; if it says which ads could be shown, --eligible {quote(name)}"
             self.add("type", "error", reason, mend, column=name)
@@ -540,6 +563,14 @@ class Columns:
             word = quote(name)
             mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
             self.add("user", "warning", reason, mend, column=name)
+
+
+def shown_alike(propensity: np.ndarray, ads: int) -> int:
+    """How many ads are shown alike if the only propensity of some rows says so with few digits, see `amounts.alike`; 0
+    if it does not, or is that fraction as it is."""
+    first = float(propensity[0])
+    number = alike(first, ads) if first > 0 and (propensity == first).all() else None
+    return number if number and abs(first * number - 1) > 1e-12 else 0
 
 
 def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:

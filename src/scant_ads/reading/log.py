@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from scant.data import logs
-from scant.errors import DataError, SettingError, as_arguments, unknown
+from scant.errors import DataError, SettingError, as_arguments, is_number, unknown
 from scant.randomness import generator
 from scant_ads.diagnosis import leaks, lists, overview, shapes
 from scant_ads.diagnosis.showings import Groups
@@ -18,6 +18,7 @@ from scant_ads.progress import silent
 from scant_ads.reading import formats, layout, summing
 from scant_ads.reading.amounts import NO_UNITS, Units
 from scant_ads.reading.folder import OF_LOG, ROWS, Folder
+from scant_ads.reading.names import COSTLY, is_called_a_cost
 from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import Batch, Problem, Reading, Visits
 from scant_ads.unit import Unit
@@ -35,13 +36,15 @@ class Log:
 
     source : the log in memory, or its folder
     chosen : bool (rows), which rows of the source belong to it; None for all
+    reward : what its column of rewards is called
     unit : what its rewards are counted in
     """
 
     def __init__(
         self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
-        units: Units = NO_UNITS,
+        units: Units = NO_UNITS, reward: str = "reward",
     ):  # fmt: skip
+        self.reward = reward
         self.source, self.name = source, name or str(source.path)
         self.half_of, self.chosen, self.units = half_of, chosen, units
         self.summarised: Summary | None = None  # of all rows, once they have been read
@@ -51,6 +54,7 @@ class Log:
         cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
         rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
         reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+        less: bool | None = None,
     ) -> "Log":  # fmt: skip
         """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
 
@@ -61,7 +65,8 @@ class Log:
             which of its columns are `id`, by which visits are told apart, `user`, whose visit it was, and `eligible`,
             lists of the ads that could be shown
         ignore : columns to leave out
-        categorical : features to take as text though they are numbers; columns of JSON to take as they are
+        categorical : features to take as text, as they are written, though they are numbers or times, such as 01067 or
+            08:30; columns of JSON to take as they are
         propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
         rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
             rewards, but for costs in Vowpal Wabbit's forms
@@ -69,6 +74,8 @@ class Log:
         reward_min : the least reward possible
         propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
             or one share for all ads; "uniform" for all eligible ads alike
+        less : whether less is better, so that rewards are minus what is written, from minus `reward_max`; None where it
+            is asked if the name of the column is one of costs
 
         Raises
         ------
@@ -76,22 +83,28 @@ class Log:
         SettingError : a column that is not there
         """
         read = Folder if Path(path).is_dir() else formats.read
-        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
-        return cls(read(path, columns, ignore, categorical, units), units=units)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
+        _check_names(columns, ignore=ignore, categorical=categorical)
+        return cls(read(path, columns, ignore, categorical, units), units=units, reward=_name_of_reward(columns))
 
     @classmethod
     def from_frame(
         cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
         propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
         reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+        less: bool | None = None,
     ) -> "Log":  # fmt: skip
         """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
-        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity)
-        return cls(formats.read_frame(frame, columns, ignore, categorical, units), units=units)
+        units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
+        _check_names(columns, ignore=ignore, categorical=categorical)
+        reading = formats.read_frame(frame, columns, ignore, categorical, units)
+        return cls(reading, units=units, reward=_name_of_reward(columns))
 
     @property
     def unit(self) -> Unit:
-        return Unit(self.units.reward_max, self.units.reward_unit, least=self.units.reward_min)
+        least, largest = self.units.reward_min, self.units.reward_max
+        least, largest = (0.0 - largest, 0.0 - least) if self.units.less else (least, largest)
+        return Unit(largest, self.units.reward_unit, least=least)
 
     @property
     def folder(self) -> Folder:
@@ -126,7 +139,7 @@ class Log:
         drawn = np.concatenate([random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts])
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
         chosen[chosen] = drawn  # of the rows of this log, which may be a part of its source
-        return type(self)(self.source, self.name, self.half_of, chosen, self.units)
+        return type(self)(self.source, self.name, self.half_of, chosen, self.units, self.reward)
 
     @property
     def in_folder(self) -> bool:
@@ -151,7 +164,8 @@ class Log:
     @property
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
-        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + self._of_features
+        return [problem for problem in self.source.problems if problem.kind in OF_LOG] + [
+            *self._of_rewards, *self._of_features]  # fmt: skip
 
     def __len__(self) -> int:
         return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -181,26 +195,29 @@ class Log:
     def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
         """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`.
 
-        Where it is known who visited, a user's visits are in one part, unless the log is split by time.
+        Where it is known who visited, a user's visits are in one part, unless the log is split by time. Rows of one id,
+        such as those of a request, always are.
         """
+        if not is_number(share, 0, 1):
+            raise SettingError(f"the share {share!r} is no number from 0 to 1")
         if by not in ("random", "time"):
             raise unknown("way to split a log", by, ("random", "time"))
-        times = users = None
+        times = None
         if by == "time":
             if "timestamp" not in self.source.optional:
                 raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
                                    "which it is")  # fmt: skip
             times = np.concatenate(list(self._entries("timestamp")))
-        elif "user" in self.source.optional:
-            users = np.concatenate(list(self._entries("user")))
-        earlier = learning.split(len(self), share, seed, times, users)
+        roles = [role for role in ("user", "id") if role in self.source.optional and (by, role) != ("time", "user")]
+        together = np.concatenate(list(self._entries(roles[0]))) if roles else None
+        earlier = learning.split(len(self), share, seed, times, together)
         rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
         size = len(rows) if self.chosen is None else len(self.chosen)
         parts = []
         for which, marks in (("training", earlier), ("test", ~earlier)):
             chosen = np.zeros(size, bool)
             chosen[rows[marks]] = True
-            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units))
+            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward))
         return tuple(parts)
 
     def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
@@ -230,6 +247,16 @@ class Log:
         """The groups of rows in which showings are looked at, by its first rows."""
         return Groups.of(self._head, {problem.column for problem in self._of_features if problem.kind == leaks.LEAK})
 
+    @property
+    def _of_rewards(self) -> list[Problem]:
+        """The question whether less is better, if that is open, and rewards are called so."""
+        units = self.units
+        if units.less is not None or units.rewards or units.reward_max <= 0 or not is_called_a_cost(self.reward):
+            return []
+        reason = f"rewards are column {self.reward!r}, of which less may be better"
+        return [Problem(COSTLY, "warning", reason, "Say --less if it is, and --no-less if more is better",
+                        column=self.reward)]  # fmt: skip
+
     @cached_property
     def _of_features(self) -> list[Problem]:
         """Features that come after the click, or are something else than features, by its first rows."""
@@ -251,7 +278,7 @@ class Log:
         return head
 
     def _entries(self, role: str) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`, in batches."""
+        """The column timestamp, or hashes of user or id, of the rows, in batches."""
         start = 0
         for values in self.source.entries(role, ROWS):
             start += len(values)
@@ -282,6 +309,19 @@ class Log:
         sample = np.sort(np.concatenate(sample))
         places = np.array([-int(-cut * len(sample) // 1) for cut in CUTS])
         return sample[np.minimum(places, len(sample) - 1)], True
+
+
+def _name_of_reward(columns: Mapping[str, str] | None) -> str:
+    return (columns or {}).get("reward", "reward")
+
+
+def _check_names(columns, **names) -> None:
+    """Raise a SettingError for columns that are no mapping, or for a text in place of a list of names."""
+    if not isinstance(columns, Mapping | None):
+        raise SettingError(f"columns are {columns!r}; they are a mapping, as {{'reward': 'click'}}")
+    for what, value in names.items():
+        if isinstance(value, str):
+            raise SettingError(f"{what} is {value!r}; it is a list of columns, as {[value]}")
 
 
 def _place(reading: Reading, problem: Problem, path: Path | None, first_row: int) -> str:

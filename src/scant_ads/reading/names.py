@@ -30,6 +30,13 @@ ALIASES = {  # what others call these columns
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
+COSTS = frozenset((  # words for what is better if it is less
+    "bounce", "bounced", "cancelled", "churn", "churned", "complaint", "complaints", "cost", "costs", "crash", "delay",
+    "error", "errors", "failure", "failures", "latency", "loss", "losses", "refund", "refunded", "refunds",
+    "unsubscribe", "unsubscribed", "wait",
+))  # fmt: skip
+COSTLY = "costs"  # the kind of the problem
+AVOIDED = frozenset(("avoided", "no", "non", "not", "prevented", "saved", "saving", "savings", "without"))
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 PEOPLE = frozenset((  # words for whose visits may depend on each other
     "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
@@ -48,6 +55,12 @@ TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "t
 def words_of(name: str) -> set[str]:
     """The words in the name of a column, in small letters."""
     return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
+
+
+def is_called_a_cost(name: str) -> bool:
+    """Whether a column has a name as one of which less is better: refund_eur, latencyMs, churned."""
+    words = _words(name)
+    return bool(words & COSTS) and not words & AVOIDED
 
 
 def is_called_a_user(name: str) -> bool:

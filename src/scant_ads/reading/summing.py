@@ -4,7 +4,8 @@ Rows that are logged twice, or that the training log has, too, are found by thei
 logs have are tallied apart, since only at the end is it known whether they are more than chance explains.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,17 +15,20 @@ from scant.ads.learners import Logging
 from scant.ads.policies import Choice
 from scant.data import logs
 from scant.errors import DataError
+from scant.randomness import generator
 from scant_ads.diagnosis import health
 from scant_ads.diagnosis.order import BLOCKS, Order
 from scant_ads.diagnosis.showings import Showings
 from scant_ads.evaluation.arms import Always
 from scant_ads.policies import learning
 from scant_ads.progress import silent
-from scant_ads.reading import digests
+from scant_ads.reading import digests, hashing
 from scant_ads.reading.folder import ROWS
 from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import ELIGIBLE, Batch, Visits
 
+APART = 5  # standard errors by which two halves of a log differ in a column, if they are of different visits
+EXACT = 1e-12  # of a mean square, up to which a variance is rounding
 BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
 
 
@@ -33,7 +37,8 @@ class Training:
 
     What is compared: ids, where both logs have them. Else features, ad, reward, propensity and, where both logs have
     them, time, position and user. If few columns tell users apart, rows of different visits are equal by chance: about
-    as often as rows of the second half of the training log are in its first half.
+    as often as rows of the second half of the training log are in its first half. Where the two halves differ, as in
+    rows that are sorted by ad, both are drawn at random instead; rows that were logged twice then count as chance, too.
 
     log : the log
     test : the log to evaluate on
@@ -52,10 +57,16 @@ class Training:
         self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
         self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
         self.mark = self.summary.digests.mark()
-        row_digests = np.concatenate([self._of(batch.visits) for batch in log.batches(rows)], axis=1)
         half = 0 if self.by_id else len(log) // 2  # equal ids are never chance
+        row_digests, halves = [], Halves(half)
+        for batch in log.batches(rows):
+            row_digests.append(self._of(batch.visits))
+            halves.add(batch.visits)
+        row_digests = np.concatenate(row_digests, axis=1)
         self.rows = len(log) - half
-        repeats = digests.Index(row_digests[:, :half]).has(row_digests[:, half:]) if half else False
+        order = generator(0, "advice", "chance").permutation(len(log)) if half and halves.differ else slice(None)
+        first, second = np.split(row_digests[:, order], [half], axis=1)
+        repeats = digests.Index(first).has(second) if half else False
         self.alike = int(np.count_nonzero(repeats))
         self.chance = min(1.0, 2 * self.alike / self.rows)
         self.index = digests.Index(row_digests)
@@ -81,6 +92,47 @@ class Training:
     def shares(self, count: int, rows: int) -> bool:
         """Whether `count` of a test's `rows` are more than are in both logs by chance."""
         return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
+
+
+class Halves:
+    """The sums over the two halves of a log that tell whether they are of the same kind of visits.
+
+    The mean of a column of numbers differs if rows are sorted by it. Of texts it is the share of each of 16 groups.
+
+    half : how many rows the first one has
+    """
+
+    def __init__(self, half: int):
+        self.half, self.read, self.sums = half, 0, [np.zeros((3, 1)), np.zeros((3, 1))]
+
+    def add(self, log: Visits) -> None:
+        """Add the next rows."""
+        texts = {name: log.features[:, log.names.index(name)].astype(int) for name in log.categories}
+        coded = [(log.actions, log.action), *((log.categories[name], code) for name, code in texts.items())]
+        numeric = [column for name, column in zip(log.names, log.features.T, strict=True) if name not in texts]
+        groups = [_grouped(labels)[code].T for labels, code in coded]
+        values = np.vstack([log.reward, log.propensity, *numeric, *groups]).astype(float)
+        ends = np.clip([0, self.half - self.read, len(log)], 0, len(log))
+        for number, (start, end) in enumerate(pairwise(ends)):
+            part = values[:, start:end]
+            moments = [np.isfinite(part).sum(axis=1), np.nansum(part, axis=1), np.nansum(part**2, axis=1)]
+            self.sums[number] = self.sums[number] + moments
+        self.read += len(log)
+
+    @property
+    def differ(self) -> bool:
+        """Whether the mean of a column differs by more than `APART` standard errors."""
+        rows, sums, squares = np.stack(self.sums, axis=1)
+        rows = np.maximum(rows, 1)
+        _, mean, square = np.stack([rows, sums, squares]).sum(axis=1) / rows.sum(axis=0)
+        variance = np.maximum(square - mean**2, EXACT * square)
+        gap = np.diff(sums / rows, axis=0)[0]
+        return bool((gap**2 > APART**2 * variance * (1 / rows).sum(axis=0)).any())
+
+
+def _grouped(texts: Sequence[str]) -> np.ndarray:
+    """Which of 16 groups each text is in, by its hash, as 0 and 1, int8 (texts x 16)."""
+    return np.eye(16, dtype=np.int8)[[hashing.of_text(text)[0] % 16 for text in texts]]
 
 
 def summary(

@@ -77,6 +77,7 @@ class Reading:
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
     flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
+    fraction : what the only propensity is taken for, if it is written with few digits, as "1/3, written as 0.333"
     """
 
     path: object
@@ -86,6 +87,7 @@ class Reading:
     visits: Visits | None = None
     lines: np.ndarray | None = None
     flattened: Mapping[str, int] = field(default_factory=dict)
+    fraction: str = ""
 
     def place(self, problem: Problem) -> str:
         """Where the first row of a problem is: "line 3", "row 2", or nothing."""
@@ -119,8 +121,9 @@ class Reading:
             yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
-        """The column timestamp or user of the rows, as in `Visits`."""
-        yield getattr(self.required(), role)
+        """The column timestamp, or hashes of user or id, of the rows."""
+        values = getattr(self.required(), role)
+        yield values[:, 0] if role == "id" else values
 
     def required(self) -> Visits:
         """The log; a DataError with the first error if it has one."""
