@@ -98,7 +98,7 @@ def compare(
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     summary = read(named, training)
     basis = basis or Basis(test, training, summary, columns, declared, shared)
-    judge = Judge(basis, basis.tally_of(summary), level, seed, baseline)
+    judge = Judge(basis, basis.tally_of(summary), level, seed, len({*named} - {baseline}), baseline)
     if unfitted and train.learnable is not train:
         drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
