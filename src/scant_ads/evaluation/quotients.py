@@ -134,7 +134,7 @@ class Quotient:
             largest = (loss + most) ** 2 / 4
             assumed = self.prior * np.maximum(loss * most, FLOOR * largest)
             spread = np.einsum("is,js,ijs->s", slopes, slopes, products)
-            variance = (assumed + largest + np.maximum(spread, 0.0)) / (1 + largest / assumed + before)
+            variance = (largest + np.maximum(spread, 0.0)) / (largest / assumed + before)
             bet = np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))[self.stage]
             gains = self.count * np.log1p(bet * (slopes[:, self.stage] * self.terms).sum(axis=0))
             return np.cumsum(np.bincount(self.stage, gains, stages)).max() >= goal
