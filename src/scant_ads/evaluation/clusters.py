@@ -174,13 +174,20 @@ class ByUser:
         weight, terms = self._sums(policy)
         return self._quotient(weight - terms, self.visits, NO_RANGE, 0.0, np.inf)
 
+    def mean_weight(self, policy: str, largest: float) -> Quotient:
+        """The mean weight of a policy."""
+        return self._quotient(self._sums(policy)[0], self.visits, NO_RANGE * [[largest], [1], [1]], 0.0, largest)
+
     def of_shown(self, policy: str, weight: float) -> Quotient:
         """The click rate of the visits to which a policy gives a weight, the same weight for all."""
         counts, terms = self._sums(policy) / weight
         return self._quotient(terms, counts, NO_RANGE, 0.0, 1.0)
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
-        """How much higher the CTR of the first of two policies is; `largest` are their largest weights."""
+        """How much higher the CTR of the first of two policies is; today's is the second.
+
+        largest : their largest weights
+        """
         return self._of_pair(quotients.difference, pair, largest)
 
     def lift(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient | None:
@@ -210,7 +217,7 @@ class ByUser:
     def _of_pair(self, kind, pair: tuple[str, str], largest: tuple[float, float], supported: bool = True) -> Quotient:
         """The quotient that `kind` says of two policies; see `rate`."""
         (weight, gain), (other, other_gain) = map(self._sums, pair)
-        fixed = not pair[1] or pair[1] == Logging.kind
+        fixed = pair[1] in ("", Logging.kind)
         low, high = quotients.ends(kind, largest, fixed)
         corners = quotients.corners(kind, largest, fixed) if np.isfinite(largest[0]) else NO_RANGE
         corners = corners * [[1], [1], [supported]]

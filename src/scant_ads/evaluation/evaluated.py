@@ -99,7 +99,8 @@ class Evaluation:
             lines.append(f"Betting's bounds: for the average over the log, {units} in random order (seed {self.seed})")
         lines += text.aligned([text.headings(self.unit), *self.table()])
         judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
-        answers = f"All {len(judged)} answers together" if len(judged) > 1 else "The answer"
+        of = self.choice["of"] if self.choice else 1
+        answers = f"All {of} answers together" if of > 1 else "The answer"
         more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
         lines += [
             "",

@@ -227,8 +227,9 @@ class Judge:
     def _gain(self, judged: Judged) -> lifts.Bounds:
         """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
         base = self._base()
-        mean = self._difference(judged, base) if self._at_once else None
-        return lifts.widened(mean or lifts.difference(judged.bounds, base.bounds), self.off, 1)
+        mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
+        mean = lifts.mirrored(mean) if mean else lifts.difference(judged.bounds, base.bounds)
+        return lifts.widened(mean, self.off, 1)
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
@@ -376,6 +377,8 @@ class Judge:
 
     def _difference(self, judged: Judged, other: Judged) -> lifts.Bounds | Quotient | arms.Difference | None:
         """The bounds of how much higher the CTR of the first of two policies is; None if that cannot be told."""
+        if not judged.key:
+            return lifts.mirrored(self._difference(other, judged))
         samples, pair = (judged.sample, other.sample), (judged.key, other.key)
         largest = judged.largest, other.largest
         if self.users:

@@ -47,6 +47,9 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
     random : the generator of the order
     """
     first, second, reward, count = _few(both, largest, random)
+    if rest := both.rows - count.sum():  # with neither weight
+        first, second, reward, count = (np.r_[part, value] for part, value in
+                                        ((first, 0), (second, 0), (reward, 0), (count, rest)))  # fmt: skip
     excess = first - second if both.excess else np.zeros(len(count))
     terms = np.stack([*kind(first * reward, second * reward, np.ones(len(count))), excess])
     corners = quotients.corners(kind, largest, both.fixed)
@@ -138,6 +141,12 @@ def widened(bounds: Bounds | Quotient, by: float, shift: float = 0.0) -> Bounds:
         lambda level: bounds.lower(level) - by + shift, lambda level: bounds.upper(level) + by + shift,
         lambda factor: widened(bounds.grown(factor), by, shift),
     )  # fmt: skip
+
+
+def mirrored(bounds: Bounds | Quotient) -> Bounds:
+    """The bounds of minus the number; None stays None."""
+    return bounds and Bounds(lambda level: -bounds.upper(level), lambda level: -bounds.lower(level),
+                             lambda factor: mirrored(bounds.grown(factor)))  # fmt: skip
 
 
 def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float) -> float:

@@ -282,16 +282,13 @@ class Tally:
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def both(self, pair: tuple[str, str]) -> "Both | None":
-        """The weights of two policies, whose names are as in `cells`; None with too many pairs.
+        """The weights of two policies, by their names in `cells`, of which "" is the second; None with too many pairs.
 
         Where a table of the two has the difference of their weights alone, it is the weight of one, and 0 of the other.
         """
         if not pair[1]:
             weight, reward, count = self.of(pair[0])
             return Both(weight, np.ones(len(count)), reward, count, self.rows, self.rounded(pair[0]), fixed=True)
-        if not pair[0]:
-            other = self.both(pair[::-1])
-            return Both(np.maximum(1 - other.first, 0), np.maximum(other.first - 1, 0), *other[2:6])
         swapped = pair not in self.pairs and pair[::-1] in self.pairs
         cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
         if cells is None:
