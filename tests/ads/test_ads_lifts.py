@@ -85,20 +85,20 @@ def test_intervals_hold_the_estimate_and_grow_with_confidence(seed, rows, level)
 def test_of_very_many_weights_and_rewards_the_interval_is_nearly_the_same(monkeypatch):
     """Rounded at random: expectations stay the same, weights and rewards stay possible."""
     random = np.random.default_rng(5)
-    weight, reward = 5 * random.random(20000), random.random(20000) * (random.random(20000) < 0.3)
+    weight, reward = 2 * random.random(20000), random.random(20000) * (random.random(20000) < 0.3)
     made, found = cells(weight, reward), []
     for most in (10**9, lifts.CELLS):
         monkeypatch.setattr(lifts, "CELLS", most)
-        found.append(ratio(*made, 5.0, np.random.default_rng(0)))
+        found.append(ratio(*made, 2.0, np.random.default_rng(0)))
     exact, thinned = found
     several = [len({*zip(*part.terms, strict=True)}) for part in (thinned, exact)]
     assert several[0] < 2000 < several[1] and thinned.units.sum() == exact.units.sum() == 20_000
-    assert (thinned.terms[0] <= 5 * thinned.terms[1]).all() and thinned.terms[1].max() <= 1
+    assert (thinned.terms[0] <= 2 * thinned.terms[1]).all() and thinned.terms[1].max() <= 1
     assert thinned.estimate == pytest.approx(exact.estimate, rel=0.01)
-    np.testing.assert_allclose(ends(thinned), ends(exact), rtol=0.02)
+    np.testing.assert_allclose(ends(thinned), ends(exact), rtol=0.05)
     means = []
     for seed in range(300):
-        w, r, n = lifts._thinned(*(part[made[1] > 0] for part in made), 5.0, np.random.default_rng(seed))
+        w, r, n = lifts._thinned(*(part[made[1] > 0] for part in made), 2.0, np.random.default_rng(seed))
         means.append([n @ (w * r), n @ r])
     expected = [made[2] @ (made[0] * made[1]), made[2] @ made[1]]
     error = np.std(means, axis=0) / 300**0.5
@@ -106,7 +106,7 @@ def test_of_very_many_weights_and_rewards_the_interval_is_nearly_the_same(monkey
 
 
 def test_rows_of_neither_of_two_arms_count():
-    """Of 3,000 rows a third are of each arm: the difference is that of two means, the ratio too, and stages are of all."""
+    """Of 3,000 rows a third are of each arm: differences and ratios are of two means, and stages of all rows."""
     random = np.random.default_rng(3)
     arm, reward = random.integers(0, 3, 3000), random.random(3000)
     weights = [3.0 * (arm == which) for which in (0, 1)]

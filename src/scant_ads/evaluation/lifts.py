@@ -23,7 +23,7 @@ from scant_ads.text import HOPELESS
 CELLS = 4096  # pairs of weight and reward that are kept as they are; more are rounded at random
 BITS = 49  # low bits of a double that this rounding drops: three after the first are left
 PRIOR = 0.25  # a guess at the mean reward
-HALVINGS = 10  # of the interval in which the number of rows is searched that would do
+HALVINGS = 6  # of the interval in which the number of rows is searched that would do
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ import numpy as np
 
 from scant.ads import intervals
 
-HALVINGS = 30  # of the interval in which an end is searched
+HALVINGS = 24  # of the interval in which an end is searched
 MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite
-STEPS = 12  # from the least quotient to the estimate, at each of which the capital is looked at
+STEPS = 8  # from the least quotient to the estimate, at each of which the capital is looked at
 FLOOR = 0.01  # of the largest variance, which is assumed at least
 TINY = 1e-300  # in place of a loss of 0, by which a bet is divided
 

@@ -50,7 +50,8 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
 
 def usable(row: Mapping, today: Mapping) -> bool:
     """Whether the numbers of a policy, and today's, say something about which is better."""
-    return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
+    warnings = row["warnings"] + today["warnings"]
+    return not (row["refused"] or today["refused"] or "mean-weight" in warnings)
 
 
 def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:

@@ -54,7 +54,11 @@ class Cells:
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the pairs of two arrays, float64 (n)."""
         rest = np.flatnonzero(second)
-        value, count = np.unique(first[second == 0], return_counts=True)  # nearly all, which a single key sorts
+        import pyarrow as pa
+
+        # Nearly all have no reward: these are counted by a single key, and hashed, which is quicker than sorting.
+        counted = pa.array(first[second == 0]).value_counts()
+        value, count = (counted.field(column).to_numpy() for column in ("values", "counts"))
         self._add(np.r_[value, first[rest]], np.r_[np.zeros(len(value)), second[rest]],
                   np.r_[count, np.ones(len(rest), np.int64)])  # fmt: skip
 
