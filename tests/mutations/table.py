@@ -243,7 +243,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/showings.py", BASELINE + "::test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says[400-0.9]",
      "2 * np.minimum(above, below)", "np.minimum(above, below)"),
     ("scant_ads/evaluation/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
-     "not in (Uniform.kind, self.baseline)", "!= Uniform.kind"),
+     "{*self.judged} - {Uniform.kind, self.baseline}", "{*self.judged} - {Uniform.kind}"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
      "fewest * (1 - off) <= propensity <= most", "propensity <= most"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[60-0.9]",
