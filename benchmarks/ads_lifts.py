@@ -1,4 +1,4 @@
-"""How often the interval of a lift fails, on simulated logs of today's policy: `scant_ads.evaluation.lifts.ratio`.
+"""How often the interval of a lift fails, on simulated logs of today's policy: `scant_ads.evaluation.lifts`.
 
     python benchmarks/ads_lifts.py [--repeats 1000] [--seed 0]
 
@@ -14,7 +14,8 @@ from itertools import product
 import numpy as np
 
 from scant.randomness import generator
-from scant_ads.evaluation import lifts
+from scant_ads.evaluation import lifts, quotients
+from scant_ads.reading.tally import Both
 
 ADS, LEVEL = 5, 0.95
 RATES = {"hotel": np.array([0.07, 0.09, 0.07, 0.07, 0.05]), "bank": np.array([0.0016, 0.0046, 0.0042, 0.0030, 0.0018])}
@@ -47,7 +48,11 @@ def main() -> None:
             for _ in range(arguments.repeats):
                 weight, reward, largest = drawn(kind, rates, rows, rising, random)
                 cells, count = np.unique(np.stack([weight, reward]), axis=1, return_counts=True)
-                bounds = lifts.ratio(*cells, count, largest, random, single=kind == "one weight")
+                if kind == "one weight":
+                    bounds = lifts.single(*cells, count, largest, random)
+                else:
+                    both = Both(cells[0], np.ones(len(count)), cells[1], count, rows, fixed=True)
+                    bounds = lifts.of_rows(quotients.ratio, both, (largest, 1.0), random)
                 low.append(0.0 if bounds is None else bounds.lower((1 + LEVEL) / 2))
                 high.append(largest if bounds is None else bounds.upper((1 + LEVEL) / 2))
             above, below = (100 * np.mean(fails) for fails in (np.array(low) > truth, np.array(high) < truth))

@@ -50,8 +50,12 @@ def intervals_of(user, reward, weight, random) -> dict[str, list[tuple[float, fl
         intervals.interval(intervals.clopper_pearson, intervals.drawn(terms, once, largest, random, (largest,)), LEVEL)
         for terms, largest in ((reward, 1.0), (weight * reward, float(ADS)))
     ]
-    quotient = lifts.ratio(weight, reward, once, float(ADS), random, single=True)
-    of_users = [by_user.rate("", 1.0), by_user.rate("policy", float(ADS)), by_user.lift("policy", float(ADS))]
+    quotient = lifts.single(weight, reward, once, float(ADS), random)
+    of_users = [
+        by_user.rate("", 1.0),
+        by_user.rate("policy", float(ADS)),
+        by_user.lift(("policy", ""), (float(ADS), 1.0)),
+    ]
     one_sided = (1 + LEVEL) / 2
     (gain, weights), (clicks, visits) = by_user.parts("policy"), by_user.parts("")
     robust = [likely(clicks, visits, 1, LEVEL), likely(gain, weights, 1, LEVEL)]

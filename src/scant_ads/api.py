@@ -33,7 +33,7 @@ def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
     doubly_robust: bool = False, results=None, progress=silent, baseline: str | None = None,
-    looks: int = 1,
+    looks: int = 1, covariate: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
 
@@ -58,6 +58,9 @@ def evaluate(
         for the control of an A/B test, an ad that is called so, if only ads are compared; else today's
     looks : how often the test is looked at until it ends, as was planned: answers then hold for all looks together
 
+    covariate : a numeric column from before the ad was chosen, such as the user's revenue before the test; what it
+        explains is taken out of rewards (see `covariates`), and lifts are differences. None for no such column
+
     Raises
     ------
     DataError, SettingError : see `advise.compare`
@@ -77,6 +80,7 @@ def evaluate(
         summarised=summarised,
         baseline=baseline,
         looks=looks,
+        covariate=covariate,
     )
     return replace(evaluation, inputs=_inputs(evaluation.policies, test, train, results))
 

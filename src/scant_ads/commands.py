@@ -163,6 +163,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--looks", type=int, default=1,
                help="how often the test is looked at until it ends, as was planned, such as 14 days: all answers hold "
                "together (default 1)"),
+        option("--covariate", metavar="COLUMN",
+               help="a number from before the ad was chosen, such as revenue before the test: what it explains is "
+               "taken out of rewards, and lifts are differences"),
         option("--least-propensity", type=_propensity,
                help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
         option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
@@ -253,7 +256,8 @@ def evaluate(arguments) -> None:
         names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
         evaluation = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
-                                        results=arguments.parts, progress=progress, **settings)  # fmt: skip
+                                        results=arguments.parts, progress=progress,
+                                        covariate=arguments.covariate, **settings)  # fmt: skip
         for column, share in (arguments.guard or {}).items():
             try:
                 test2, train2 = _test_and_train(arguments, paths, progress, column)

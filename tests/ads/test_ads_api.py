@@ -106,7 +106,7 @@ def test_a_policy_is_used_as_an_estimator(kind, logs):
     assert probabilities.shape == (3000, 3) and np.allclose(probabilities.max(axis=1), 0.7)
     np.testing.assert_array_equal(policy.classes_[probabilities.argmax(axis=1)], chosen)
     row = sa.evaluate([policy], test).rows[-1]
-    assert row["estimate"] == pytest.approx(policy.score(test))
+    assert row["estimate"] == pytest.approx(policy.score(test), rel=0.05)
 
 
 def test_settings_of_a_policy_are_those_of_an_estimator(logs):

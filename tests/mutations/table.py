@@ -14,6 +14,7 @@ BOUNDS = "unit/test_ads_intervals.py"
 CELLS = "unit/test_games_cells.py"
 CLAIMS = "unit/test_claims.py"
 CLUSTERS = "ads/test_ads_clusters.py"
+BETS = "ads/test_ads_bets.py"
 DECISIONS = "ads/test_ads_decisions.py"
 ESTIMATES = "unit/test_estimators.py"
 HEALTH = "ads/test_ads_health.py"
@@ -206,15 +207,25 @@ MUTATIONS = [
     ("scant/ads/scorers.py", SCORERS + "::test_an_unknown_kind_and_rewards_that_are_no_clicks",
      "    if not learner.graded:\n", "    if learner.ranker:\n"),
     ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
-     "cap / (m * self.most)", "cap / (2 * m * self.most)"),
+     "cap / (loss * self.most)", "cap / (2 * loss * self.most)"),
+    ("scant_ads/evaluation/quotients.py", BETS + "::test_bets_are_the_same_where_all_rewards_are_moved_once_a_constant_is_known",
+     "gain, stake = sums[:2] - slopes * sums[2]", "gain, stake = sums[:2]"),
+    ("scant_ads/evaluation/quotients.py", BETS + "::test_minutes_are_bounded_within_twice_the_width_of_the_delta_method",
+     "-np.clip(c, 0.0, 1.0)", "np.zeros(stages)"),
+    ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_a_difference_is_mirrored",
+     "slopes = sign * np.stack", "slopes = np.stack"),
+    ("scant_ads/evaluation/lifts.py", BETS + "::test_the_rows_that_are_needed_give_an_even_chance[0.5]",
+     "one_sided = (1 + level) / 2\n\n    def enough", "one_sided = level\n\n    def enough"),
+    ("scant_ads/evaluation/covariates.py", BETS + "::test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval",
+     "visits.reward[judged] - slope * (x", "visits.reward[judged] + slope * (x"),
+    ("scant_ads/evaluation/judging.py", DECISIONS + "::test_alike_arms_are_seldom_said_to_be_better",
+     "self.joint = 1 - (1 - level) / max(together, 1)", "self.joint = 2 * level - 1"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
-     "np.bincount(self.stage), self.most,", "np.bincount(self.stage), 1.0,"),
+     "corners, low, high, self.most,", "corners, low, high, 1.0,"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_quotients_are_those_of_sums",
-     "self.visits, -largest[1], largest[0])", "self.visits, -largest[0], largest[1])"),
+     "excess = np.zeros(len(gain)) if excess is None else excess", "excess = np.zeros(len(gain))"),
     ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_sums_add_up_over_any_parts_in_any_order",
      'order = np.argsort(key, kind="stable")', "order = np.arange(len(key))"),
-    ("scant_ads/evaluation/clusters.py", CLUSTERS + "::test_a_difference_of_two_rates_errs_as_often_as_it_says_if_they_never_err_together",
-     "each = (1 + level) / 2", "each = level"),
     ("scant_ads/evaluation/clusters.py",
      CLUSTERS + "::test_with_one_visit_of_each_user_the_mean_weight_is_judged_by_students_t_test[3]",
      "* users**2 / (users - 1)", "* users"),
@@ -238,7 +249,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/showings.py", BASELINE + "::test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says[400-0.9]",
      "2 * np.minimum(above, below)", "np.minimum(above, below)"),
     ("scant_ads/evaluation/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
-     "not in (Uniform.kind, self.baseline)", "!= Uniform.kind"),
+     "{*self.judged} - {Uniform.kind, self.baseline}", "{*self.judged} - {Uniform.kind}"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
      "fewest <= propensity <= most", "propensity <= most"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[60-0.9]",
@@ -249,8 +260,8 @@ MUTATIONS = [
      "-largest, largest + 1, random", "-largest, largest, random"),
     ("scant_ads/evaluation/decisions.py", DECISIONS + "::test_answers_that_hold_together_are_holms",
      "(1 - level) / len(left)", "(1 - level) / len(decide)"),
-    ("scant_ads/evaluation/lifts.py", LIFTS + "::test_stages_are_of_all_rows_and_those_without_a_reward_stake_nothing",
-     "rows - count.sum(), count", "0, count"),
+    ("scant_ads/evaluation/lifts.py", LIFTS + "::test_rows_of_neither_of_two_arms_count",
+     "if rest := both.rows - count.sum():", "if rest := 0:"),
     ("scant_ads/unit.py", UNIT + "::test_numbers_are_those_of_shares_times_the_largest",
      '"matched_clicks": self.sum(row["matched_clicks"], matched)', '"matched_clicks": row["matched_clicks"]'),
     ("scant_ads/diagnosis/leaks.py", LEAKS + "::test_features_that_say_nothing_too_well_are_no_leaks",

@@ -15,7 +15,7 @@ from scant.ads.learners import Logging, Uniform
 from scant.data import logs
 from scant.errors import SettingError, is_number, unknown
 from scant_ads import text
-from scant_ads.evaluation import arms, mixes
+from scant_ads.evaluation import arms, covariates, mixes
 from scant_ads.evaluation.arms import AD, Always
 from scant_ads.evaluation.basis import SHARED, Basis, check_declared
 from scant_ads.evaluation.evaluated import Evaluation
@@ -37,12 +37,13 @@ def compare(
     policies: Iterable | Mapping, test: Log, train: Log | None = None, *, level: float = 0.95,
     declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
     doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None, looks: int = 1,
+    covariate: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
 
     Parameters
     ----------
-    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks : see
+    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks, covariate : see
         `api.evaluate`; `declared` is its `least_propensity`
     rows : of a batch
     summarised : called with the policies, None for any, and the `Training` log, gives the summary of the test; None to
@@ -101,7 +102,12 @@ def compare(
         named |= {name: named[name].fitted_to(log, encoded, progress) for name in unfitted}
     summary = read(named, training)
     basis = basis or Basis(test, training, summary, columns, declared, shared)
-    judge = Judge(basis, basis.tally_of(summary), level, seed, baseline)
+    if covariate is not None:
+        _check_covariate(basis, doubly_robust, summarised)
+        less = covariates.adjusted(covariate, test, train)
+        summary, basis.unit = summing.summary(less.log, named, progress=progress, rows=rows), less.unit
+        basis.notes.insert(0, f"{test.name}: {less.note}")
+    judge = Judge(basis, basis.tally_of(summary), level, seed, len({*named} - {baseline}), baseline)
     if unfitted and train.learnable is not train:
         drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
@@ -145,6 +151,14 @@ def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseli
                            "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip
     if doubly_robust and "user" in test.source.optional:
         raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
+
+
+def _check_covariate(basis: Basis, doubly_robust: bool, summarised) -> None:
+    """Raise a SettingError for what a covariate does not go with."""
+    if not basis.same_log or basis.drops:
+        raise SettingError("--covariate compares rates of one log: leave --train out, or part one log with --split")
+    if doubly_robust or summarised:
+        raise SettingError("--covariate changes rewards: leave --doubly-robust, or --parts, out")
 
 
 def _judge(judge: Judge, name: str, policy: str | Always | Policy) -> None:

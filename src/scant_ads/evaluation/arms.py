@@ -135,15 +135,23 @@ class Difference:
         first, second = (clicks / rows for clicks, rows in zip(self.clicks, self.rows, strict=True))
         return first - second
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """The two-sided interval: the differences that a score test with a continuity correction does not refute."""
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound: the least difference that a score test with a continuity correction allows."""
+        return self._end(level, -1)
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        return self._end(level, 1)
+
+    def grown(self, factor: float) -> "Difference":
+        """That of samples so many times as large, with the same rates."""
+        return Difference(*(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows)))
+
+    def _end(self, level: float, side: int) -> float:
+        """The lower bound (`side` -1) or the upper one."""
         from scipy import special
 
-        quantile = float(special.ndtri((1 + level) / 2))
-        return self._end(quantile, -1), self._end(quantile, 1)
-
-    def _end(self, quantile: float, side: int) -> float:
-        """The lower end (`side` -1) or the upper one."""
+        quantile = float(special.ndtri(level))
         inside, outside = self.estimate, float(side)
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
@@ -191,6 +199,10 @@ class Ratio:
             refuted = x > 0 and self._distance(middle / (1 - middle)) > quantile
             outside, inside = (middle, inside) if refuted else (outside, middle)
         return outside / (1 - outside)
+
+    def grown(self, factor: float) -> "Ratio":
+        """That of samples so many times as large, with the same rates."""
+        return Ratio(*(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows)))
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""

@@ -25,10 +25,12 @@ import numpy as np
 from scant.ads import evaluation, intervals
 from scant.ads.learners import Logging, Uniform
 from scant.errors import SettingError
+from scant_ads.evaluation import quotients
 from scant_ads.evaluation.quotients import Quotient
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
+NO_RANGE = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])  # gains of a visit, with a stake of 1: from 0, mostly to 1
 FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled
 
 
@@ -132,24 +134,6 @@ def array_of(text: str, kind) -> np.ndarray:
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The difference of two quotients of the same users, by the bounds of each, which share the error."""
-
-    first: Quotient
-    second: Quotient
-
-    @property
-    def estimate(self) -> float:
-        return self.first.estimate - self.second.estimate
-
-    def interval(self, level: float) -> tuple[float, float]:
-        """The two-sided interval."""
-        each = (1 + level) / 2
-        (low, high), (other_low, other_high) = self.first.interval(each), self.second.interval(each)
-        return low - other_high, high - other_low
-
-
 class ByUser:
     """The quotients of a log whose users are known, all in one random order of the users.
 
@@ -177,33 +161,38 @@ class ByUser:
     def __len__(self) -> int:
         return len(self.visits)
 
-    def rate(self, policy: str, largest: float) -> Quotient:
-        """The CTR of a policy with weights of at most `largest`, which may be infinite."""
-        return self._quotient(self._sums(policy)[1], self.visits, 0.0, largest)
+    def rate(self, policy: str, largest: float, supported: bool = True) -> Quotient:
+        """The CTR of a policy with weights of at most `largest`, which may be infinite.
+
+        supported : whether the mean weight is 1, so that a constant can be taken out of rewards
+        """
+        pair, largest = (policy, Logging.kind), (largest, 1.0)
+        return self._of_pair(quotients.rate, pair, largest, supported and np.isfinite(largest[0]))
 
     def missed(self, policy: str) -> Quotient:
         """The mean of w (1 - r): what a policy's visits lack of a click each."""
         weight, terms = self._sums(policy)
-        return self._quotient(weight - terms, self.visits, 0.0, np.inf)
+        return self._quotient(weight - terms, self.visits, NO_RANGE, 0.0, np.inf)
 
     def mean_weight(self, policy: str, largest: float) -> Quotient:
         """The mean weight of a policy."""
-        return self._quotient(self._sums(policy)[0], self.visits, 0.0, largest)
+        return self._quotient(self._sums(policy)[0], self.visits, NO_RANGE * [[largest], [1], [1]], 0.0, largest)
 
     def of_shown(self, policy: str, weight: float) -> Quotient:
         """The click rate of the visits to which a policy gives a weight, the same weight for all."""
         counts, terms = self._sums(policy) / weight
-        return self._quotient(terms, counts, 0.0, 1.0)
+        return self._quotient(terms, counts, NO_RANGE, 0.0, 1.0)
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
-        """How much higher the CTR of the first of two policies is; `largest` are their largest weights."""
-        first, second = (self._sums(policy)[1] for policy in pair)
-        return self._quotient(first - second, self.visits, -largest[1], largest[0])
+        """How much higher the CTR of the first of two policies is; today's is the second.
 
-    def lift(self, policy: str, largest: float) -> Quotient | None:
-        """A policy's CTR over the logging policy's; None without a click."""
-        clicks = self._sums("")[1]
-        return self._quotient(self._sums(policy)[1], clicks, 0.0, largest) if clicks.any() else None
+        largest : their largest weights
+        """
+        return self._of_pair(quotients.difference, pair, largest)
+
+    def lift(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient | None:
+        """The CTR of the first of two policies over that of the second; None without a click of it."""
+        return self._of_pair(quotients.ratio, pair, largest) if self._sums(pair[1])[1].any() else None
 
     def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
         """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its weights."""
@@ -225,14 +214,27 @@ class ByUser:
         name = "" if policy == Logging.kind else policy
         return self.users.sums[name] / (SCALE * (self.ads if policy == Uniform.kind else 1))
 
-    def _quotient(self, gain: np.ndarray, stake: np.ndarray, low: float, high: float) -> Quotient:
-        """The quotient of two sums by user; users without a gain, who are many, are counted by their stakes."""
-        some, none = np.flatnonzero(gain), np.flatnonzero((gain == 0) & (stake > 0))
+    def _of_pair(self, kind, pair: tuple[str, str], largest: tuple[float, float], supported: bool = True) -> Quotient:
+        """The quotient that `kind` says of two policies; see `rate`."""
+        (weight, gain), (other, other_gain) = map(self._sums, pair)
+        fixed = pair[1] in ("", Logging.kind)
+        low, high = quotients.ends(kind, largest, fixed)
+        corners = quotients.corners(kind, largest, fixed) if np.isfinite(largest[0]) else NO_RANGE
+        corners = corners * [[1], [1], [supported]]
+        gain, stake = kind(gain, other_gain, self.visits)
+        return self._quotient(gain, stake, corners, low, high, (weight - other) * supported)
+
+    def _quotient(self, gain, stake, corners: np.ndarray, low: float, high: float, excess=None) -> Quotient:
+        """The quotient of two sums by user; users who have a stake alone, who are many, are counted by their stakes."""
+        excess = np.zeros(len(gain)) if excess is None else excess
+        some = np.flatnonzero((gain != 0) | (excess != 0))
+        none = np.flatnonzero((gain == 0) & (excess == 0) & (stake > 0))
         value, code = np.unique(stake[none], return_inverse=True)
         cell, count = np.unique(self.stage[none] * len(value) + code, return_counts=True)
         stage, code = np.divmod(cell, max(len(value), 1))
+        terms = np.stack([gain, stake, excess])[:, some]
+        of_stakes = np.stack([0 * value[code], value[code], 0 * value[code]])
         return Quotient(
-            np.r_[np.zeros(len(cell)), gain[some]], np.r_[value[code], stake[some]], np.r_[stage, self.stage[some]],
-            np.r_[count, np.ones(len(some), np.int64)], np.bincount(self.stage), self.most,
-            float(self.visits.mean()), low, high,
+            np.hstack([of_stakes, terms]), np.r_[stage, self.stage[some]], np.r_[count, np.ones(len(some), np.int64)],
+            np.bincount(self.stage), corners, low, high, self.most, float(self.visits.mean()),
         )  # fmt: skip

@@ -1,11 +1,11 @@
 """Decisions among several policies: which is better of each pair, and which to choose with an error that is known.
 
 All work on one test log. The mean of r (w - v), where w and v are the weights of two policies, tells which policy is
-better. It varies less than either estimate where both show the same ads. Its interval is betting's. Holm's procedure
-says which answers on all pairs can be relied on together.
+better. It varies less than either estimate where both show the same ads (`lifts.of_rows`). Holm's procedure says which
+answers on all pairs can be relied on together.
 
-The policy with the largest lower bound is chosen. With m policies each bound has an error of (1 - level) / m, so that
-all bounds, and hence the bound of the chosen policy, hold with confidence `level`.
+The intervals of all lifts hold together: with m policies each has an error of (1 - level) / m. The policy whose lift
+has the largest lower end is chosen, so that its interval holds, too, however it was chosen.
 """
 
 import math
@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from scant.ads import intervals
+from scant_ads.evaluation import lifts
 
 COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")  # of the rows of `pairs`
 CELLS = 4096  # of the grid that terms are rounded to at random
@@ -72,42 +73,6 @@ class Mean:
         return float(intervals.betting(self.terms, level)) + self.low
 
 
-def difference(terms, count, largest: tuple[float, float], random, slack=None) -> Mean:
-    """The mean of r (w - v), how much better the first of two policies is, rows in random order.
-
-    Terms are counted as their distance from the least possible one, minus the largest v. More than `intervals.EXACT`
-    distinct ones are rounded to a grid, as `gridded` does.
-
-    Parameters
-    ----------
-    terms, count : float64 and int64 (cells), r (w - v), and how often each occurs
-    largest : the weights w and v possible
-    random : the generator of the order, and of the rounding
-    slack : float64 (cells), the rounding error of each term, for which bounds allow
-    """
-    least, width = -largest[1], float(sum(largest))
-    # What is drawn below does not depend on the order that cells came in.
-    order = np.argsort(terms, kind="stable")
-    terms, count = terms[order], count[order]
-    mean = float(count @ terms) / count.sum()
-    slack = np.zeros(len(terms)) if slack is None else slack[order]
-    distance = np.clip(terms - least, 0.0, width)
-    value, code = np.unique(distance, return_inverse=True)
-    if len(value) > intervals.EXACT:
-        value, code, beyond = _on_grid(distance, width)
-        rounded_up = random.binomial(count, np.clip(beyond, 0.0, 1.0))  # how many of each; the others are rounded down
-        code, count, slack = np.r_[code, code + 1], np.r_[count - rounded_up, rounded_up], np.r_[slack, slack]
-    most_slack = np.zeros(len(value))  # of all terms that have become this value
-    np.maximum.at(most_slack, code, slack)
-    total = np.bincount(code, count, len(value)).astype(np.int64)
-    value, total, most_slack = value[total > 0], total[total > 0], most_slack[total > 0]
-    low = high = None
-    if most_slack.any():
-        low, high = np.maximum(value - most_slack, 0.0), np.minimum(value + most_slack, width)
-    drawn = intervals.Terms(value, intervals.in_random_order(total, random), width, None, low, high)
-    return Mean(mean, drawn, least)
-
-
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:
     """The answers that hold together with a confidence of `level` (Holm 1979).
 
@@ -124,64 +89,52 @@ def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[
     return answers | dict.fromkeys(left, "")
 
 
-def pairs(names: Sequence[str], means: Mapping[tuple[str, str], Mean], rows: int, level: float) -> list[dict]:
+def pairs(names: Sequence[str], bounds: Mapping[tuple[str, str], tuple], rows: int, level: float) -> list[dict]:
     """Which is better of each pair of policies.
 
-    means : by pair, see `difference`
+    bounds : by pair, how much higher the CTR of the first is by estimate, and the bounds of this, see `lifts.Bounds`
     rows : of the log
 
     Returns
     -------
     rows : one mapping for each pair, with policy, other; difference of their CTRs with low and high, each interval by
         itself with a confidence of `level`; better, the better one, or "" if that is open: all answers hold together
-        with this confidence; needed, how many rows would tell if the estimate stayed the same, NaN if it is told
+        with this confidence; needed, how many rows would tell with an even chance if the estimate is right, NaN if it
+        is told
     """
 
     def better(pair):
         def answer(confidence: float) -> str:
-            low, high = means[pair].interval(confidence)
-            return pair[0] if low > 0 else pair[1] if high < 0 else ""
+            one_sided, of_pair = (1 + confidence) / 2, bounds[pair][1]
+            return pair[0] if of_pair.lower(one_sided) > 0 else pair[1] if of_pair.upper(one_sided) < 0 else ""
 
         return answer
 
-    asked = [pair for pair in combinations(names, 2) if pair in means]
+    asked = [pair for pair in combinations(names, 2) if pair in bounds]
     answers, differences = holm({pair: better(pair) for pair in asked}, level), []
     joint = 1 - (1 - level) / max(len(asked), 1)  # as in the first step of Holm's, with all pairs left
     for pair in asked:
-        mean = means[pair]
-        low, high = mean.interval(level)
-        needed = math.nan
+        (estimate, of_pair), needed = bounds[pair], math.nan
+        low, high = of_pair.lower((1 + level) / 2), of_pair.upper((1 + level) / 2)
         if not answers[pair]:
-            ends = mean.interval(joint)
-            half_width = mean.estimate - ends[0] if mean.estimate > 0 else ends[1] - mean.estimate
-            needed = rows * (half_width / abs(mean.estimate)) ** 2 if mean.estimate else math.inf
-        values = (*pair, mean.estimate, low, high, answers[pair], needed)
+            needed = rows * lifts.needed(of_pair, 0.0, estimate > 0, joint) if estimate else math.inf
+        values = (*pair, estimate, low, high, answers[pair], needed)
         differences.append(dict(zip(COLUMNS, values, strict=True)))
     return differences
 
 
-def chosen(
-    lowers: Mapping[str, Callable[[float], float]], upper: Callable[[float], float] | None, level: float,
-    estimates: Mapping[str, float],
-) -> dict:  # fmt: skip
-    """The policy with the largest lower bound, all bounds together with a confidence of `level`.
+def chosen(rows: Sequence[Mapping]) -> dict:
+    """The policy whose lift has the largest lower end, of rows whose intervals of the lift hold together.
 
-    Of equal bounds (with few clicks all may be 0) the one with the larger estimate is taken. All bounds hold together,
-    so that this changes no confidence.
-
-    Parameters
-    ----------
-    lowers : by policy, its one-sided lower bound at a confidence
-    upper : today's one-sided upper bound at a confidence; None if today's CTR is not known
-    estimates : by policy, its estimated CTR
+    So its interval holds however it was chosen. Of equal ends the one with the larger estimate is taken. Where there
+    is no lift, the CTR's lower end decides.
 
     Returns
     -------
-    choice : policy; lower, its bound; of, how many policies; today, today's upper bound (NaN without); better, whether
-        `lower` is above `today`, which is wrong with a probability of 1 - `level` at most
+    choice : policy; lower, the lower end of its CTR; of, how many policies; lift, lift_lower and lift_upper; better and
+        worse, whether its verdict is yes or no
     """
-    confidence = 1 - (1 - level) / (len(lowers) + (upper is not None))
-    bounds = {name: lower(confidence) for name, lower in lowers.items()}
-    best = max(bounds, key=lambda name: (bounds[name], estimates[name]))
-    today = math.nan if upper is None else upper(confidence)
-    return {"policy": best, "lower": bounds[best], "of": len(bounds), "today": today, "better": bounds[best] > today}
+    best = max(rows, key=lambda row: (np.nan_to_num(row["lift_low"], nan=-np.inf), row["low"], row["estimate"]))
+    return {"policy": best["policy"], "lower": best["low"], "of": len(rows), "lift": best["lift"],
+            "lift_lower": best["lift_low"], "lift_upper": best["lift_high"], "better": best["verdict"] == "yes",
+            "worse": best["verdict"] == "no"}  # fmt: skip

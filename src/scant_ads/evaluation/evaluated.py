@@ -100,19 +100,18 @@ class Evaluation:
             lines.append(f"Betting's bounds: for the average over the log, {units} in random order (seed {self.seed})")
         lines += text.aligned([text.headings(self.unit), *self.table()])
         judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
+        of = self.choice["of"] if self.choice else 1
+        answers = f"All {of} answers together" if of > 1 else "The answer"
         more = f" ({self.baseline})" if self.baseline == Logging.kind else ", the baseline"
         lines += [
             "",
-            f"Better than {self.against}{more}? Each answer with {share} confidence",
+            f"Better than {self.against}{more}? {answers} with {share} confidence",
             f"Lift: by {self.unit.how_much} the {self.unit.mean} is above {self.whose}, with its interval",
         ]
         cells = [(f"  {row['policy']}", *self._lift(row))
                  for row in judged]  # fmt: skip
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
-        if sum(row["verdict"] != "none" for row in judged) > 1:
-            joint = 1 - (1 - self.level) / len(judged)
-            lines += [f"To rely on all {len(judged)} answers at once: --level {text.confidence(joint)}"]
         if self.guards:
             lines += ["", f"Guard rails: the lift of another reward over {self.whose}, which must not be below minus "
                       f"the share; each answer with {share} confidence"]  # fmt: skip
@@ -172,23 +171,21 @@ class Evaluation:
         choice = self.choice
         if choice is None:
             return ""
-        share, lift, worst = text.percent(self.level), choice["lift"], choice["lift_lower"]
-        best, mean = choice["policy"], self.unit.mean
+        share, lift = text.percent(self.level), choice["lift"]
+        best, mean, much = choice["policy"], self.unit.mean, text.much(lift, self.unit)
+        between = f"{share} interval: {text.interval(choice['lift_lower'], choice['lift_upper'], self.unit)}"
         if choice["of"] > 1:
             best = f"Best of {choice['of']} by its lower bound: {best}. {'Even it' if choice['worse'] else 'It'}"
         if choice["worse"]:
-            answer = (f"{best} is worse than {self.against}: its {mean} is {text.much(lift, self.unit)} lower, and "
-                      f"with {share} confidence at least {text.much(choice['lift_upper'], self.unit)}")  # fmt: skip
+            answer = f"{best} is worse than {self.against}: its {mean} is {much} lower ({between})"
         elif choice["better"]:
-            answer = (f"{best} is better than {self.against}: its {mean} is {text.much(lift, self.unit)} higher, and "
-                      f"with {share} confidence at least {text.much(worst, self.unit)}")  # fmt: skip
+            answer = f"{best} is better than {self.against}: its {mean} is {much} higher ({between})"
         elif lift != lift:
             answer = (f"{best} cannot be compared with {self.against}, of which nothing is known. With {share} "
                       f"confidence its {mean} is at least {self.unit.rate(choice['lower'])}")  # fmt: skip
         else:
-            about = f"{text.much(lift, self.unit)} {'higher' if lift >= 0 else 'lower'}"
-            answer = (f"{best} is not known to be better than {self.against}: by estimate its {mean} is {about}, and "
-                      f"with {share} confidence at most {text.much(worst, self.unit)} lower")  # fmt: skip
+            about = f"its {mean} is {much} {'higher' if lift >= 0 else 'lower'} ({between})"
+            answer = f"{best} is not known to be better than {self.against}: by estimate {about}"
         answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
         rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
                  if row["policy"] == choice["policy"]]  # fmt: skip
@@ -222,7 +219,7 @@ class Evaluation:
             pairs = self._pairs_printed()
             head = f"Differences of {self.unit.words}, each with its {share} interval; answers hold together"
             cells = [(f"  {pair['policy']} - {pair['other']}", number(pair["difference"]),
-                      f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair, self.rows))
+                      f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair))
                      for pair in pairs]  # fmt: skip
             aligned = text.aligned([cell[:-1] for cell in cells])
             lines += [head, *(f"{line}  {cell[-1]}" for line, cell in zip(aligned, cells, strict=True))]
@@ -311,10 +308,10 @@ def _plain(row: Mapping) -> dict:
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
-def _answer(pair: Mapping, rows) -> str:
+def _answer(pair: Mapping) -> str:
     """Which policy of a pair is better, or how many rows it would take."""
     if pair["better"]:
         return f"{pair['better']} is better"
-    if not pair["needed"] < HOPELESS * rows[-1]["rows"]:
+    if not math.isfinite(pair["needed"]):
         return f"open: too close for {HOPELESS:,} times as many rows"
     return f"open: about {text.rounded(pair['needed'])} test rows would tell"

@@ -23,15 +23,15 @@ from scant_ads.diagnosis import health
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.evaluation import arms, clusters, decisions, lifts, mixes, rewards
+from scant_ads.evaluation import arms, clusters, decisions, lifts, mixes, quotients, rewards
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
 from scant_ads.evaluation.quotients import Quotient, likely
-from scant_ads.evaluation.verdicts import noticed, row_of, usable, verdict_of
+from scant_ads.evaluation.verdicts import noticed, row_of, usable
 from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
 from scant_ads.reading import digests
-from scant_ads.reading.tally import ROUNDED, Tally
+from scant_ads.reading.tally import ROUNDED, Both, Tally
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
 WITHHELD = frozenset((  # numbers of a row that mean nothing if its weights are wrong
@@ -47,15 +47,13 @@ class Judged:
     key : its name in the tally
     largest : the largest weight possible
     bounds : on its CTR
-    lift : bounds on 1 plus its lift over today's policy, or over the baseline; None for the baseline itself
-    sample : clicks and rows, or the quotient by user, of a policy that shows one ad, whose CTR that ad's rows estimate
+    sample : clicks and rows of a policy that shows one ad, whose CTR that ad's rows estimate
     """
 
     key: str
     largest: float
     bounds: lifts.Bounds | Quotient
-    lift: lifts.Bounds | Quotient | arms.Ratio | None
-    sample: tuple[int, int] | Quotient | None = None
+    sample: tuple[int, int] | None = None
 
 
 class Judge:
@@ -64,6 +62,7 @@ class Judge:
     basis : the logs, and the doubts about them
     tally : of the rows of the test; see `Basis.tally_of`
     level, seed : see `advise.compare`
+    together : how many policies are compared, whose lifts' intervals hold together
     baseline : the name of the policy with which others are compared; it is judged before them
 
     Attributes
@@ -71,8 +70,11 @@ class Judge:
     alike : how many ads today's policy shows alike; None if it does not
     """
 
-    def __init__(self, basis: Basis, tally: Tally, level: float, seed: int, baseline: str = Logging.kind):
+    def __init__(
+        self, basis: Basis, tally: Tally, level: float, seed: int, together: int = 1, baseline: str = Logging.kind
+    ):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
+        self.joint = 1 - (1 - level) / max(together, 1)
         self.unit, self.least_propensity, self.same_log = basis.unit, basis.least_propensity, basis.same_log
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
@@ -130,17 +132,16 @@ class Judge:
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
             return
         if sample is not None:
-            sample = of_users or ((int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None)
+            sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
         if row is today:
-            self.judged[name] = Judged(key, largest, bounds, None, sample)
+            self.judged[name] = Judged(key, largest, bounds, sample)
             return
-        if not self.unit.relative:
-            lift = self._gain(key, largest, bounds, sample)
-        else:
-            lift = self._lift(key, cells, largest, bounds) if self.over_today else self._lift_over(bounds, sample)
-        self.judged[name] = Judged(key, largest, bounds, lift, sample)
-        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.level, self.unit.relative)
-        row |= verdict_of(row, today, self.same_log or not self.over_today)
+        self.judged[name] = judged = Judged(key, largest, bounds, sample)
+        lift = self._lift(judged) if self.unit.relative else self._gain(judged)
+        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.joint, self.unit.relative)
+        row |= lifts.verdict(row, lift, self.joint, self.tally.rows)
+        if row["verdict"] == "cannot tell" and self.over_today and not self.same_log:
+            row |= {"needed_train": row["needed_test"] / self.tally.rows * self.of_today.rows}
 
     def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
         """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
@@ -198,33 +199,37 @@ class Judge:
             return self.users.rate(key, largest)
         # Where weights have no largest value, only lower bounds hold. Since weights are 1 on average, 1 less the lower
         # bound of what clicks lack is an upper bound.
-        rate, missed = self.users.rate(key, np.inf), self.users.missed(key)
-        return lifts.Bounds(rate.lower, lambda level: 1 - missed.lower(level))
+        return lifts.without_range(self.users.rate(key, np.inf), self.users.missed(key))
 
-    def _lift(self, key: str, cells, largest: float, bounds) -> lifts.Bounds | Quotient:
-        """The bounds of a policy's CTR over today's, from its weights, rewards and counts, or from the two bounds."""
-        if not self.same_log or self.least_propensity is None:
-            return lifts.quotient(bounds, self.today)
-        if self.users:
-            return self.users.lift(key, largest)
-        random, exact = generator(self.seed, "advice", "lift"), _is_exact(self.rows[-1])
-        weight, reward, count = cells
-        return lifts.ratio(np.minimum(weight, largest), reward, count, largest, random, self.tally.rounded(key), exact)
+    @property
+    def _at_once(self) -> bool:
+        """Whether the log tells both of two rates that are compared."""
+        return self.least_propensity is not None and (self.same_log or not self.over_today)
 
-    def _lift_over(self, bounds: lifts.Bounds | Quotient, sample: tuple | Quotient | None) -> lifts.Bounds | arms.Ratio:
-        """The bounds of a policy's CTR over the baseline's, on the same log; `bounds` and `sample` are its own."""
-        base = self.judged[self.baseline]
-        if self.users or None in (sample, base.sample):
-            return lifts.quotient(bounds, base.bounds)
-        return arms.Ratio(*zip(sample, base.sample, strict=True))
+    def _base(self) -> Judged:
+        """The policy with which others are compared."""
+        return Judged("", 1.0, self.today) if self.over_today else self.judged[self.baseline]
 
-    def _gain(self, key: str, largest: float, bounds: lifts.Bounds | Quotient, sample: tuple | Quotient | None):
-        """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's; see `Judged`."""
-        base = Judged(Logging.kind, 1.0, self.today, None) if self.over_today else self.judged[self.baseline]
-        paired = self.least_propensity is not None and (self.same_log or not self.over_today)
-        pair = (base.key, key), (base.largest, largest), (base.sample, sample)
-        mean = self._difference(*pair) if paired else None
-        return lifts.gain(mean) if mean else lifts.gain_of(bounds, base.bounds)
+    def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
+        """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
+        base, pair = self._base(), (judged.key, self._base().key)
+        lift, largest, random = None, (judged.largest, base.largest), generator(self.seed, "advice", "lift")
+        if self._at_once and self.users:
+            lift = self.users.lift(pair, largest)
+        elif self._at_once and None not in (judged.sample, base.sample):
+            lift = arms.Ratio(*zip(judged.sample, base.sample, strict=True))
+        elif self._at_once and self.over_today and _is_exact(self.rows[-1]):
+            lift = lifts.single(*self.tally.of(judged.key), judged.largest, random)
+        elif self._at_once and self.tally.knows_both(pair):
+            lift = lifts.of_rows(quotients.ratio, self.tally.both(pair), largest, random)
+        return lifts.widened(lift or lifts.quotient(judged.bounds, base.bounds), self.off)
+
+    def _gain(self, judged: Judged) -> lifts.Bounds:
+        """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
+        base = self._base()
+        mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
+        mean = lifts.mirrored(mean) if mean else lifts.difference(judged.bounds, base.bounds)
+        return lifts.widened(mean, self.off, 1)
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
@@ -250,12 +255,18 @@ class Judge:
         above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
         bounds = of_users or lifts.of_rate(terms, _is_exact(row))
         if not estimate.refused:
-            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if of_users:
                 row |= {"bound": BY_USER} | self._ends(of_users)
             elif self.least_propensity is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
                 row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+            elif not _is_exact(row):
+                both = Both(weight, np.ones(len(weight)), reward, count, int(count.sum()), rounded, fixed=True)
+                both = both._replace(excess="mean-weight" not in row["warnings"])
+                bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
+                row |= self._ends(bounds)
+            above = bounds.estimate if isinstance(bounds, Quotient) and np.isfinite(bounds.high) else above
+            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
             if estimate.diagnostics.matched_clicks:
                 row |= self._approximate(key, weight, reward, count)
         else:
@@ -351,53 +362,31 @@ class Judge:
 
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""
-        compared = {name: (judged.key, judged.largest, judged.sample) for name, judged in self.judged.items()}
+        compared, estimates = dict(self.judged), {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
-            compared = {Logging.kind: (Logging.kind, 1.0, None)} | compared
-        means, can_compare = {}, self.least_propensity is not None
+            compared = {Logging.kind: self._base()} | compared
+        bounds, can_compare = {}, self.least_propensity is not None
         for pair in combinations(compared if can_compare else (), 2):
-            keys, largest, samples = zip(*map(compared.get, pair), strict=True)
-            if mean := self._difference(keys, largest, samples):
-                means[pair] = mean
+            if found := self._difference(*map(compared.get, pair)):
+                bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
             else:
                 self.notes.append(f"{' and '.join(pair)} are not compared: their probabilities take too many values")
-        pairs = decisions.pairs(list(compared), means, self.tally.rows, self.level)
-        asked = {name: judged for name, judged in self.judged.items() if name not in (Uniform.kind, self.baseline)}
-        if not asked:
-            return pairs, None
-        lowers = {name: judged.bounds.lower for name, judged in asked.items()}
-        estimates = {row["policy"]: row["estimate"] for row in self.rows}
-        today = self.today if self.over_today else self.judged[self.baseline].bounds
-        upper = None if self.against["refused"] else today.upper
-        choice = decisions.chosen(lowers, upper, self.level, estimates)
-        return pairs, choice | self._lift_of_choice(choice)
+        pairs = decisions.pairs(list(compared), bounds, self.tally.rows, self.level)
+        asked = [row for row in self.rows if row["policy"] in {*self.judged} - {Uniform.kind, self.baseline}]
+        return pairs, decisions.chosen(asked) if asked else None
 
-    def _difference(self, keys, largest, samples):
-        """How much higher the CTR of the first of two policies is; None if that cannot be told.
-
-        keys, largest, samples : of both, see `Judged`
-        """
-        if None not in samples:
-            return clusters.Difference(*samples) if self.users else arms.Difference(*zip(*samples, strict=True))
+    def _difference(self, judged: Judged, other: Judged) -> lifts.Bounds | Quotient | arms.Difference | None:
+        """The bounds of how much higher the CTR of the first of two policies is; None if that cannot be told."""
+        if not judged.key:
+            return lifts.mirrored(self._difference(other, judged))
+        samples, pair = (judged.sample, other.sample), (judged.key, other.key)
+        largest = judged.largest, other.largest
         if self.users:
-            return self.users.difference(keys, largest)
-        random = generator(self.seed, "advice", "pairs")
-        return self.tally.difference(keys, largest, random)
-
-    def _lift_of_choice(self, choice: Mapping) -> dict:
-        """The chosen policy's lift, with bounds that hold however it was chosen, and whether these leave 0 out."""
-        if self.against["refused"]:
-            return {"lift": np.nan, "lift_lower": np.nan, "lift_upper": np.nan, "worse": False}
-        row = next(row for row in self.rows if row["policy"] == choice["policy"])
-        lift, joint = self.judged[choice["policy"]].lift, 1 - (1 - self.level) / choice["of"]
-        upper = lift.upper(joint) - 1
-        if self.over_today and (not self.same_log or self.least_propensity is None):
-            # its bound and today's hold together already
-            lower, today = choice["lower"], choice["today"]
-            lower = lower / today - 1 if self.unit.relative else lower - today
-        else:
-            lower = lift.lower(joint) - 1
-        return {"lift": row["lift"], "lift_lower": lower, "lift_upper": upper, "better": lower > 0, "worse": upper < 0}
+            return self.users.difference(pair, largest)
+        if None not in samples:
+            return arms.Difference(*zip(*samples, strict=True))
+        both = self.tally.both(pair)
+        return both and lifts.of_rows(quotients.difference, both, largest, generator(self.seed, "advice", "pairs"))
 
     def withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""

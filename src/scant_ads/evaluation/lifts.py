@@ -1,26 +1,29 @@
-"""By how much a policy's click rate is above today's: its lift, CTR / CTR of today - 1, with an interval.
+"""Bounds on rates of independent rows, and by how much one is above another: the lift, CTR / CTR of today - 1.
 
-If today's policy logged the test, both rates are of the same rows: E[r w] and E[r]. Their quotient is m where r (w - m)
-has mean 0: betting bounds it (`quotients`). Rows without a reward leave the capital as it is: what tells is which ads
-were clicked, as the CTR itself does not matter.
+Rates of the same rows are compared at once: E[w r] over E[r], or over E[v r] of an arm, or less it, by betting
+(`quotients`). All of these bets are on rewards less a constant that earlier rows tell.
 
-With rewards of 0 or 1 and weights of 0 or c the quotient is c times the chance that a click is on an ad with weight c.
-Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
+With rewards of 0 or 1 and weights of 0 or c, E[w r] / E[r] is c times the chance that a click is on an ad with weight
+c. Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
 
-If today's rate is known from another log, the interval's ends are quotients of the ends of the two rates' intervals.
+If the two rates are of different logs, the interval's ends are quotients of the ends of the two rates' intervals.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scant.ads import intervals
+from scant_ads.evaluation import quotients
 from scant_ads.evaluation.quotients import Quotient
-from scant_ads.reading.tally import ROUNDED
+from scant_ads.reading.tally import ROUNDED, Both
+from scant_ads.text import HOPELESS
 
 CELLS = 4096  # pairs of weight and reward that are kept as they are; more are rounded at random
 BITS = 49  # low bits of a double that this rounding drops: three after the first are left
+PRIOR = 0.25  # a guess at the mean reward
+HALVINGS = 6  # of the interval in which the number of rows is searched that would do
 
 
 @dataclass(frozen=True)
@@ -28,62 +31,85 @@ class Bounds:
     """One-sided bounds at a confidence, as `Quotient` has them.
 
     lower, upper : functions of the confidence
+    grown : a function of a factor: the bounds of a log with so many times the rows that is like this one
     """
 
     lower: Callable[[float], float]
     upper: Callable[[float], float]
+    grown: Callable[[float], "Bounds"] | None = None
 
 
-def ratio(
-    weight, reward, count, largest: float, random: np.random.Generator, rounded: bool = False, single: bool = False
-) -> Quotient | Bounds | None:
-    """The quotient of E[r w] and E[r], rows in random order; None without a reward.
+def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Generator) -> Quotient | Bounds | None:
+    """The quotient that `kind` says, see `quotients.rate`, of rows in random order; None if all stakes are 0.
 
-    weight, reward : float64 (cells), pairs, which may repeat
-    count : int64 (cells), how often each occurs
-    largest : the largest weight possible
+    both : the weights w and v of two policies, and the rewards
+    largest : the weights w and v possible
     random : the generator of the order
-    rounded : whether weights and rewards were rounded as `tally.Cells` does
-    single : whether the largest weight is the only one possible above 0, and rewards are 0 or 1
     """
-    clicked, rows = reward > 0, int(count.sum())
+    first, second, reward, count = _few(both, largest, random)
+    if rest := both.rows - count.sum():  # with neither weight
+        first, second, reward, count = (np.r_[part, value] for part, value in
+                                        ((first, 0), (second, 0), (reward, 0), (count, rest)))  # fmt: skip
+    excess = first - second if both.excess else np.zeros(len(count))
+    terms = np.stack([*kind(first * reward, second * reward, np.ones(len(count))), excess])
+    corners = quotients.corners(kind, largest, both.fixed)
+    corners[2] *= both.excess
+    if not terms[1].any():
+        return None
+    some = terms.any(axis=0)
+    terms, count = terms[:, some], count[some]
+    staged = intervals.in_random_order(np.r_[both.rows - count.sum(), count], random)
+    stage, cell = np.nonzero(staged[:, 1:])
+    ends, prior = quotients.ends(kind, largest, both.fixed), PRIOR if kind is quotients.ratio else 1.0
+    units, of_stage = staged.sum(axis=1), staged[stage, cell + 1]
+    quotient = Quotient(terms[:, cell], stage, of_stage, units, corners, *ends, prior=prior)
+    if not both.rounded:
+        return quotient
+    # Weights and rewards may be off by this share, and the excess by this share of either weight.
+    off = 3 * ROUNDED * float(count @ np.abs(terms[0])) / both.rows
+    mean_stake = float(count @ terms[1]) / both.rows
+    return widened(quotient, off / mean_stake)
+
+
+def single(weight, reward, count, largest: float, random: np.random.Generator) -> Bounds | None:
+    """The exact quotient of E[w r] and E[r] for weights of 0 or `largest` and rewards of 0 or 1; None without a reward.
+
+    weight, reward, count : (cells), pairs and how often each occurs
+    """
+    clicked = reward > 0
     if not clicked.any():
         return None
-    weight, reward, count = weight[clicked], reward[clicked], count[clicked]
-    if single:
-        return of_rate(intervals.drawn(weight, count, largest, random, (largest,)), True)
-    if len(count) > CELLS:
-        weight, reward, count = _thinned(weight, reward, count, largest, random)
-    staged = intervals.in_random_order(np.r_[rows - count.sum(), count], random)
-    stage, cell = np.nonzero(staged[:, 1:])
-    quotient = Quotient(
-        (weight * reward)[cell], reward[cell], stage, staged[stage, cell + 1], staged.sum(axis=1), 1.0, 0.25, 0.0,
-        float(largest),
-    )  # fmt: skip
-    if not rounded:
-        return quotient
-    # Above, weight and reward may be off by as much, and the reward below.
-    slack = (1 + ROUNDED) ** 2 / (1 - ROUNDED)
-    return Bounds(
-        lambda level: quotient.lower(level) / slack, lambda level: min(quotient.upper(level) * slack, largest)
-    )  # fmt: skip
+    return of_rate(intervals.drawn(weight[clicked], count[clicked], largest, random, (largest,)), True)
 
 
 def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None = None) -> Bounds:
-    """The bounds of a mean, such as a click rate, from its terms, such as r w.
+    """The bounds of a mean, such as a click rate, from its terms, such as w r.
 
     exact : whether they are Clopper-Pearson's, else betting's
     missed : the terms w (1 - r), if no largest weight is known; see `intervals.betting_without_range`
     """
-    if missed is not None:
-        bound = intervals.betting_without_range
-        return Bounds(lambda level: float(bound(terms, level)), lambda level: 1 - float(bound(missed, level)))
     if exact:
         bound = intervals.clopper_pearson
-        return Bounds(lambda level: float(bound(terms, level)), lambda level: float(bound(terms, level, upper=True)))
-    bound, reflected = intervals.betting, terms.reflected()
-    return Bounds(lambda level: float(bound(terms, level)),
-                  lambda level: terms.largest - float(bound(reflected, level)))  # fmt: skip
+        lower, upper = (lambda level: float(bound(terms, level))), lambda level: float(bound(terms, level, upper=True))
+    elif missed is not None:
+        bound = intervals.betting_without_range
+        lower, upper = (lambda level: float(bound(terms, level))), lambda level: 1 - float(bound(missed, level))
+    else:
+        bound, reflected = intervals.betting, terms.reflected()
+        lower = lambda level: float(bound(terms, level))  # noqa: E731
+        upper = lambda level: terms.largest - float(bound(reflected, level))  # noqa: E731
+
+    def grown(factor: float) -> Bounds:
+        more = (replace(part, count=part.count * factor) if part else None for part in (terms, missed))
+        return of_rate(next(more), exact, next(more))
+
+    return Bounds(lower, upper, grown)
+
+
+def without_range(rate: Quotient, missed: Quotient) -> Bounds:
+    """The bounds of a rate of which the lower one is known, and that of what it lacks, the mean of w (1 - r)."""
+    return Bounds(rate.lower, lambda level: 1 - missed.lower(level),
+                  lambda factor: without_range(rate.grown(factor), missed.grown(factor)))  # fmt: skip
 
 
 def quotient(over: Bounds, under: Bounds) -> Bounds:
@@ -97,24 +123,56 @@ def quotient(over: Bounds, under: Bounds) -> Bounds:
         denominator = under.lower((1 + level) / 2)
         return min(over.upper((1 + level) / 2), 1.0) / denominator if denominator > 0 else np.inf
 
-    return Bounds(lower, upper)
+    return Bounds(lower, upper, lambda factor: quotient(over.grown(factor), under.grown(factor)))
 
 
-def gain(mean) -> Bounds:
-    """The bounds of 1 plus a difference of means.
+def difference(over: Bounds, under: Bounds) -> Bounds:
+    """The bounds of the difference of two rates, each of which has half of the error."""
+    return Bounds(
+        lambda level: over.lower((1 + level) / 2) - under.upper((1 + level) / 2),
+        lambda level: over.upper((1 + level) / 2) - under.lower((1 + level) / 2),
+        lambda factor: difference(over.grown(factor), under.grown(factor)),
+    )
 
-    mean : how much higher the other one of the two is, a `decisions.Mean` or a `Quotient`
+
+def widened(bounds: Bounds | Quotient, by: float, shift: float = 0.0) -> Bounds:
+    """The bounds, of which each is further off by a number, and both are moved up by another."""
+    return Bounds(
+        lambda level: bounds.lower(level) - by + shift, lambda level: bounds.upper(level) + by + shift,
+        lambda factor: widened(bounds.grown(factor), by, shift),
+    )  # fmt: skip
+
+
+def mirrored(bounds: Bounds | Quotient) -> Bounds:
+    """The bounds of minus the number; None stays None."""
+    return bounds and Bounds(lambda level: -bounds.upper(level), lambda level: -bounds.lower(level),
+                             lambda factor: mirrored(bounds.grown(factor)))  # fmt: skip
+
+
+def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float) -> float:
+    """How many times the rows leave out a value with an even chance, if the log with more rows is like this one.
+
+    A bound is about as often above as below what a log has that is like the average one. Infinity for more than
+    `HOPELESS` times.
+
+    nothing : the value that the two-sided interval is to leave out, with a confidence of `level`
+    above : whether the interval is to be above it
     """
-    return Bounds(lambda level: 1 - mean.interval(2 * level - 1)[1], lambda level: 1 - mean.interval(2 * level - 1)[0])
+    one_sided = (1 + level) / 2
 
+    def enough(factor: float) -> bool:
+        more = bounds.grown(factor)
+        return more.lower(one_sided) > nothing if above else more.upper(one_sided) < nothing
 
-def gain_of(over: Bounds, under: Bounds) -> Bounds:
-    """The bounds of 1 plus the difference of two rates, each of which has half of the error."""
-
-    def upper(level: float) -> float:
-        return 1 + over.upper((1 + level) / 2) - under.lower((1 + level) / 2)
-
-    return Bounds(lambda level: 1 + over.lower((1 + level) / 2) - under.upper((1 + level) / 2), upper)
+    few, many = 1.0, 1.0
+    while not enough(many):
+        if many >= HOPELESS:
+            return np.inf
+        few, many = many, 2 * many
+    for _ in range(HALVINGS):
+        middle = (few * many) ** 0.5
+        few, many = (few, middle) if enough(middle) else (middle, many)
+    return many
 
 
 def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float, relative: bool = True) -> dict:
@@ -128,6 +186,38 @@ def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float,
     value = estimate - today if not relative else estimate / today - 1 if today else np.nan
     return {"lift": value, "lift_low": bounds.lower(one_sided) - 1,
             "lift_high": bounds.upper(one_sided) - 1}  # fmt: skip
+
+
+def verdict(row: Mapping, lift: Bounds, level: float, rows: int) -> dict:
+    """Whether a policy is better, which the interval of its lift says; if that is open, how many rows would tell.
+
+    lift : the bounds of 1 plus the lift
+    level : the confidence of its interval
+    rows : of the log
+    """
+    if row["lift_low"] > 0 or row["lift_high"] < 0:
+        return {"verdict": "yes" if row["lift_low"] > 0 else "no"}
+    times = needed(lift, 1.0, row["lift"] > 0, level) if row["lift"] else np.inf
+    return {"verdict": "cannot tell", "needed_test": times * rows}
+
+
+def _few(both: Both, largest: tuple[float, float], random) -> tuple[np.ndarray, ...]:
+    """The weights, rewards and counts of cells; if there are very many, rounded at random.
+
+    Where the second weight is not fixed, one of the two is 0 in each cell.
+    """
+    if len(both.count) <= CELLS:
+        return both.first, both.second, both.reward, both.count
+    parts = []
+    for weights, most in zip((both.first, both.second), largest, strict=True):
+        of_it = np.ones(len(weights), bool) if both.fixed else weights > 0
+        weight, reward, count = _thinned(weights[of_it], both.reward[of_it], both.count[of_it], most, random)
+        if both.fixed:
+            return weight, np.ones(len(weight)), reward, count
+        parts.append((weight, reward, count))
+    (first, reward, count), (second, other_reward, other_count) = parts
+    return (np.r_[first, 0 * second], np.r_[0 * first, second], np.r_[reward, other_reward],
+            np.r_[count, other_count])  # fmt: skip
 
 
 def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

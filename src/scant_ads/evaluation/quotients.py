@@ -1,104 +1,153 @@
 """Bounds on the quotient of two means, by betting against each candidate as `scant.ads.intervals.betting` does.
 
-The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. The capital prod_i (1 + b_i (gain_i - m
-stake_i)) is a supermartingale if the quotient is m or less, for bets that earlier stages decide and that lose no more
-than the capital: b_i m max(stake) < 1. It falls in m, so that the lower bound is the largest m against which it
-reached its goal at the end of a stage. With stakes of 1 this is the bound on a mean.
+The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. A third term, the excess, has a mean of
+0 whatever m is: a weight less another one, since weights are 1 on average. So z = gain - m stake - c excess has a mean
+of 0, too, for every c that earlier stages decide. The c of least squares of the earlier stages takes out of a reward
+what is the same whatever is shown: with gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant
+to all rewards adds it to c and m, and leaves z as it is.
 
-Bets are those of `intervals.betting` but for two things. First, the variance of gains that a bet goes by is a mean over
-the units of earlier stages and over some that are assumed. The variance of the latter is v = m (1 - m), that of a rate
-of m, times a guess at the mean stake; where m is above 1/2 it is that of a rate of 1/2. There are 1 + 1 / (4 v) of
-them. So their squares add up to v + 1/4: the quarter is for what was not seen yet. As m grows b falls and b m rises, so
-that the capital still falls in m. Second, units may have stakes above 1, and then bets may lose more of the capital.
+The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i that earlier stages
+decide and that lose no more than the capital. What a visit can lose at most is at a corner of the ranges of weights and
+rewards; a user may lose `most` times that. The lower bound is the least m that is not refuted: against all lesser ones
+the capital reached its goal at the end of a stage. The upper bound follows from -z.
+
+Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of z, at this m, over
+the units of earlier stages and over some that are assumed. The variance of the latter is that of a z which has a mean
+of 0 and is at the ends of its range only, times a guess at the mean stake. Their squares add up to a quarter of the
+squared range, the largest variance there is. Units may have stakes above 1, and then bets may lose more of the capital.
 What limits them is a unit of the largest stake that loses all of it. The larger that stake, the rarer such a unit is.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scant.ads import intervals
 
-HALVINGS = 30  # of the interval in which an end of an approximate interval is searched
-UNSEEN = 0.25  # the largest variance of a gain with a stake of 1
+HALVINGS = 24  # of the interval in which an end is searched
+MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite
+STEPS = 8  # from the least quotient to the estimate, at each of which the capital is looked at
+FLOOR = 0.01  # of the largest variance, which is assumed at least
+TINY = 1e-300  # in place of a loss of 0, by which a bet is divided
+
+
+def rate(first, second, visits):
+    """Gain and stake for the mean of w r; arguments are sums of w r, v r and 1."""
+    return first, visits
+
+
+def difference(first, second, visits):
+    """Gain and stake for the mean of w r - v r; arguments are as those of `rate`."""
+    return first - second, visits
+
+
+def ratio(first, second, visits):
+    """Gain and stake for the mean of w r over that of v r; arguments are as those of `rate`."""
+    return first, second
+
+
+def corners(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
+    """Gain, stake and excess at the ends of the ranges of weights and rewards, float64 (3 x corners).
+
+    kind : `rate`, `difference` or `ratio`
+    largest : the largest weights w and v possible
+    fixed : whether v is always `largest`
+    """
+    second = largest[1:] if fixed else (0.0, largest[1])
+    w, v, r = (part.ravel() for part in np.meshgrid((0.0, largest[0]), second, (0.0, 1.0)))
+    return np.stack([*kind(w * r, v * r, np.ones(len(r))), w - v])
+
+
+def ends(kind, largest: tuple[float, float], fixed: bool) -> tuple[float, float]:
+    """Between which two numbers a quotient is; arguments are as those of `corners`."""
+    if kind is ratio:
+        return 0.0, largest[0] if fixed else largest[0] * MOST
+    return (-largest[1] if kind is difference else 0.0), largest[0]
 
 
 @dataclass(frozen=True)
 class Quotient:
     """The quotient of the sums of two terms of units, rows or users, which are in random order.
 
-    gain, stake : float64 (cells), terms of the numerator and of the denominator, the latter above 0
+    terms : float64 (3 x cells), gain, stake and excess; stakes are 0 or more
     stage, count : int64 (cells), in which stage they occur, and how often
-    units : int64 (stages), all units of each stage, also those without a stake
-    most : the largest stake possible
+    units : int64 (stages), all units of each stage, also those whose terms are 0
+    corners : float64 (3 x corners), between which the terms of a visit are; see `corners`
+    low, high : between which the quotient is; `high` may be infinite
+    most : the most visits of a unit
     prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until much is known
-    low, high : between which the quotient of each unit is; `high` may be infinite, and the quotient is at most 1 then
     """
 
-    gain: np.ndarray
-    stake: np.ndarray
+    terms: np.ndarray
     stage: np.ndarray
     count: np.ndarray
     units: np.ndarray
-    most: float
-    prior: float
+    corners: np.ndarray
     low: float
     high: float
+    most: float = 1.0
+    prior: float = 1.0
 
     @property
     def estimate(self) -> float:
-        """The quotient of the sums."""
-        return float(self.count @ self.gain / (self.count @ self.stake))
+        """The quotient of the sums, of gains and stakes less their regression on the excess."""
+        sums, products = self.terms @ self.count, (self.terms * self.count) @ self.terms[2]
+        slopes = products[:2] / products[2] if products[2] > 0 else np.zeros(2)
+        gain, stake = sums[:2] - slopes * sums[2]
+        return float(np.clip(gain / stake, self.low, self.high)) if stake > 0 else np.nan
 
     def lower(self, level: float) -> float:
         """The one-sided lower bound."""
-        width = self.high - self.low if np.isfinite(self.high) else 1.0
-        above = np.maximum(self.gain - self.low * self.stake, 0.0) / width
-        return min(self.low + width * self._refuted(above, level), self.estimate)
+        return self._bound(level, 1, self.low)
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
-        width = self.high - self.low
-        below = np.maximum(self.high * self.stake - self.gain, 0.0) / width
-        return max(self.high - width * self._refuted(below, level), self.estimate)
+        return self._bound(level, -1, self.high)
 
     def interval(self, level: float) -> tuple[float, float]:
         """The two-sided interval, with an error of (1 - level) / 2 on either side."""
         return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
 
-    def _refuted(self, gain: np.ndarray, level: float) -> float:
-        """The largest quotient in [0, 1] that betting refutes from below, or 0; see `intervals.betting`.
+    def grown(self, factor: float) -> "Quotient":
+        """That of a log with so many times the units, whose stages are all alike."""
+        units = np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0)
+        return replace(
+            self, terms=np.tile(self.terms, len(units)), stage=np.repeat(np.arange(len(units)), len(self.count)),
+            count=np.outer(units / self.units.sum(), self.count).ravel(), units=units,
+        )  # fmt: skip
 
-        gain : float64 (cells), terms of the numerator, 0 or more
-        """
-        stages, goal = len(self.units), -np.log1p(-level)
-        powers = (gain, self.stake, gain**2, gain * self.stake, self.stake**2)
-        sums = np.stack([np.bincount(self.stage, self.count * power, stages) for power in powers])
-        # of the units of all earlier stages: sums, their quotient, the squares of gain - quotient * stake, and how many
-        gained, staked, gains_squared, products, stakes_squared = np.cumsum(sums, axis=1) - sums
-        quotient = np.divide(gained, staked, out=np.zeros(stages), where=staked > 0)
-        spread = np.maximum(gains_squared - 2 * quotient * products + quotient**2 * stakes_squared, 0.0)
-        before = np.cumsum(self.units) - self.units
-        cap = 1 - (1 - intervals.CAP) / np.sqrt(self.most)
+    def _bound(self, level: float, sign: int, end: float) -> float:
+        """The first quotient, from an end of the range to the estimate, that betting does not refute."""
+        estimate, goal, stages = self.estimate, -np.log1p(-level), len(self.units)
+        products = np.stack([np.bincount(self.stage, self.count * x * y, stages)
+                             for x in self.terms for y in self.terms]).reshape(3, 3, stages)  # fmt: skip
+        products = np.cumsum(products, axis=2) - products  # of the units of all earlier stages
+        before, cap = np.cumsum(self.units) - self.units, 1 - (1 - intervals.CAP) / np.sqrt(self.most)
 
-        def reached(m: float) -> bool:
-            rate = min(m, 0.5)
-            assumed = self.prior * rate * (1 - rate)
-            variance = (assumed + UNSEEN + spread) / (1 + UNSEEN / assumed + before)
-            bet = np.sqrt(2 * goal / (self.units.sum() * variance))[self.stage]
-            shares = np.minimum(bet, cap / (m * self.most))
-            gains = np.bincount(self.stage, self.count * np.log1p(shares * (gain - m * self.stake)), stages)
-            return np.cumsum(gains).max() >= goal
+        def refuted(m: float) -> bool:
+            of_excess, squared = products[0, 2] - m * products[1, 2], products[2, 2]
+            c = np.divide(of_excess, squared, out=np.zeros(stages), where=squared > 0)
+            slopes = sign * np.stack([np.ones(stages), np.full(stages, -m), -np.clip(c, 0.0, 1.0)])
+            possible = slopes.T @ self.corners
+            loss, most = np.maximum(-possible.min(axis=1), TINY), possible.max(axis=1)
+            largest = (loss + most) ** 2 / 4
+            assumed = self.prior * np.maximum(loss * most, FLOOR * largest)
+            spread = np.einsum("is,js,ijs->s", slopes, slopes, products)
+            variance = (largest + np.maximum(spread, 0.0)) / (largest / assumed + before)
+            bet = np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))[self.stage]
+            gains = self.count * np.log1p(bet * (slopes[:, self.stage] * self.terms).sum(axis=0))
+            return np.cumsum(np.bincount(self.stage, gains, stages)).max() >= goal
 
-        low, high = 0.0, 1.0
-        for _ in range(intervals.HALVINGS):
-            middle = (low + high) / 2
-            if reached(middle):
-                low = middle
-            else:
-                high = middle
-        return low
+        inside = end
+        for m in np.linspace(end, estimate, STEPS + 1):
+            outside, inside = inside, m
+            if not refuted(m):
+                break
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            outside, inside = (middle, inside) if refuted(middle) else (outside, middle)
+        return float(outside)
 
 
 def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:

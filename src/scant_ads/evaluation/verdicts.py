@@ -1,6 +1,5 @@
-"""The row of a policy, whether it can be used, its verdict, and the notes on it."""
+"""The row of a policy, whether it can be used, and the notes on it."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -56,35 +55,8 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
 
 def usable(row: Mapping, today: Mapping) -> bool:
     """Whether the numbers of a policy, and today's, say something about which is better."""
-    return not (row["refused"] or today["refused"] or "mean-weight" in row["warnings"])
-
-
-def verdict_of(row: Mapping, today: Mapping, same_log: bool) -> dict:
-    """Whether a policy is better than today's; if that is not clear, how many rows it takes.
-
-    On the same log it is clear if the interval of the lift is above 0, or below. Else it is if the intervals of the two
-    CTRs do not overlap: a wrong verdict needs one of two ends to be wrong, each of which has a probability of
-    (1 - level) / 2. The numbers of rows assume that half-widths fall as one over the root of the rows, and that
-    estimates do not change.
-    """
-    if same_log:
-        near = row["lift_low"] if row["lift"] > 0 else row["lift_high"]
-        if near * row["lift"] > 0:
-            return {"verdict": "yes" if near > 0 else "no"}
-        factor = (near / row["lift"] - 1) ** 2 if row["lift"] else math.inf
-        return {"verdict": "cannot tell", "needed_test": factor * row["rows"]}
-    if row["low"] > today["high"]:
-        return {"verdict": "yes"}
-    if row["high"] < today["low"]:
-        return {"verdict": "no"}
-    gap = row["estimate"] - today["estimate"]
-    near, far = ("low", "high") if gap > 0 else ("high", "low")
-    half_width, half_width_today = abs(row["estimate"] - row[near]), abs(today["estimate"] - today[far])
-    gap = abs(gap)
-    if gap > 2 * half_width_today:  # today's CTR is known well enough
-        return {"verdict": "cannot tell", "needed_test": row["rows"] * (half_width / (gap - half_width_today)) ** 2}
-    factor = ((half_width + half_width_today) / gap) ** 2 if gap else math.inf
-    return {"verdict": "cannot tell", "needed_test": factor * row["rows"], "needed_train": factor * today["rows"]}
+    warnings = row["warnings"] + today["warnings"]
+    return not (row["refused"] or today["refused"] or "mean-weight" in warnings)
 
 
 def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks") -> list[str]:

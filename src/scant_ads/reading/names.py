@@ -59,7 +59,7 @@ def words_of(name: str) -> set[str]:
 
 def is_called_a_cost(name: str) -> bool:
     """Whether a column has a name as one of which less is better: refund_eur, latencyMs, churned."""
-    words = _words(name)
+    words = words_of(name)
     return bool(words & COSTS) and not words & AVOIDED
 
 

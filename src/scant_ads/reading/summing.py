@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant.ads.learners import Logging
 from scant.ads.policies import Choice
 from scant.data import logs
 from scant.errors import DataError
@@ -184,14 +183,15 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
     weights, unknown, chosen = _shown(policies, log, where)
     compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
-    of_today = [Logging.kind] if logged_by_today(test, training) else []
-    weights_of_all = {Logging.kind: np.ones(len(log))} | weights
+    apart = (
+        [] if log.eligible is not None else [name for name, policy in policies.items() if isinstance(policy, Always)]
+    )
     for tally, rows in ((whole.alone, ~shared), (whole.shared, shared)):
         if not rows.any():
             continue
         part = log if rows.all() else log.take(rows)
         tally.add(part, piece[rows], {name: weight[rows] for name, weight in weights.items()})
-        tally.add_pairs(part, {name: weights_of_all[name][rows] for name in (*of_today, *compared)})
+        tally.add_pairs(part, {name: weights[name][rows] for name in compared}, apart)
         for name, marks in unknown.items():
             tally.new[name] = tally.new.get(name, 0) + int(np.count_nonzero(marks[rows]))
         for name, (ads, choice) in chosen.items():

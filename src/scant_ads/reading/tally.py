@@ -7,10 +7,11 @@ are rounded to eleven bits, which changes numbers by a thousandth at most. Talli
 not depend on how rows are parted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from scant.data import logs
 from scant_ads.diagnosis import health, leaks
 from scant_ads.diagnosis.measurement import Rewards
 from scant_ads.diagnosis.showings import Showings
-from scant_ads.evaluation import decisions
 from scant_ads.evaluation.clusters import Users
 from scant_ads.reading.digests import Digests
 from scant_ads.reading.visits import Problem, Visits
@@ -28,7 +28,7 @@ MOST = 1 << 18  # distinct pairs of a table; with more they are rounded
 BITS = 42  # low bits of a double that rounding drops
 ROUNDED = 2.0 ** (BITS - 53)  # the largest relative error of rounding
 ADS = 1000  # at most, for each of which sums are kept by piece of the log
-FULL = 1 << 16  # pairs of a table after rounding; two policies with more are not compared
+FULL = 1 << 18  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
 LARGEST = 2.0**30  # weight in a sum of weights; larger ones come from propensities next to 0
 CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
@@ -54,7 +54,11 @@ class Cells:
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the pairs of two arrays, float64 (n)."""
         rest = np.flatnonzero(second)
-        value, count = np.unique(first[second == 0], return_counts=True)  # nearly all, which a single key sorts
+        import pyarrow as pa
+
+        # Nearly all have no reward: these are counted by a single key, and hashed, which is quicker than sorting.
+        counted = pa.array(first[second == 0]).value_counts()
+        value, count = (counted.field(column).to_numpy() for column in ("values", "counts"))
         self._add(np.r_[value, first[rest]], np.r_[np.zeros(len(value)), second[rest]],
                   np.r_[count, np.ones(len(rest), np.int64)])  # fmt: skip
 
@@ -106,6 +110,27 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return (((whole + (1 << (BITS - 1))) >> BITS) << BITS).view(float)
 
 
+class Both(NamedTuple):
+    """The weights of two policies, and the rewards.
+
+    first, second : float64 (cells), the weights; where they are not known but for their difference, one of the two is 0
+    reward, count : float64 and int64 (cells), rewards, and how often each cell occurs; in further rows all is 0
+    rows : how many there are
+    rounded : whether weights and rewards are rounded
+    excess : whether all rows with a weight are there, so that the mean of first - second is 0
+    fixed : whether all second weights are 1
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    reward: np.ndarray
+    count: np.ndarray
+    rows: int
+    rounded: bool = False
+    excess: bool = True
+    fixed: bool = False
+
+
 @dataclass
 class Tally:
     """Sums and tables of rows.
@@ -115,8 +140,9 @@ class Tally:
     segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`, whole numbers
         times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform" has weights of its own, of these alike
     lengths : int64 (pieces), the rows of each
-    pairs : by two policies, the differences r (w - v) of their terms, and 0, of rows with a reward. If the first is
-        "uniform", r / p and r v instead, since how many ads there are is known at the end. None for more than `FULL`
+    pairs : by two policies, the differences w - v of their weights, and the rewards. If the first is "uniform", r / p
+        and r v instead, of rows with a reward, since how many ads there are is known at the end. None for more than
+        `FULL`
     ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
     new : by learnt policy, rows with ads that it does not know
     mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
@@ -222,17 +248,18 @@ class Tally:
         _add_sums(self.explored.setdefault(name, {}),
                   dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)))  # fmt: skip
 
-    def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray]) -> None:
-        """Add rows of every pair of policies; `weights`, float64 (rows), by policy."""
-        clicked = np.flatnonzero(log.reward)
-        if not len(clicked):
-            return
-        reward = log.reward[clicked]
-        terms = {name: reward * weight[clicked] for name, weight in weights.items()}
-        alike = reward * weight_of_alike(log)[clicked]
-        tables = {(Uniform.kind, name): (alike, term) for name, term in terms.items()}
-        tables |= {(name, other): (terms[name] - terms[other], np.zeros(len(clicked)))
-                   for name, other in combinations(terms, 2)}  # fmt: skip
+    def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray], apart: Iterable[str] = ()) -> None:
+        """Add rows of every pair of policies.
+
+        weights : by policy, float64 (rows)
+        apart : policies of which no two can show the same ad, so that pairs of these need no table
+        """
+        clicked, apart = np.flatnonzero(log.reward), {*apart}
+        reward, alike = log.reward[clicked], weight_of_alike(log)[clicked]
+        tables = {(Uniform.kind, name): (reward * alike, reward * weight[clicked])
+                  for name, weight in weights.items() if len(clicked)}  # fmt: skip
+        tables |= {(name, other): (weights[name] - weights[other], log.reward)
+                   for name, other in combinations(weights, 2) if not {name, other} <= apart}  # fmt: skip
         for pair, table in tables.items():
             cells = Cells()
             cells.add(*table)
@@ -258,22 +285,40 @@ class Tally:
         ads = self.alike if name == Uniform.kind else 1
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
-    def difference(self, pair: tuple[str, str], largest: tuple[float, float], random) -> decisions.Mean | None:
-        """The mean of r (w - v) of two policies, see `decisions.difference`; None with too many pairs."""
+    def both(self, pair: tuple[str, str]) -> "Both | None":
+        """The weights of two policies, by their names in `cells`, of which "" is the second; None with too many pairs.
+
+        Where a table of the two has the difference of their weights alone, it is the weight of one, and 0 of the other.
+        """
+        if not pair[1]:
+            weight, reward, count = self.of(pair[0])
+            return Both(weight, np.ones(len(count)), reward, count, self.rows, self.rounded(pair[0]), fixed=True)
         swapped = pair not in self.pairs and pair[::-1] in self.pairs
         cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
         if cells is None:
             return None
-        terms, other, count = cells.arrays()
-        size = np.abs(terms)
+        weight, reward, count = cells.arrays()
         if Uniform.kind in pair:
-            terms = terms / self.alike
-            terms, size = terms - other, terms + other
-        terms = -terms if swapped else terms
-        slack = size * ROUNDED if cells.rounded else np.zeros_like(size)
-        # and 0 in all rows without a reward
-        terms, slack, count = np.r_[0.0, terms], np.r_[0.0, slack], np.r_[self.rows - count.sum(), count]
-        return decisions.difference(terms, count, largest, random, slack)
+            weight, reward = weight / self.alike - reward, np.ones(len(count))
+        elif not len(cells):
+            return self._apart(pair)
+        weight = -weight if swapped else weight
+        return Both(np.maximum(weight, 0), np.maximum(-weight, 0), reward, count, self.rows, cells.rounded,
+                    excess=Uniform.kind not in pair)  # fmt: skip
+
+    def knows_both(self, pair: tuple[str, str]) -> bool:
+        """Whether both weights of each row are known, not only their difference; names are as in `cells`."""
+        return not pair[1] or not self.pairs.keys() & {pair, pair[::-1]}
+
+    def _apart(self, pair: tuple[str, str]) -> "Both":
+        """The weights of two policies of which no row has both."""
+        (weight, reward, count), (other, other_reward, other_count) = map(self.of, pair)
+        one, two = weight > 0, other > 0
+        return Both(
+            np.r_[weight[one], 0 * other[two]], np.r_[0 * weight[one], other[two]],
+            np.r_[reward[one], other_reward[two]], np.r_[count[one], other_count[two]], self.rows,
+            any(map(self.rounded, pair)),
+        )  # fmt: skip
 
     def drift(self, name: str) -> health.Drift:
         """The test of drift of a policy's terms; see `health.drift`."""

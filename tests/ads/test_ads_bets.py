@@ -1,0 +1,150 @@
+"""Bets on rewards less what earlier rows tell: shifts change nothing, intervals are narrow, and they hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_ads_arms import ab
+
+import scant_ads as sa
+from scant.errors import DataError, SettingError
+from scant_ads.evaluation import lifts, quotients
+from scant_ads.evaluation.arms import Ratio
+from scant_ads.reading import tally
+
+
+def minutes(rows=2000, seed=0, gain=3.0) -> pd.DataFrame:
+    """Minutes that two arms are watched: about 30, and a standard deviation of 5."""
+    random = np.random.default_rng(seed)
+    new = random.random(rows) < 0.5
+    watched = np.clip(random.normal(30 + gain * new, 5), 0, 60).round(1)
+    return pd.DataFrame({"action": np.where(new, "new", "control"), "reward": watched, "propensity": 0.5})
+
+
+def judged(made, least, largest, **more) -> dict:
+    log = sa.Log.from_frame(made, reward_min=least, reward_max=largest)
+    return sa.evaluate("each-ad", log, baseline="ad:control", **more).rows[-1]
+
+
+def test_a_shift_of_rewards_and_of_their_range_shifts_intervals_and_keeps_answers():
+    made = minutes()
+    first, second = (judged(made.assign(reward=made["reward"] + by), by, 60 + by) for by in (-1.0, -11.0))
+    for key in ("estimate", "low", "high"):
+        assert second[key] == pytest.approx(first[key] - 10)
+    for key in ("lift", "lift_low", "lift_high"):
+        assert second[key] == pytest.approx(first[key])
+    assert judged(made, 0, 60)["verdict"] == first["verdict"] == "yes"  # of a ratio, and of a difference
+
+
+@settings(max_examples=20, deadline=None)
+@given(shift=st.floats(0.0, 0.5), seed=st.integers(0, 10**6))
+def test_bets_are_the_same_where_all_rewards_are_moved_once_a_constant_is_known(shift, seed):
+    """The estimate moves by the shift exactly; the difference of two policies stays."""
+    random = np.random.default_rng(seed)
+    weight, reward = random.choice([0.5, 3.0], 500, p=[0.8, 0.2]), random.random(500) / 2
+    found = []
+    for by in (0.0, shift):
+        both = tally.Both(weight, np.ones(500), reward + by, np.ones(500, np.int64), 500, fixed=True)
+        found.append([lifts.of_rows(kind, both, (3.0, 1.0), np.random.default_rng(0)).estimate
+                      for kind in (quotients.rate, quotients.difference)])  # fmt: skip
+    assert found[1] == pytest.approx([found[0][0] + shift, found[0][1]])
+
+
+def test_minutes_are_bounded_within_twice_the_width_of_the_delta_method():
+    made = minutes()
+    row = judged(made, -1, 60)
+    arms = [made["reward"][made["action"] == arm] for arm in ("new", "control")]
+    width = 2 * 1.96 * np.sqrt(sum(arm.var() / len(arm) for arm in arms))
+    assert row["lift_high"] - row["lift_low"] < 2 * width and row["lift_low"] < 3 < row["lift_high"]
+    assert row["high"] - row["low"] < 2 * 2 * 1.96 * arms[0].std() / np.sqrt(len(arms[0]))
+
+
+def drawn(kind: str, rows: int, random) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
+    """Whether the new arm was shown, rewards from 0 to 1, and the two means."""
+    new = random.random(rows) < 0.5
+    if kind == "clicks":
+        return new, (random.random(rows) < np.where(new, 0.12, 0.1)) * 1.0, (0.12, 0.1)
+    if kind == "minutes":
+        return new, np.clip(random.normal(0.5 + 0.05 * new, 0.08), 0, 1), (0.55, 0.5)
+    paid = random.random(rows) < np.where(new, 0.3, 0.2)
+    amount = paid * random.choice([0.02, 0.1, 1.0], rows, p=[0.8, 0.18, 0.02])
+    means = np.array([0.3, 0.2]) * (0.8 * 0.02 + 0.18 * 0.1 + 0.02)
+    return (new, amount, tuple(means)) if kind == "revenue" else (new, 1 - amount, tuple(1 - means))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [200, 1000])
+@pytest.mark.parametrize("kind", ["clicks", "minutes", "revenue", "refunds"])
+def test_intervals_hold_as_often_as_they_say(kind, rows):
+    """Of 200 logs each end may fail in 5; more than 12 have a chance of 0.2 %."""
+    failed = np.zeros((3, 2), int)
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        new, reward, means = drawn(kind, rows, random)
+        two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
+        alone = two._replace(second=np.ones(rows), fixed=True)
+        for row, (of, both, largest, truth) in enumerate((
+            (quotients.rate, alone, 1.0, means[0]), (quotients.difference, two, 2.0, means[0] - means[1]),
+            (quotients.ratio, two, 2.0, means[0] / means[1]),
+        )):  # fmt: skip
+            low, high = lifts.of_rows(of, both, (2.0, largest), random).interval(0.95)
+            failed[row] += low > truth, high < truth
+    assert (failed <= 12).all(), failed
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_the_rows_that_are_needed_give_an_even_chance(share):
+    """Of 600 tests with so many rows 300 answer yes; fewer than 252 or more than 348 have a chance of 0.01 %."""
+    rates, shares = np.array([0.12, 0.1]), np.array([1 - share, share])
+    average = Ratio(tuple(1000 * shares * rates), tuple(1000 * shares))
+    rows = round(1000 * lifts.needed(average, 1.0, True, 0.95))
+    random = np.random.default_rng(0)
+    shown = random.multinomial(rows, shares, 600)
+    clicks = random.binomial(shown, rates)
+    yes = sum(Ratio((*map(int, x),), (*map(int, n),)).lower(0.975) > 1 for x, n in zip(clicks, shown, strict=True))
+    assert 252 < yes < 348
+
+
+# --- a covariate
+
+
+def revenue(rows=4000, seed=0) -> pd.DataFrame:
+    """Revenue that a user's revenue before the test explains for the most part."""
+    random = np.random.default_rng(seed)
+    before, new = random.gamma(4, 5, rows), random.random(rows) < 0.5
+    spent = np.clip(before * random.uniform(0.8, 1.2, rows) + 1.0 * new, 0, 100)
+    return pd.DataFrame({"action": np.where(new, "new", "control"), "reward": spent.round(2), "propensity": 0.5,
+                         "before": before.round(2), "after": spent.round(2)})  # fmt: skip
+
+
+def test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval():
+    made = revenue(10_000)
+    row, plain = (judged(made.drop(columns="after"), 0, 100, covariate=column) for column in ("before", None))
+    new, x, y = made["action"] == "new", made["before"], made["reward"]
+    rest = y - np.cov(x, y)[0, 1] / x.var() * (x - x.mean())
+    width = 2 * 1.96 * np.sqrt(rest[new].var() / new.sum() + rest[~new].var() / (~new).sum())
+    assert row["lift_high"] - row["lift_low"] < 2 * width
+    assert row["lift_low"] < 1 < row["lift_high"] and row["verdict"] == "yes"
+    assert (plain["lift_high"] - plain["lift_low"]) * y[~new].mean() > 2.5 * (row["lift_high"] - row["lift_low"])
+
+
+def test_what_is_no_covariate_is_refused():
+    made = revenue(2000)
+    with pytest.raises(DataError, match=r"covariate after: its mean in visits that show \w+ differs"):
+        judged(made.assign(after=made["after"] + 30 * (made["action"] == "new")), 0, 100, covariate="after")
+    with pytest.raises(SettingError, match="unknown column for"):
+        judged(made, 0, 100, covariate="befor")
+    with pytest.raises(DataError, match="it lacks numbers"):
+        judged(made.assign(before=made["before"].where(made["before"] > 5)), 0, 100, covariate="before")
+    with pytest.raises(DataError, match="needs 100 rows"):
+        judged(revenue(300), 0, 100, covariate="before")
+    with pytest.raises(SettingError, match="changes rewards"):
+        sa.evaluate("each-ad", sa.Log.from_frame(made, reward_max=100), covariate="before", doubly_robust=True)
+
+
+def test_a_covariate_that_tells_nothing_changes_little():
+    made = ab(6000).assign(before=np.random.default_rng(1).random(6000))
+    found = sa.evaluate("each-ad", sa.Log.from_frame(made), covariate="before", baseline="ad:A")
+    assert any("explains 0 % of their variance" in note for note in found.notes)
+    assert found.rows[-1]["lift"] == pytest.approx(0.04, abs=0.02) and found.rows[-1]["verdict"] == "yes"
