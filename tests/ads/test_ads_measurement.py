@@ -36,6 +36,20 @@ def of_b(log):
     return log["action"] == "b"
 
 
+def on_ios(log):
+    return log["os"] == "ios"
+
+
+def later(log):
+    return log.index > 0.6 * len(log)
+
+
+def all_rewarded(log):
+    """Clicks without a visit, of which nothing else is known."""
+    rows = log.index % 20 == 7
+    return log.assign(reward=log["reward"].where(~rows, 1.0), x=log["x"].where(~rows))
+
+
 def cut_off(log):
     limit = log["reward"][of_b(log) & (log["reward"] > 0)].quantile(0.7)
     return log.assign(reward=log["reward"].where(~of_b(log), log["reward"].clip(upper=limit)))
@@ -48,9 +62,11 @@ def from_clicks(log):
 
 
 BROKEN = {  # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are left
-    "dead-segment": (lambda log: without(log, log["os"] == "ios"), "no visit where 'os' is 'ios' has", False, True),
-    "dead": (lambda log: without(log, (log["os"] == "ios") & of_b(log)), "ad 'b' has no reward where", False, False),
-    "late-ad": (lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)), "ad 'b': rewards of", False, False),
+    "dead-segment": (lambda log: without(log, on_ios(log)), "no visit where 'os' is 'ios' has", False, True),
+    "unwanted": (lambda log: without(log, on_ios(log) & of_b(log)), "ad 'b' has no reward where", False, True),
+    "dead": (lambda log: without(log, on_ios(log) & of_b(log) & later(log)), "ad 'b' lost its rewards", False, False),
+    "all-rewarded": (all_rewarded, "all 300 visits where 'x' is missing have a reward", False, False),
+    "late-ad": (lambda log: without(log, later(log) & of_b(log)), "ad 'b': rewards of", False, False),
     "scale": (lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)), "on average", True, False),
     "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
 }  # fmt: skip
@@ -67,7 +83,7 @@ def kinds(log) -> dict[str, str]:
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(kind):
     broken, words, money, answered = BROKEN[kind]
-    right = visits(money=money)
+    right = visits(money=money, rows=2 * ROWS)
     assert not kinds(right).keys() & {*BROKEN, "late"}
     log = broken(right)
     assert words in kinds(log)[kind]
@@ -122,7 +138,7 @@ def test_visits_of_one_user_count_once():
 
 
 def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
-    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")})
+    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()})
     block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
     whole.add(log, groups, block)
     for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
@@ -133,7 +149,10 @@ def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
     assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     for ad, counts in whole.counts.items():
         np.testing.assert_array_equal(parts.counts[ad], counts)
+        np.testing.assert_array_equal(parts.course[ad], whole.course[ad])
+        np.testing.assert_array_equal(whole.course[ad].sum(axis=1)[1], counts)
+        np.testing.assert_array_equal(whole.course[ad][1, :, 0], counts[1:11])
         assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])
-        assert counts[0] == counts[-2:].sum() == counts[1:11].sum()
+        assert counts[0] == counts[-3:-1].sum() == counts[1:11].sum()
     with pytest.raises(ValueError, match="do not fit"):
         Rewards.unpacked(whole.packed() | {"top": {}})

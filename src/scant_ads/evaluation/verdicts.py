@@ -7,7 +7,7 @@ import numpy as np
 
 from scant.ads import evaluation
 from scant_ads.diagnosis.leaks import LEAK
-from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
+from scant_ads.diagnosis.measurement import DEAD, FULL, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
@@ -17,7 +17,8 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     OTHER_VISITS: "today's rate is of other visits, see above",
-    DEAD: "an ad has no reward where many are expected, see above",
+    DEAD: "an ad lost its rewards, see above",
+    FULL: "all visits of a kind have a reward, see above",
     LATE: "rewards of an ad look not joined yet, see above",
     SCALE: "rewards of an ad look as if in another unit, see above",
     HINDSIGHT: "it looks made from the rewards of this log, see below",
