@@ -41,7 +41,7 @@ def on_ios(log):
 
 
 def later(log):
-    return log.index > 0.6 * len(log)
+    return log.index > 0.5 * len(log)
 
 
 def all_rewarded(log):
@@ -64,9 +64,9 @@ def from_clicks(log):
 BROKEN = {  # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are left
     "dead-segment": (lambda log: without(log, on_ios(log)), "no visit where 'os' is 'ios' has", False, True),
     "unwanted": (lambda log: without(log, on_ios(log) & of_b(log)), "ad 'b' has no reward where", False, True),
-    "dead": (lambda log: without(log, on_ios(log) & of_b(log) & later(log)), "ad 'b' lost its rewards", False, False),
-    "all-rewarded": (all_rewarded, "all 300 visits where 'x' is missing have a reward", False, False),
-    "late-ad": (lambda log: without(log, later(log) & of_b(log)), "ad 'b': rewards of", False, False),
+    "dead": (lambda log: without(log, ~on_ios(log) & of_b(log) & later(log)), "ad 'b' lost its rewards", False, False),
+    "all-rewarded": (all_rewarded, "all 150 visits where 'x' is missing have a reward", False, False),
+    "late-ad": (lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)), "ad 'b': rewards of", False, False),
     "scale": (lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)), "on average", True, False),
     "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
 }  # fmt: skip
@@ -83,7 +83,7 @@ def kinds(log) -> dict[str, str]:
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(kind):
     broken, words, money, answered = BROKEN[kind]
-    right = visits(money=money, rows=2 * ROWS)
+    right = visits(money=money)
     assert not kinds(right).keys() & {*BROKEN, "late"}
     log = broken(right)
     assert words in kinds(log)[kind]

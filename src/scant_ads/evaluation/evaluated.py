@@ -112,6 +112,9 @@ class Evaluation:
         if sum(row["verdict"] != "none" for row in judged) > 1:
             joint = 100 * (1 - (1 - self.level) / len(judged))
             lines += [f"To rely on all {len(judged)} answers at once: --level {joint / 100:.4g}"]
+        chosen = self.choice and next(row for row in self.rows if row["policy"] == self.choice["policy"])
+        if chosen and (of_periods := text.of_periods(chosen, self.unit)):
+            lines.append(f"{chosen['policy']}: {of_periods}")
         if self.guards:
             lines += ["", "Guard rails: the lift of another reward, which must not be below minus the share; each "
                       f"answer with {share} confidence"]  # fmt: skip
@@ -200,6 +203,8 @@ class Evaluation:
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
         if any(health.SORTED in row["warnings"].split() for row in rows):
             return "rows are sorted"
+        if any(map(text.falls, rows)):
+            return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))
         return "rates drift" if any(map(text.drifts, rows)) else ""
 
     def _decisions(self, width: int) -> list[str]:

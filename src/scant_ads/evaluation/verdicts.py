@@ -9,6 +9,7 @@ from scant.ads import evaluation
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.measurement import DEAD, FULL, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
+from scant_ads.evaluation import periods
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
 DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
@@ -42,7 +43,7 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
         "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
         "approx_low": np.nan, "approx_high": np.nan,
-        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
         **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",
