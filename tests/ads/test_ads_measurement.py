@@ -1,6 +1,7 @@
 """Broken measurement is seen, leaves no answer where it would be false, and is not seen in right logs."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ from test_ads_arms import rows_of
 import scant_ads as sa
 from scant_ads.diagnosis import measurement
 from scant_ads.diagnosis.measurement import Rewards
-from scant_ads.diagnosis.showings import Groups
+from scant_ads.diagnosis.order import BLOCKS
+from scant_ads.diagnosis.showings import Groups, Showings
 
 ROWS = 3000
 
@@ -119,6 +121,65 @@ def test_right_logs_are_not_accused(money):
         log.loc[log.index % 50 == 0, "os"] = "rare"
         log.loc[of_b(log), "reward"] *= 10 if money else 1
         assert not kinds(log).keys() & {*BROKEN, "hindsight"}
+
+
+def of_counts(rows, rewards) -> SimpleNamespace:
+    """The summary of a log: rows, and those with a reward, int (ads x texts x parts of the log)."""
+    ads, texts = "abcd"[: len(rows)], tuple("wxyz"[: len(rows[0])])
+    course = np.zeros((len(ads), 2, BLOCKS, 1 + BLOCKS + len(texts) + 1), np.int64)
+    both = np.stack([rows, rewards], axis=1)
+    course[..., 0] = both.sum(axis=2)
+    course[..., np.arange(BLOCKS), 1 + np.arange(BLOCKS)] = both.sum(axis=2)
+    course[..., 1 + BLOCKS : -1] = both.swapaxes(2, 3)
+    sums = dict(zip(ads, course.sum(axis=2), strict=True))
+    groups = Groups({}, {"os": texts}, {"os": ()}, seen=len(texts))
+    return SimpleNamespace(
+        showings=Showings(groups, sum(of[0] for of in sums.values()), {ad: of[[0, 0, 0]] for ad, of in sums.items()}),
+        rewards=Rewards({ad: of[1] for ad, of in sums.items()}, dict(zip(ads, course, strict=True))),
+    )
+
+
+def test_dead_segments_share_the_error():
+    """One more row in the segment, and none of the rewards is there by a chance below a thousandth over all tests."""
+    tests, answers = (BLOCKS + 2 + 1 + 2) * 2, set()
+    for rows in range(2, 40):
+        inside = np.array([[[rows] * BLOCKS, [100] * BLOCKS]])
+        summary = of_counts(inside, np.array([[[0] * BLOCKS, [6] * BLOCKS]]))
+        chance = stats.hypergeom(10 * (rows + 100), 60, 10 * rows).pmf(0)
+        found = [*measurement._dead(summary, 1.0)]
+        assert bool(found) == (chance < measurement.ALARM / tests)
+        answers.add((bool(found), chance < measurement.ALARM))
+    assert answers == {(False, False), (False, True), (True, True)}
+
+
+def test_losses_are_less_likely_than_all_that_might_have_been():
+    """Ad a loses its rewards in the last part; the chance is that of the part before, and b has as many in both."""
+    groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
+    for rewards in range(1, 60):
+        given = np.full((2, 1, BLOCKS), rewards)
+        given[0, 0, -1] = 0
+        summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
+        chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
+        tests = 2 * groups * (BLOCKS - 1)
+        found = [problem.kind for problem in measurement._lost(summary, 1.0)]
+        assert ("dead" in found) == (chance * tests * 2 < measurement.ALARM)  # of either ad
+        answers.add(("dead" in found, chance < measurement.ALARM / tests, chance < measurement.ALARM))
+    assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
+
+
+def test_what_ads_and_groups_have_in_common_is_no_loss():
+    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to none."""
+    rows, course = np.full((2, 2, BLOCKS), 1000), np.array([50] * 6 + [0] * 4)
+    others = np.full(BLOCKS, 40)
+    for rewards in (
+        [[course, others], [course, others]],  # all that the group has
+        [[others, 0 * others], [0 * others, others]],  # each of two ads suits one of two kinds of visitors
+        [[np.arange(BLOCKS)[::-1] ** 2 // 4, others], [others, others]],
+    ):
+        assert not [of for of in measurement._lost(of_counts(rows, np.array(rewards)), 1.0) if of.kind == "dead"]
+    several = [[course, others], [course, others], [others, others]]
+    (found,) = measurement._lost(of_counts(np.full((3, 2, BLOCKS), 1000), np.array(several)), 1.0)
+    assert found.kind == "dead" and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
 
 
 def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():

@@ -19,6 +19,7 @@ ITERATES = "unit/test_iterates.py"
 KERNELS = "unit/test_kernels.py"
 LEAKS = "ads/test_ads_leaks.py"
 LIFTS = "ads/test_ads_lifts.py"
+MEASURED = "ads/test_ads_measurement.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
 NESTED = "ads/test_nested.py"
@@ -231,6 +232,16 @@ MUTATIONS = [
      "n * ratio + x + m + y * ratio", "n * ratio + x + m + y"),
     ("scant_ads/diagnosis/showings.py", BASELINE + "::test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says[400-0.9]",
      "2 * np.minimum(above, below)", "np.minimum(above, below)"),
+    ("scant_ads/diagnosis/showings.py", BASELINE + "::test_the_sample_ratios_of_several_ads_share_the_error",
+     " * (ads if ads > 2 else 1)", ""),
+    ("scant_ads/evaluation/arms.py", BASELINE + "::test_the_control_is_the_only_arm_that_is_called_so",
+     "if len(controls) == 1 < len(policies)", "if controls and len(policies) > 1"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_dead_segments_share_the_error",
+     "design for of in (rows, rows[0], total[0]))) < ALARM / tests)", "design for of in (rows, rows[0], total[0]))) < ALARM)"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
+     "chance *= tests[int(end == BLOCKS)]", "chance *= 1"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
+     "subsets * _chance_of_loss", "_chance_of_loss"),
     ("scant_ads/evaluation/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
      "not in (Uniform.kind, self.baseline)", "!= Uniform.kind"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",
