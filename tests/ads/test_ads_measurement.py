@@ -182,6 +182,60 @@ def test_what_ads_and_groups_have_in_common_is_no_loss():
     assert found.kind == "dead" and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
 
 
+def browsers(seed=0, rows=12_000) -> pd.DataFrame:
+    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some not known."""
+    random = np.random.default_rng(seed)
+    names = np.array([*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(30)), None], object)
+    browser = random.choice(names, rows, p=[*[0.2] * 4, *[0.005] * 30, 0.05])
+    shown = random.random(rows) < 0.5
+    clicked = random.random(rows) < np.where(shown, 0.11, 0.1)
+    return pd.DataFrame({"action": np.where(shown, "b", "a"), "propensity": 0.5, "reward": clicked * 1.0,
+                         "browser": browser, "x": random.normal(size=rows)})  # fmt: skip
+
+
+def added(log, rows=240, **columns):
+    """The log with further rows, all with a reward, among the others."""
+    more = log.sample(rows, random_state=0).assign(reward=1.0, **columns)
+    return pd.concat([log, more]).sample(frac=1, random_state=1, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [({"browser": "rare 7"}, "where 'browser' is 'rare 7'"), ({"browser": None}, "where 'browser' is missing"),
+     ({"x": np.nan}, "where 'x' is missing"), ({"browser": "new"}, "where 'browser' is 'new'")],
+)  # fmt: skip
+def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place):
+    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something is missing."""
+    robots = added(browsers(), action="b", **columns)
+    assert not kinds(browsers()).keys() & {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
+    assert f"{place}: ad 'b' is in" in kinds(robots)["wrong-propensities"]
+    assert {row["verdict"] for row in sa.evaluate("each-ad", read(robots)).rows[1:]} == {"none"}
+
+
+def test_rare_texts_make_one_group():
+    log = browsers()
+    log.loc[log["browser"].fillna("").str.startswith("rare"), "reward"] = 0.0
+    assert "where 'browser' is a text that is in few rows" in kinds(log)["dead-segment"]
+
+
+def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
+    random = np.random.default_rng(9)
+    log = browsers().assign(reward=(random.random(12_000) < 0.9) * 1.0)
+    few, many = (added(log, rows, browser="new", action=random.choice(["a", "b"], rows)) for rows in (60, 2400))
+    assert "all-rewarded" not in kinds(few) and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
+
+
+def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_off():
+    log = visits(money=True)
+    log.loc[~of_b(log) & (log["reward"] > 0), "reward"] = 20.0
+    assert "cut-off" not in kinds(log) and "of ad 'b'" in kinds(cut_off(log))["cut-off"]
+    third = cut_off(log).assign(action=np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"]))
+    third["propensity"] = third["action"].map({"b": 0.5, "a": 1 / 3, "c": 1 / 6})
+    assert "of ad 'b'" in kinds(third)["cut-off"]
+    prices = log.assign(reward=np.where(of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]))
+    assert "cut-off" not in kinds(prices)
+
+
 def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():
     for part, rows, rewarded in [(10, 40, 7), (0, 9, 4), (33, 40, 8), (1, 1, 0)]:
         exact = stats.hypergeom(rows, rewarded, part).pmf(0)

@@ -215,7 +215,7 @@ MUTATIONS = [
      "* users**2 / (users - 1)", "* users"),
     ("scant_ads/diagnosis/showings.py",
      SHOWINGS + "::test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_of_a_kind[50]",
-     " / np.count_nonzero(kinds == kind)", ""),
+     "WEIGHTS[kind] / groups[kind]", "WEIGHTS[kind]"),
     ("scant_ads/diagnosis/showings.py", SHOWINGS + "::test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells",
      "total = times / (1 + rounded) - rows", "total = times - rows"),
     ("scant_ads/diagnosis/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",

@@ -206,11 +206,10 @@ def _full(summary, design: float) -> Iterator[Problem]:
 def _lost(summary, design: float) -> Iterator[Problem]:
     """Ads, or groups of visits, that lost their rewards in some successive parts of the log, where others did not.
 
-    An ad is looked at in each group, and so are several ads taken together, since any of them might have lost theirs. A
-    group is compared with all visits. The least likely loss of either is said; see `_chance_of_loss`.
-    """
-    from scipy.special import comb
+    The least likely loss of either is said, if it is unlikely for all that might have been lost; see `_chances`.
 
+    design : see `Users.design`; counts are divided by it
+    """
     groups, ads = summary.showings.groups, [*summary.rewards.course]
     described, looked, *_ = _of_groups(summary)
     looked &= np.array([bool(group.feature) for group in described])
@@ -221,51 +220,64 @@ def _lost(summary, design: float) -> Iterator[Problem]:
     tests = 2 * (int(looked.sum()) + groups.seen) * np.array([len(windows) - to_the_end, to_the_end])
     least = dict.fromkeys((DEAD, SEGMENT), (ALARM, ()))
     for start, end in windows:
-        most = min(NEXT, end - start)
-        near = [*range(max(start - most, 0), start), *range(end, min(end + most, BLOCKS))]
-        inside, around = (course[:, :, parts].sum(axis=2).swapaxes(0, 1) for parts in (slice(start, end), near))
-        lost = (inside[1] == 0) & (course[:, 1, start - 1] > 0) & looked
-        of_ads = [
-            np.vstack([kept, kept.sum(axis=0)]) for kept in lost * np.stack([np.ones_like(lost), inside[0], *around])
-        ]
-        size, *counts = of_ads
-        totals = inside[1].sum(axis=0), around[1].sum(axis=0)
-        subsets = (len(ads) - 1) * comb(len(ads), size)  # of all, of one size or another
-        chances = {DEAD: subsets * _chance_of_loss(*counts, *totals, design)}
-        of_groups = inside[0].sum(axis=0), *around.sum(axis=1)
-        chance = _chance_of_loss(*of_groups, totals[0][0], totals[1][0], design)
-        chances[SEGMENT] = np.where(looked & (totals[0] == 0), chance, 1)[None]
-        for kind, chance in chances.items():
-            chance *= tests[int(end == BLOCKS)]
-            index, group = np.unravel_index(int(np.argmin(chance)), chance.shape)
-            if chance[index, group] < least[kind][0]:
+        lost = (course[:, 1, start:end] == 0).all(axis=1) & (course[:, 1, start - 1] > 0) & looked
+        if not lost.any():
+            continue
+        for kind, chances in zip(least, _chances(course, lost, start, end, design), strict=True):
+            chances = chances * tests[int(end == BLOCKS)]
+            index, group = np.unravel_index(int(np.argmin(chances)), chances.shape)
+            if chances[index, group] < least[kind][0]:
                 which = lost[:, group] if index == len(ads) else np.arange(len(ads)) == index
-                rows = int((which if kind == DEAD else np.ones(len(ads), int)) @ inside[0][:, group])
-                least[kind] = chance[index, group], (described[group], which, start, end, rows)
-    if least[DEAD][1]:
-        group, which, start, end, rows = least[DEAD][1]
-        names = [ad for ad, of in zip(ads, which, strict=True) if of]
-        who = (
-            f"ad {names[0]!r} lost its rewards" if len(names) == 1 else f"ads {logs.listing(names)} lost their rewards"
-        )
-        reason = f"{who}{_place(group)} in {_parts(start, end)}: there is none in {rows:,} rows, and others have some"
-        yield Problem(DEAD, "warning", reason, "Look at how these are measured there since", rows, column=names[0])
-    if least[SEGMENT][1]:
-        group, _, start, end, rows = least[SEGMENT][1]
-        reason = f"no visit{_place(group)} has a reward in {_parts(start, end)}, in {rows:,} rows, after some had"
-        mend = "If rewards are not measured there, leave these rows out: rates are too low"
-        yield Problem(SEGMENT, "warning", reason, mend, rows, column=f"{group.feature} {group.words} {start} {end}")
+                which = which if kind == DEAD else np.ones(len(ads), bool)
+                rows = int(course[which, 0, start:end, group].sum())
+                least[kind] = chances[index, group], (group, which, start, end, rows)
+    for kind, (_, loss) in least.items():
+        if not loss:
+            continue
+        group, which, start, end, rows = loss
+        place = f" {described[group].words}" if group else ""
+        parts = f"part {end}" if end - start == 1 else f"parts {start + 1} to {end}"
+        column = described[group].feature
+        if kind == SEGMENT:
+            reason = f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} rows, after some had"
+            mend = "If rewards are not measured there, leave these rows out: rates are too low"
+        else:
+            names = [ad for ad, of in zip(ads, which, strict=True) if of]
+            who = f"ads {logs.listing(names)} lost their" if len(names) > 1 else f"ad {names[0]!r} lost its"
+            reason = (f"{who} rewards{place} in {parts} of {BLOCKS} of the log: there is none in {rows:,} rows, while "
+                      "others have some")  # fmt: skip
+            mend, column = "Look at how rewards are measured there since", names[0]
+        yield Problem(kind, "warning", reason, mend, rows, column=f"{column} {start} {end}")
 
 
-def _place(group: Group) -> str:
-    """Which visits a group is, in a sentence."""
-    return f" {group.words}" if group.words else ""
+def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design: float) -> tuple:
+    """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of all ads of a group.
 
+    An ad is looked at in each group, and so are all that lost theirs there, as one; as many other ads might have. Both
+    are compared with the group, and a group is with all visits.
 
-def _parts(start: int, end: int) -> str:
-    """The parts of the log from `start` to before `end`, in a sentence."""
-    which = f"part {end}" if end - start == 1 else f"parts {start + 1} to {end}"
-    return f"{which} of {BLOCKS} of the log"
+    course : int64 (ads x 2 x parts x groups), see `Rewards.course`
+    lost : bool (ads x groups), which ads may have lost their rewards
+
+    Returns
+    -------
+    of_ads, of_groups : float64 (ads + 1 x groups) and (1 x groups), at least 1 where nothing was lost
+    """
+    from scipy.special import comb
+
+    most = min(NEXT, end - start)
+    near = [*range(max(start - most, 0), start), *range(end, min(end + most, BLOCKS))]
+    (rows, rewards), (rows_near, rewards_near) = (
+        course[:, :, parts].sum(axis=2).swapaxes(0, 1) for parts in (slice(start, end), near)
+    )
+    several = [lost * counts for counts in (np.ones_like(rows), rows, rows_near, rewards_near)]
+    size, *of_ads = (np.vstack([counts, counts.sum(axis=0)]) for counts in several)
+    total, total_near = rewards.sum(axis=0), rewards_near.sum(axis=0)
+    subsets = (len(lost) - 1) * comb(len(lost), size)  # of one size or another, but not all ads
+    chance = np.where(size > 0, subsets * _chance_of_loss(*of_ads, total, total_near, design), 1)
+    of_groups = (counts.sum(axis=0) for counts in (rows, rows_near, rewards_near))
+    chance_of_group = _chance_of_loss(*of_groups, total[0], total_near[0], design)
+    return chance, np.where(lost.any(axis=0) & (total == 0), chance_of_group, 1)[None]
 
 
 def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: float):
