@@ -85,7 +85,7 @@ def kinds(log) -> dict[str, str]:
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(kind):
     broken, words, money, answered = BROKEN[kind]
-    right = visits(money=money)
+    right = visits(money=money, rows=ROWS * (1 + (kind == "dead")))
     assert not kinds(right).keys() & {*BROKEN, "late"}
     log = broken(right)
     assert words in kinds(log)[kind]
@@ -162,8 +162,8 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
         chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
         tests = 2 * groups * (BLOCKS - 1)
         found = [problem.kind for problem in measurement._lost(summary, 1.0)]
-        assert ("dead" in found) == (chance * tests * 2 < measurement.ALARM)  # of either ad
-        answers.add(("dead" in found, chance < measurement.ALARM / tests, chance < measurement.ALARM))
+        assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
+        answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
     assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
 
 

@@ -22,8 +22,8 @@ from scant_ads.unit import Unit
 DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"  # kinds of problems that leave no answer
 FULL, SEGMENT = "all-rewarded", "dead-segment"  # another one; a kind that leaves answers
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
+LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
 ADS = 100  # at most, for which rewards are kept by part of the log
-NEXT = 3  # parts of a log before and after those without a reward, at most, with which these are compared
 SIMILAR = 20.0  # times the odds of a reward elsewhere: a kind of visits may have as much
 FEWEST_FULL = 20  # visits, all with a reward, that are needed to say so
 FEWEST = 30  # rewards of an ad, or a log, that are needed to say what these are like
@@ -218,7 +218,7 @@ def _lost(summary, design: float) -> Iterator[Problem]:
     windows = [(start, end) for start in range(1, BLOCKS) for end in range(start + 1, BLOCKS + 1)]
     to_the_end = sum(end == BLOCKS for _, end in windows)  # these make half of all false alarms
     tests = 2 * (int(looked.sum()) + groups.seen) * np.array([len(windows) - to_the_end, to_the_end])
-    least = dict.fromkeys((DEAD, SEGMENT), (ALARM, ()))
+    least = dict.fromkeys((DEAD, SEGMENT), (LOSS, ()))
     for start, end in windows:
         lost = (course[:, 1, start:end] == 0).all(axis=1) & (course[:, 1, start - 1] > 0) & looked
         if not lost.any():
@@ -265,8 +265,7 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
     """
     from scipy.special import comb
 
-    most = min(NEXT, end - start)
-    near = [*range(max(start - most, 0), start), *range(end, min(end + most, BLOCKS))]
+    near = [start - 1, end][: 1 + (end < BLOCKS)]
     (rows, rewards), (rows_near, rewards_near) = (
         course[:, :, parts].sum(axis=2).swapaxes(0, 1) for parts in (slice(start, end), near)
     )
@@ -284,7 +283,7 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
     """The chance that all rewards are around some parts of a log, and none inside, if nothing was lost.
 
     If a rate does not change it is hypergeometric. If rates change alike for all, so is which of all rewards are these.
-    The larger chance is returned. Rates may drift, so that parts around are those next to the parts inside.
+    The larger chance is returned. Rates may drift, so that the parts around are the next ones.
 
     rows, rows_around : inside and around
     rewards : around
