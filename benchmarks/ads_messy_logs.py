@@ -227,15 +227,12 @@ def suited(w, *reading, shown=None, kept=lambda log: log, **columns):
 
 
 def robots(w, balanced):
-    """600 rows of a rare browser, all with a click, of one ad or of all; or of no known browser."""
+    """600 rows of a rare browser, all with a click, of one ad; or of all ads, and of no known browser."""
     names = [*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(40))]
-    log = w.log().assign(
-        browser=w.random.choice(names, ROWS, p=[0.2] * 4 + [0.005] * 40), reward=lambda log: log.reward
-    )
+    log = w.log().assign(browser=w.random.choice(names, ROWS, p=[0.2] * 4 + [0.005] * 40))
     more = log.sample(600, random_state=0).assign(reward=1, browser=None if balanced else "rare 7")
-    more["action"] = more["action"] if balanced else w.ads[1]
-    log = pd.concat([log, more]).sort_values("t", kind="stable")
-    return w.given(log, [])
+    more = more if balanced else more.assign(action=w.ads[1])
+    return w.given(pd.concat([log, more]).sort_values("t", kind="stable"), [])
 
 
 def lost(w, ads, where=None, start=0.5):
@@ -341,7 +338,7 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
         w, kept=lambda log: log.sort_values("action", kind="stable")), 2),
     "unwanted-rounded": ("the same, .33 and .67 for thirds", NUMBERS, "", lambda w: suited(
         w, shown=constant(1 / 3, 2 / 3), kept=lambda log: log.assign(propensity=log["propensity"].round(2))), 2),
-    "unwanted-users": ("the same, of 300 users", NUMBERS, "300 users", lambda w: suited(
+    "unwanted-users": ("the same, of 300 users", NUMBERS, "users", lambda w: suited(
         w, "--user", "user_id", user_id=w.random.integers(0, 300, ROWS)), 2),
     "drifting-apart": ("rates drift by ad and city", NUMBERS, "", drifting),
     "novel": ("an ad that is clicked more often while it is new", NUMBERS, "in the first half of the log", novel, 2),
