@@ -49,13 +49,12 @@ class Rewards:
     top: dict[str, tuple[float, int]] = field(default_factory=dict)
     policy_rows: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def add(self, visits: Visits, groups: Groups, block: np.ndarray) -> None:
-        """Add the next rows; for `block` see `Groups.marks`."""
+    def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
+        """Add the next rows; for `marks` and `block` see `Groups.marks`."""
         some, added = np.flatnonzero(visits.reward), Rewards()
         for number, name in enumerate(visits.policies):
             counts = np.bincount(visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions))
             added.policy_rows[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
-        marks = groups.marks(visits, block)
         added.course = _course(visits, marks, block, some) if len(visits.actions) <= ADS else None
         part, marks = visits.take(some), marks[some]
         for number in np.unique(part.action):
@@ -115,13 +114,12 @@ def _course(visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarr
     marks, block : see `Groups.marks`
     some : int (rows with a reward), their numbers
     """
-    place = visits.action * np.int64(BLOCKS) + block
-    sums = np.zeros((2, len(visits.actions) * BLOCKS, marks.shape[1]), np.int64)
-    for kept, rows in zip(sums, (np.arange(len(visits)), some), strict=True):
-        order = rows[np.argsort(place[rows], kind="stable")]
-        places, starts = np.unique(place[order], return_index=True)
-        if len(order):
-            kept[places] = np.add.reduceat(marks[order].view(np.uint8), starts, axis=0, dtype=np.int64)
+    place, places = visits.action * np.int64(BLOCKS) + block, len(visits.actions) * BLOCKS
+    of_rewards = place[some]
+    sums = np.stack([
+        [np.bincount(place[mark], minlength=places), np.bincount(of_rewards[mark[some]], minlength=places)]
+        for mark in marks.T
+    ], axis=-1)  # fmt: skip
     by_ad = np.moveaxis(sums.reshape(2, len(visits.actions), BLOCKS, -1), 1, 0)
     return dict(zip(visits.actions, by_ad, strict=True))
 

@@ -49,7 +49,7 @@ LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay wh
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
 TEXTS = 3  # the most frequent texts of a feature, and as many by their rewards, each of which makes a group
-UNLIKELY = 10  # rewards that a text has more, or less, than by the rate of all rows, so that it may be of the latter
+UNLIKELY = 10  # rewards that a text has more, or less, than by the rate of all rows, to stand out by them
 WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.15, "text": 0.05, "next": 0.2}  # of the mean of e-values, by kind
 KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
 
@@ -128,7 +128,7 @@ class Groups:
             *(Group(kind, f"where {name!r} is {text!r}", name)
               for kind, texts in (("feature", self.texts), ("text", self.chosen))
               for name, kept in texts.items() for text in kept),
-            *(Group("feature", f"where {name!r} is a text that is in few rows", name) for name in self.texts),
+            *(Group("feature", f"where {name!r} is none of its frequent texts", name) for name in self.texts),
             *(Group("feature", f"where {name!r} is missing", name) for name in self.lacking),
             *(Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
               for name, middle in self.middles.items()),
@@ -213,8 +213,8 @@ class Showings:
     order: Order = field(default_factory=Order)
     eligible: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def add(self, visits: Visits, block: np.ndarray) -> None:
-        """Add the next rows; for `block` see `Groups.marks`."""
+    def add(self, visits: Visits, block: np.ndarray) -> np.ndarray:
+        """Add the next rows; returns which are in each group. See `Groups.marks`, also for `block`."""
         marks = self.groups.marks(visits, block)
         times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))  # not upwards: no false alarm
         powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
@@ -230,6 +230,7 @@ class Showings:
             added.eligible = dict(zip(visits.actions, could.T, strict=True))
         self.merge(added)
         self.order.add(visits, block)
+        return marks
 
     def merge(self, other: "Showings") -> None:
         """Add the sums of further rows of the same log."""
