@@ -221,7 +221,7 @@ def test_rare_texts_make_one_group():
 def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
     random = np.random.default_rng(9)
     log = browsers().assign(reward=(random.random(12_000) < 0.9) * 1.0)
-    few, many = (added(log, rows, browser="new", action=random.choice(["a", "b"], rows)) for rows in (60, 2400))
+    few, many = (added(log, rows, browser="new", action=random.choice(["a", "b"], rows)) for rows in (150, 2400))
     assert "all-rewarded" not in kinds(few) and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
 
 
