@@ -3,7 +3,8 @@
     python benchmarks/ads_measurement.py [LOGS]
 
 A log has 6,000 visits of three ads by chance, a text with three values, a number and times. About a tenth of visits
-click, by ad, text and number; half of the logs have rewards in EUR, lognormal. Each defect is put into as many logs.
+click, by ad, text and number; half of the logs have rewards in EUR, lognormal. Each defect is put into as many logs;
+first come right ones with strong effects: some ads suit some visitors only, or rates rise or fall to a third.
 Printed is in which share of them, in %, each kind of problem was found.
 """
 
@@ -14,13 +15,19 @@ import pandas as pd
 
 import scant_ads as sa
 
-ROWS, KINDS = 6000, ("dead-segment", "dead", "late", "late-ad", "scale", "cut-off", "hindsight")
+ROWS = 6000
+KINDS = ("dead-segment", "dead", "unwanted", "all-rewarded", "late", "late-ad", "scale", "cut-off", "hindsight")
 
 
-def right(random: np.random.Generator, money: bool) -> pd.DataFrame:
-    """A log with nothing wrong."""
+def right(random: np.random.Generator, money: bool, suited: float = 0.0, drift: float = 0.0) -> pd.DataFrame:
+    """A log with nothing wrong.
+
+    suited, drift : the standard deviation of an effect on log rates, of an ad and a text; of time on an ad and a text
+    """
     shown, text, number = random.integers(0, 3, ROWS), random.integers(0, 3, ROWS), random.normal(size=ROWS)
     rate = 0.1 * np.exp(0.4 * random.normal(size=3))[shown] * np.exp(0.4 * random.normal(size=3))[text]
+    of_both = suited * random.normal(size=(3, 3)), drift * random.normal(size=(3, 3))
+    rate *= np.exp(of_both[0][shown, text] + of_both[1][shown, text] * (np.arange(ROWS) / ROWS - 0.5))
     clicked = random.random(ROWS) < np.minimum(rate * np.exp(0.3 * number), 1)
     worth = np.exp(random.normal(3, 0.8, ROWS)) * np.exp(random.normal(0, 0.5, 3))[shown] if money else 1.0
     times = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.sort(random.random(ROWS)) * 14, "D")
@@ -41,10 +48,18 @@ def cut_off(log: pd.DataFrame) -> pd.DataFrame:
     return log.assign(reward=log["reward"].where(~own, log["reward"].clip(upper=limit)))
 
 
+STRONG = {"nothing": {}, "nothing: ads suit some visitors": {"suited": 2.0}, "nothing: rates drift": {"drift": 2.0}}
 BROKEN = {
-    "nothing": lambda log: log,
+    **dict.fromkeys(STRONG, lambda log: log),
     "dead pixel: os is ios": lambda log: zero(log, log["os"] == "ios"),
     "dead pixel: ad b on ios": lambda log: zero(log, (log["os"] == "ios") & (log["action"] == "b")),
+    "ad b on ios from the middle on": lambda log: zero(
+        log, (log["os"] == "ios") & (log["action"] == "b") & (log.index >= 3000)
+    ),
+    "ads b and c from 80 % on": lambda log: zero(log, (log["action"] != "a") & (log.index >= 4800)),
+    "5 % are clicks without a visit": lambda log: log.assign(
+        x=log["x"].where(log.index % 20 > 0), reward=log["reward"].where(log.index % 20 > 0, log["reward"].max())
+    ),
     "a fifth of the time without rewards": lambda log: zero(log, log.index.isin(range(2000, 3200))),
     "last 30 % of ad b not joined": lambda log: zero(log, (log.index >= 4200) & (log["action"] == "b")),
     "ad b in cents": lambda log: log.assign(reward=log["reward"] * np.where(log["action"] == "b", 100.0, 1.0)),
@@ -67,7 +82,7 @@ def main() -> None:
         for money in (False, True):
             random, counts = np.random.default_rng(0), dict.fromkeys(KINDS, 0)
             for _ in range(logs):
-                for kind in found(broken(right(random, money))) & {*KINDS}:
+                for kind in found(broken(right(random, money, **STRONG.get(name, {})))) & {*KINDS}:
                     counts[kind] += 1
             of_what = f"{name}, {'EUR' if money else 'clicks'}"
             print(f"{of_what:37}" + "".join(f"{100 * counts[kind] / logs:14.1f}" for kind in KINDS), flush=True)

@@ -286,6 +286,60 @@ def slates(w):
     return w.given(pd.DataFrame({"slate": ["|".join(w.random.permutation(w.ads)) for _ in range(ROWS)], "click": 1}))
 
 
+def suited(w, *reading, shown=None, kept=lambda log: log, **columns):
+    """Of two ads each is for one kind of visitors, and hardly ever clicked by the others."""
+
+    def rates(visits):
+        first = visits["city"].isin(CITIES[:2]).to_numpy()
+        return np.where(np.column_stack([first, ~first]), 0.06, 0.0005)
+
+    return w.given(kept(w.log(shown, rates=rates).assign(**columns)), reading=reading, today=shown, rates=rates)
+
+
+def robots(w, balanced):
+    """600 rows of a rare browser, all with a click, of one ad; or of all ads, and of no known browser."""
+    names = [*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(40))]
+    log = w.log().assign(browser=w.random.choice(names, ROWS, p=[0.2] * 4 + [0.005] * 40))
+    more = log.sample(600, random_state=0).assign(reward=1, browser=None if balanced else "rare 7")
+    more = more if balanced else more.assign(action=w.ads[1])
+    return w.given(pd.concat([log, more]).sort_values("t", kind="stable"), [])
+
+
+def lost(w, ads, where=None, start=0.5):
+    """Rewards of some ads, of all visits or in a city, that are no longer measured from some time on."""
+    log = w.log(visits=w.visits(2 * ROWS))
+    gone = log["action"].isin(w.ads[:ads]) & (log["t"] >= start) & ((log["city"] == where) if where else True)
+    return w.given(log.assign(reward=log["reward"].where(~gone, 0)), ["--policy", "each-ad"])
+
+
+def novel(w):
+    """An ad that is clicked more often by 57 % at first, and as often as the other one from the middle on."""
+
+    def rates(visits):
+        return np.column_stack([np.full(len(visits), 0.1), np.where(visits["t"] < 0.5, 0.157, 0.1)])
+
+    return w.given(w.log(rates=rates)[NEEDED], [], rates=rates)
+
+
+def clipped(w):
+    """Revenue of an ad that is cut off at 90 EUR, beside an ad with one price."""
+    amounts = np.exp(w.random.normal(3.5, 1, ROWS))
+    log = w.log().assign(reward=lambda log: log.reward * np.where(log.place == 0, 30, np.minimum(amounts, 90).round(2)))
+    whole = np.minimum(np.exp(w.random.normal(3.5, 1, FRESH)), 500).mean()
+    return w.given(log, [], EUR, rates=lambda visits: w.rates(visits) * np.array([30, whole]))
+
+
+def drifting(w):
+    """Rates of each ad in each city change over the log, some to a fifth, some fivefold."""
+    changes = w.random.normal(0, 1, w.cities.shape)
+
+    def rates(visits):
+        change = changes[[CITIES.index(name) for name in visits["city"]]]
+        return expit(logit(w.rates(visits)) + change * (visits[["t"]].to_numpy() - 0.5) * 2)
+
+    return w.given(w.log(rates=rates).assign(timestamp=w.days), split(*KINDS), rates=rates)
+
+
 KINDS = "logistic", "auc-ranker", "forest"
 LEAST = [*split(), "--least-propensity", 0.05]
 WRONG = WITHHELD, "propensities are not those"
@@ -373,6 +427,24 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "ab-letters": ("arms A and B", NUMBERS, "Better than ad:A, the baseline", lettered, 2),
     "costs-unsaid": ("rewards are refunds", WITHHELD, "--less", refunds, 2),
     "costs": ("the same, with --less", NUMBERS, "ad:ad2 is better", lambda w: refunds(w, "--less"), 2),
+    "unwanted": ("ads that half of the visitors do not want", NUMBERS, "logistic  +9", suited, 2),
+    "unwanted-sorted": ("the same, rows sorted by ad", NUMBERS, "rows are sorted by ad", lambda w: suited(
+        w, kept=lambda log: log.sort_values("action", kind="stable")), 2),
+    "unwanted-rounded": ("the same, .33 and .67 for thirds", NUMBERS, "", lambda w: suited(
+        w, shown=constant(1 / 3, 2 / 3), kept=lambda log: log.assign(propensity=log["propensity"].round(2))), 2),
+    "unwanted-users": ("the same, of 300 users", NUMBERS, "users", lambda w: suited(
+        w, "--user", "user_id", user_id=w.random.integers(0, 300, ROWS)), 2),
+    "drifting-apart": ("rates drift by ad and city", NUMBERS, "", drifting),
+    "novel": ("an ad that is clicked more often while it is new", NUMBERS, "in the first half of the log", novel, 2),
+    "robots": ("robots of a rare browser click on one ad", WITHHELD, "where 'browser' is 'rare 7'",
+               lambda w: robots(w, False), 2),
+    "clicks-alone": ("clicks without a visit, browser missing", WITHHELD, "where 'browser' is missing have a reward",
+                     lambda w: robots(w, True), 2),
+    "dead-later": ("no clicks of an ad in Ulm from the middle on", WITHHELD, "'ad1' lost its rewards where 'city'",
+                   lambda w: lost(w, 1, "Ulm"), 3),
+    "dead-several": ("no clicks of two of four ads in the last fifth", WITHHELD, "ads 'ad1', 'ad2' lost their rewards",
+                     lambda w: lost(w, 2, start=0.8), 4),
+    "clipped": ("revenue cut off, beside an ad with one price", NUMBERS, "they look cut off", clipped, 2),
     "scikit-learn": ("a model of scikit-learn", NUMBERS, "", lambda w: w.given(w.log(), split(MODEL))),
 }  # fmt: skip
 

@@ -109,6 +109,7 @@ def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
     return {
         "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"], unit),
         "interval": text.interval(row["lift_low"], row["lift_high"], unit), "verdict": row["verdict"],
+        "periods": [text.signed(row[key], unit) for key in ("lift_first", "lift_second", "lift_last")],
         "reason": because(row).removeprefix(": ").removeprefix(", "),
         "best": choice is not None and choice["policy"] == row["policy"],
     }  # fmt: skip

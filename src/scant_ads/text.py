@@ -69,6 +69,20 @@ def drifts(row: Mapping) -> bool:
     return row["drift"] < DRIFTS
 
 
+def falls(row: Mapping) -> bool:
+    """Whether the lift of a policy falls over the log."""
+    return row["lift_fall"] < DRIFTS
+
+
+def of_periods(row: Mapping, unit: Unit) -> str:
+    """The lift of a policy in each part of the log, in words; empty if it is not known."""
+    if row["lift_first"] != row["lift_first"]:
+        return ""
+    first, second, last = (f"{signed(row[key], unit)} {unit.lift_unit}".rstrip()
+                           for key in ("lift_first", "lift_second", "lift_last"))  # fmt: skip
+    return f"its lift is {first} in the first half of the log, {second} in the second, {last} in the last quarter"
+
+
 def because(row: Mapping) -> str:
     """What follows a verdict in the text: why it is not clear, and what it would take."""
     if row["verdict"] == "none":

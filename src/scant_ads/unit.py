@@ -19,7 +19,7 @@ MEANS = (
 )
 PAIR, LIFTS = (
     ("difference", "low", "high"),
-    ("lift", "lift_low", "lift_high", "lift_lower", "lift_upper"),
+    ("lift", "lift_low", "lift_high", "lift_lower", "lift_upper", "lift_first", "lift_second", "lift_last"),
 )  # differences of means
 
 

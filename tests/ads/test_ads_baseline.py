@@ -11,7 +11,8 @@ from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.diagnosis import showings
 from scant_ads.diagnosis.showings import Showings
-from scant_ads.evaluation.arms import Difference, Ratio
+from scant_ads.evaluation import arms
+from scant_ads.evaluation.arms import Always, Difference, Ratio
 
 # --- the ratio of two rates
 
@@ -100,6 +101,16 @@ def test_of_arms_a_and_b_the_first_is_the_baseline(arms, baseline):
     assert any("--baseline NAME" in note for note in found.notes) == (baseline == "logging")
     third = sa.Log.from_frame(ab(3000).assign(action=lambda made: np.where(made["reward"], "C", made["action"])))
     assert sa.evaluate("each-ad", third, least_propensity="unknown").baseline == "logging"
+
+
+def test_the_control_is_the_only_arm_that_is_called_so():
+    def control(*ads):
+        return arms.control({f"ad:{ad}": Always(ad) for ad in ads})
+
+    assert control("new", " Control ") == "ad: Control "
+    assert control("control", "Ctrl", "new") is None
+    assert control("control") is None and control("old", "new") is None
+    assert arms.control({"ad:control": Always("control"), "mine": "mine"}) is None
 
 
 # --- a split that is stated
@@ -196,6 +207,20 @@ def test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says(rows, shar
     tails = stats.binom.cdf(range(rows + 1), rows, share), stats.binom.sf(np.arange(rows + 1) - 1, rows, share)
     assert accused == list(2 * np.minimum(*tails) < showings.MISMATCH)
     assert 0 < stats.binom.pmf(range(rows + 1), rows, share)[accused].sum() <= showings.MISMATCH
+
+
+def test_the_sample_ratios_of_several_ads_share_the_error():
+    """Each is tested at a thousandth over the number of ads; two ads have one test."""
+    shares = {"a": 0.5, "b": 0.25, "c": 0.25}
+    accused = []
+    for count in range(200):
+        both_tails = 2 * min(stats.binom.cdf(count, 400, 0.25), stats.binom.sf(count - 1, 400, 0.25))
+        others = {"a": 200, "b": count, "c": 200 - count}
+        if 2 * stats.binom.cdf(min(count, 200 - count), 400, 0.25) >= both_tails:  # b is the least likely, or c as much
+            found = showings.mismatch(counted(others, shares))
+            assert (found is not None) == (3 * both_tails < showings.MISMATCH)
+            accused.append((found is not None, both_tails < showings.MISMATCH))
+    assert {(False, True), (True, True), (False, False)} == {*accused}
 
 
 @pytest.mark.parametrize("shares", [(0.25,) * 4, (0.7, 0.2, 0.1), (0.333,) * 3])

@@ -1,6 +1,7 @@
 """Broken measurement is seen, leaves no answer where it would be false, and is not seen in right logs."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ from test_ads_arms import rows_of
 import scant_ads as sa
 from scant_ads.diagnosis import measurement
 from scant_ads.diagnosis.measurement import Rewards
-from scant_ads.diagnosis.showings import Groups
+from scant_ads.diagnosis.order import BLOCKS
+from scant_ads.diagnosis.showings import Groups, Showings
 
 ROWS = 3000
 
@@ -36,6 +38,20 @@ def of_b(log):
     return log["action"] == "b"
 
 
+def on_ios(log):
+    return log["os"] == "ios"
+
+
+def later(log):
+    return log.index > 0.5 * len(log)
+
+
+def all_rewarded(log):
+    """Clicks without a visit, of which nothing else is known."""
+    rows = log.index % 20 == 7
+    return log.assign(reward=log["reward"].where(~rows, 1.0), x=log["x"].where(~rows))
+
+
 def cut_off(log):
     limit = log["reward"][of_b(log) & (log["reward"] > 0)].quantile(0.7)
     return log.assign(reward=log["reward"].where(~of_b(log), log["reward"].clip(upper=limit)))
@@ -48,8 +64,10 @@ def from_clicks(log):
 
 
 BROKEN = {  # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are left
-    "dead-segment": (lambda log: without(log, log["os"] == "ios"), "no visit where 'os' is 'ios' has", False, True),
-    "dead": (lambda log: without(log, (log["os"] == "ios") & of_b(log)), "ad 'b' has no reward where", False, False),
+    "dead-segment": (lambda log: without(log, on_ios(log)), "no visit where 'os' is 'ios' has", False, True),
+    "unwanted": (lambda log: without(log, on_ios(log) & of_b(log)), "ad 'b' has no reward where", False, True),
+    "dead": (lambda log: without(log, ~on_ios(log) & of_b(log) & later(log)), "ad 'b' lost its rewards", False, False),
+    "all-rewarded": (all_rewarded, "all 150 visits where 'x' is missing have a reward", False, False),
     "late-ad": (lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)), "ad 'b': rewards of", False, False),
     "scale": (lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)), "on average", True, False),
     "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
@@ -67,7 +85,7 @@ def kinds(log) -> dict[str, str]:
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(kind):
     broken, words, money, answered = BROKEN[kind]
-    right = visits(money=money)
+    right = visits(money=money, rows=ROWS * (1 + (kind == "dead")))
     assert not kinds(right).keys() & {*BROKEN, "late"}
     log = broken(right)
     assert words in kinds(log)[kind]
@@ -105,6 +123,119 @@ def test_right_logs_are_not_accused(money):
         assert not kinds(log).keys() & {*BROKEN, "hindsight"}
 
 
+def of_counts(rows, rewards) -> SimpleNamespace:
+    """The summary of a log: rows, and those with a reward, int (ads x texts x parts of the log)."""
+    ads, texts = "abcd"[: len(rows)], tuple("wxyz"[: len(rows[0])])
+    course = np.zeros((len(ads), 2, BLOCKS, 1 + BLOCKS + len(texts) + 1), np.int64)
+    both = np.stack([rows, rewards], axis=1)
+    course[..., 0] = both.sum(axis=2)
+    course[..., np.arange(BLOCKS), 1 + np.arange(BLOCKS)] = both.sum(axis=2)
+    course[..., 1 + BLOCKS : -1] = both.swapaxes(2, 3)
+    sums = dict(zip(ads, course.sum(axis=2), strict=True))
+    groups = Groups({}, {"os": texts}, {"os": ()}, seen=len(texts))
+    return SimpleNamespace(
+        showings=Showings(groups, sum(of[0] for of in sums.values()), {ad: of[[0, 0, 0]] for ad, of in sums.items()}),
+        rewards=Rewards({ad: of[1] for ad, of in sums.items()}, dict(zip(ads, course, strict=True))),
+    )
+
+
+def test_dead_segments_share_the_error():
+    """One more row in the segment, and none of the rewards is there by a chance below a thousandth over all tests."""
+    tests, answers = (BLOCKS + 2 + 1 + 2) * 2, set()
+    for rows in range(2, 40):
+        inside = np.array([[[rows] * BLOCKS, [100] * BLOCKS]])
+        summary = of_counts(inside, np.array([[[0] * BLOCKS, [6] * BLOCKS]]))
+        chance = stats.hypergeom(10 * (rows + 100), 60, 10 * rows).pmf(0)
+        found = [*measurement._dead(summary, 1.0)]
+        assert bool(found) == (chance < measurement.ALARM / tests)
+        answers.add((bool(found), chance < measurement.ALARM))
+    assert answers == {(False, False), (False, True), (True, True)}
+
+
+def test_losses_are_less_likely_than_all_that_might_have_been():
+    """Ad a loses its rewards in the last part; the chance is that of the part before, and b has as many in both."""
+    groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
+    for rewards in range(1, 60):
+        given = np.full((2, 1, BLOCKS), rewards)
+        given[0, 0, -1] = 0
+        summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
+        chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
+        tests = 2 * groups * (BLOCKS - 1)
+        found = [problem.kind for problem in measurement._lost(summary, 1.0)]
+        assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
+        answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
+    assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
+
+
+def test_what_ads_and_groups_have_in_common_is_no_loss():
+    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to none."""
+    rows, course = np.full((2, 2, BLOCKS), 1000), np.array([50] * 6 + [0] * 4)
+    others = np.full(BLOCKS, 40)
+    for rewards in (
+        [[course, others], [course, others]],  # all that the group has
+        [[others, 0 * others], [0 * others, others]],  # each of two ads suits one of two kinds of visitors
+        [[np.arange(BLOCKS)[::-1] ** 2 // 4, others], [others, others]],
+    ):
+        assert not [of for of in measurement._lost(of_counts(rows, np.array(rewards)), 1.0) if of.kind == "dead"]
+    several = [[course, others], [course, others], [others, others]]
+    (found,) = measurement._lost(of_counts(np.full((3, 2, BLOCKS), 1000), np.array(several)), 1.0)
+    assert found.kind == "dead" and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
+
+
+def browsers(seed=0, rows=12_000) -> pd.DataFrame:
+    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some not known."""
+    random = np.random.default_rng(seed)
+    names = np.array([*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(30)), None], object)
+    browser = random.choice(names, rows, p=[*[0.2] * 4, *[0.005] * 30, 0.05])
+    shown = random.random(rows) < 0.5
+    clicked = random.random(rows) < np.where(shown, 0.11, 0.1)
+    return pd.DataFrame({"action": np.where(shown, "b", "a"), "propensity": 0.5, "reward": clicked * 1.0,
+                         "browser": browser, "x": random.normal(size=rows)})  # fmt: skip
+
+
+def added(log, rows=240, **columns):
+    """The log with further rows, all with a reward, among the others."""
+    more = log.sample(rows, random_state=0).assign(reward=1.0, **columns)
+    return pd.concat([log, more]).sample(frac=1, random_state=1, ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [({"browser": "rare 7"}, "where 'browser' is 'rare 7'"), ({"browser": None}, "where 'browser' is missing"),
+     ({"x": np.nan}, "where 'x' is missing"), ({"browser": "new"}, "where 'browser' is 'new'")],
+)  # fmt: skip
+def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place):
+    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something is missing."""
+    robots = added(browsers(), action="b", **columns)
+    assert not kinds(browsers()).keys() & {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
+    assert f"{place}: ad 'b' is in" in kinds(robots)["wrong-propensities"]
+    assert {row["verdict"] for row in sa.evaluate("each-ad", read(robots)).rows[1:]} == {"none"}
+
+
+def test_rare_texts_make_one_group():
+    log = browsers()
+    log.loc[log["browser"].fillna("").str.startswith("rare"), "reward"] = 0.0
+    assert "where 'browser' is none of its frequent texts" in kinds(log)["dead-segment"]
+
+
+def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
+    random = np.random.default_rng(9)
+    log = browsers().assign(reward=(random.random(12_000) < 0.9) * 1.0)
+    few, many = (added(log, rows, browser="new", action=random.choice(["a", "b"], rows)) for rows in (150, 2400))
+    assert "all-rewarded" not in kinds(few) and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
+
+
+def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_off():
+    log = visits(money=True)
+    log.loc[~of_b(log) & (log["reward"] > 0), "reward"] = 20.0
+    assert "cut-off" not in kinds(log) and "of ad 'b'" in kinds(cut_off(log))["cut-off"]
+    third = cut_off(log).assign(action=np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"]))
+    third["propensity"] = third["action"].map({"b": 0.5, "a": 1 / 3, "c": 1 / 6})
+    assert "of ad 'b'" in kinds(third)["cut-off"]
+    prices = log.assign(reward=np.where(of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]))
+    assert "cut-off" not in kinds(prices)
+
+
 def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():
     for part, rows, rewarded in [(10, 40, 7), (0, 9, 4), (33, 40, 8), (1, 1, 0)]:
         exact = stats.hypergeom(rows, rewarded, part).pmf(0)
@@ -122,18 +253,22 @@ def test_visits_of_one_user_count_once():
 
 
 def test_rewards_add_up_over_parts_in_any_order_and_are_kept():
-    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")})
+    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()})
     block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
-    whole.add(log, groups, block)
+    marks = groups.marks(log, block)
+    whole.add(log, marks, block)
     for rows in (slice(2000, ROWS), slice(0, 700), slice(700, 2000)):
         part = Rewards()
-        part.add(log.take(rows), groups, block[rows])
+        part.add(log.take(rows), marks[rows], block[rows])
         parts.merge(Rewards.unpacked(json.loads(json.dumps(part.packed()))))
     assert (parts.policy_rows, parts.top) == (whole.policy_rows, whole.top)
     assert parts.counts.keys() == whole.counts.keys() == {"a", "b"}
     for ad, counts in whole.counts.items():
         np.testing.assert_array_equal(parts.counts[ad], counts)
+        np.testing.assert_array_equal(parts.course[ad], whole.course[ad])
+        np.testing.assert_array_equal(whole.course[ad].sum(axis=1)[1], counts)
+        np.testing.assert_array_equal(whole.course[ad][1, :, 0], counts[1:11])
         assert counts[0] == np.count_nonzero(log.reward[log.action == log.actions.index(ad)])
-        assert counts[0] == counts[-2:].sum() == counts[1:11].sum()
+        assert counts[0] == counts[-3:-1].sum() == counts[1:11].sum()
     with pytest.raises(ValueError, match="do not fit"):
         Rewards.unpacked(whole.packed() | {"top": {}})

@@ -101,12 +101,17 @@ def test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_
     """The j-th ad may have 1 / (j (1 + log n)), which sum to 1 at most over the n ads that n rows can show."""
     kinds = np.array([*["all"], *["time"] * BLOCKS, *["feature"] * 7, "next"])
     assert sum(showings.WEIGHTS.values()) == pytest.approx(1)
-    of_last = [showings._weights(kinds, ads, rows) for ads in range(1, min(rows, 1000) + 1)]
+    of_last = [showings._weights(kinds, ads, rows, 0) for ads in range(1, min(rows, 1000) + 1)]
     assert sum(weights.sum() for weights in of_last) <= np.exp(-0.5)  # exp(1/2) is what a first showing can add
-    assert of_last[0].sum() == pytest.approx(np.exp(-0.5) / (1 + np.log(rows)))
-    for kind, share in showings.WEIGHTS.items():
+    without_texts = (1 - showings.WEIGHTS["text"]) * np.exp(-0.5)
+    assert of_last[0].sum() == pytest.approx(without_texts / (1 + np.log(rows)))
+    of_chosen = showings._weights(np.r_[kinds, ["text"] * 2], len(of_last), rows, 30)[-2:] * 30 * (1 + np.log(rows))
+    assert of_chosen == pytest.approx(showings.WEIGHTS["text"] * of_last[-1][0] / showings.WEIGHTS["all"])
+    for kind, share in [pair for pair in showings.WEIGHTS.items() if pair[0] != "text"]:
         of_kind = of_last[-1][kinds == kind]
-        assert np.ptp(of_kind) < 1e-15 and of_kind.sum() == pytest.approx(share * of_last[-1].sum())
+        assert np.ptp(of_kind) < 1e-15 and of_kind.sum() == pytest.approx(
+            share * of_last[-1].sum() / (1 - showings.WEIGHTS["text"])
+        )
 
 
 def test_a_first_showing_adds_no_more_than_weights_allow():

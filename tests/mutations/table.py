@@ -23,6 +23,7 @@ KERNELS = "unit/test_kernels.py"
 LEAKS = "ads/test_ads_leaks.py"
 LIFTS = "ads/test_ads_lifts.py"
 OF_LISTS = "ads/test_ads_lists.py"
+MEASURED = "ads/test_ads_measurement.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
 NESTED = "ads/test_nested.py"
@@ -231,7 +232,7 @@ MUTATIONS = [
      "* users**2 / (users - 1)", "* users"),
     ("scant_ads/diagnosis/showings.py",
      SHOWINGS + "::test_weights_are_those_of_the_last_ad_to_appear_and_the_same_for_all_groups_of_a_kind[50]",
-     " / np.count_nonzero(kinds == kind)", ""),
+     "WEIGHTS[kind] / groups[kind]", "WEIGHTS[kind]"),
     ("scant_ads/diagnosis/showings.py", SHOWINGS + "::test_propensities_may_be_rounded_downwards_in_a_log_so_large_that_it_tells",
      "total = times / (1 + rounded) - rows", "total = times - rows"),
     ("scant_ads/diagnosis/showings.py", SHOWINGS + "::test_a_feature_with_numbers_parts_the_rows_about_the_median",
@@ -248,6 +249,22 @@ MUTATIONS = [
      "n * ratio + x + m + y * ratio", "n * ratio + x + m + y"),
     ("scant_ads/diagnosis/showings.py", BASELINE + "::test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says[400-0.9]",
      "2 * np.minimum(above, below)", "np.minimum(above, below)"),
+    ("scant_ads/diagnosis/showings.py", BASELINE + "::test_the_sample_ratios_of_several_ads_share_the_error",
+     " * (ads if ads > 2 else 1)", ""),
+    ("scant_ads/evaluation/arms.py", BASELINE + "::test_the_control_is_the_only_arm_that_is_called_so",
+     "if len(controls) == 1 < len(policies)", "if controls and len(policies) > 1"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_dead_segments_share_the_error",
+     "design for of in (rows, rows[0], total[0]))) < ALARM / tests)", "design for of in (rows, rows[0], total[0]))) < ALARM)"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
+     "chances * tests[int(end == BLOCKS)]", "chances"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
+     "subsets * _chance_of_loss", "_chance_of_loss"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_all_of_a_small_group_may_click_if_nearly_all_visits_do",
+     "odds = SIMILAR * rest[1]", "odds = rest[1]"),
+    ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_off",
+     " and other <= AT_MOST[1]]", "]"),
+    ("scant_ads/evaluation/periods.py", "ads/test_ads_periods.py::test_lifts_of_periods_are_those_of_their_rows",
+     "CUTS > 0.5, CUTS > 0.75", "CUTS >= 0.5, CUTS > 0.75"),
     ("scant_ads/evaluation/judging.py", BASELINE + "::test_an_arm_that_is_called_control_is_the_baseline",
      "{*self.judged} - {Uniform.kind, self.baseline}", "{*self.judged} - {Uniform.kind}"),
     ("scant_ads/evaluation/arms.py", ARMS + "::test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says[400-0.02]",

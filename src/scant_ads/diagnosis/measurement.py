@@ -1,8 +1,9 @@
 """Rewards that are not measured as they should be: what a log shows of it.
 
-A kind of visits, or an ad among these, has no reward where many are expected. An ad's last rewards are not joined yet,
-its rewards are in another unit, or cut off at a maximum. A policy's column was made from the clicks. What a log cannot
-show is listed in `docs/ads.md`.
+A kind of visits has no reward where many are expected, or nothing but rewards. An ad, or several, had rewards from a
+kind of visits, and lost them from one part of the log to the next. (An ad that never had one from there may not be
+wanted there.) An ad's last rewards are not joined yet, its rewards are in another unit, or cut off at a maximum. A
+policy's column was made from the clicks. What a log cannot show is listed in `docs/ads.md`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,12 +14,18 @@ import numpy as np
 
 from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS
-from scant_ads.diagnosis.showings import Groups
+from scant_ads.diagnosis.showings import Group, Groups
+from scant_ads.evaluation.clusters import array_of, text_of
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.unit import Unit
 
 DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"  # kinds of problems that leave no answer
+FULL, SEGMENT = "all-rewarded", "dead-segment"  # another one; a kind that leaves answers
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
+LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
+ADS = 100  # at most, for which rewards are kept by part of the log
+SIMILAR = 20.0  # times the odds of a reward elsewhere: a kind of visits may have as much
+FEWEST_FULL = 20  # visits, all with a reward, that are needed to say so
 FEWEST = 30  # rewards of an ad, or a log, that are needed to say what these are like
 FACTORS = (100.0, 1000.0)  # between units, such as cents and euros; means may be off this by `NEAR`
 NEAR = 2.0
@@ -31,22 +38,25 @@ class Rewards:
     """The rows with a reward, by ad.
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
+    course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with a reward; None with
+        more than `ADS` ads
     top : by ad, its largest reward, and how many rows have it
     policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without, whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
+    course: dict[str, np.ndarray] | None = field(default_factory=dict)
     top: dict[str, tuple[float, int]] = field(default_factory=dict)
     policy_rows: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def add(self, visits: Visits, groups: Groups, block: np.ndarray) -> None:
-        """Add the next rows; for `block` see `Groups.marks`."""
+    def add(self, visits: Visits, marks: np.ndarray, block: np.ndarray) -> None:
+        """Add the next rows; for `marks` and `block` see `Groups.marks`."""
         some, added = np.flatnonzero(visits.reward), Rewards()
         for number, name in enumerate(visits.policies):
             counts = np.bincount(visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions))
             added.policy_rows[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
-        part = visits.take(some)
-        marks = groups.marks(part, block[some])
+        added.course = _course(visits, marks, block, some) if len(visits.actions) <= ADS else None
+        part, marks = visits.take(some), marks[some]
         for number in np.unique(part.action):
             of_ad, ad = part.action == number, part.actions[number]
             largest = float(part.reward[of_ad].max())
@@ -58,6 +68,10 @@ class Rewards:
         """Add further rows of the same log."""
         for ad, counts in other.counts.items():
             self.counts[ad] = self.counts.get(ad, 0) + counts
+        if self.course is None or other.course is None or len({*self.course, *other.course}) > ADS:
+            self.course = None
+        else:
+            self.course |= {ad: self.course.get(ad, 0) + sums for ad, sums in other.course.items()}
         for ad, (largest, count) in other.top.items():
             own_largest, own_count = self.top.get(ad, (largest, 0))
             if own_largest == largest:
@@ -72,7 +86,8 @@ class Rewards:
     def packed(self) -> dict:
         """The content as JSON takes it, for `Rewards.unpacked`."""
         counts = {ad: values.tolist() for ad, values in self.counts.items()}
-        return {"counts": counts, "top": self.top, "shown": self.policy_rows}
+        course = self.course and [[*self.course], text_of(np.stack([*self.course.values()]))]
+        return {"counts": counts, "course": course, "top": self.top, "shown": self.policy_rows}
 
     @classmethod
     def unpacked(cls, content: Mapping) -> "Rewards":
@@ -83,19 +98,46 @@ class Rewards:
             raise ValueError("rewards that do not fit each other")
         policy_rows = {str(name): {str(ad): int(count) for ad, count in of_ads.items()}
                        for name, of_ads in content["shown"].items()}  # fmt: skip
-        return cls(counts, top, policy_rows)
+        course = content["course"]
+        if course:
+            ads, sums = course
+            groups = len(next(iter(counts.values()), ()))
+            course = dict(zip(map(str, ads), array_of(sums, np.int64).reshape(len(ads), 2, BLOCKS, -1), strict=True))
+            if any(values.shape[-1] != groups for values in course.values() if groups):
+                raise ValueError("rewards that do not fit each other")
+        return cls(counts, course, top, policy_rows)
+
+
+def _course(visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarray) -> dict[str, np.ndarray]:
+    """The sums of `Rewards.course`.
+
+    marks, block : see `Groups.marks`
+    some : int (rows with a reward), their numbers
+    """
+    place, places = visits.action * np.int64(BLOCKS) + block, len(visits.actions) * BLOCKS
+    of_rewards = place[some]
+    sums = np.stack([
+        [np.bincount(place[mark], minlength=places), np.bincount(of_rewards[mark[some]], minlength=places)]
+        for mark in marks.T
+    ], axis=-1)  # fmt: skip
+    by_ad = np.moveaxis(sums.reshape(2, len(visits.actions), BLOCKS, -1), 1, 0)
+    return dict(zip(visits.actions, by_ad, strict=True))
 
 
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
     """All that the rows of a log show; `summary` and `tally` are of all of them. No reward is the least one."""
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return
-    yield from _dead(summary, tally.of_rewards()[1])
+    design = tally.of_rewards()[1]
+    yield from _dead(summary, design)
+    yield from _full(summary, design)
+    if not summary.showings.in_no_order and summary.rewards.course:
+        yield from _lost(summary, design)
     if not summary.showings.in_no_order and not any(tally.late()):
         yield from _late(tally)
     if unit.relative:
         yield from _scales(summary.rewards, tally)
-    yield from _cut_off(summary.rewards)
+    yield from _cut_off(summary.rewards, tally)
     yield from _from_clicks(summary.rewards, tally)
 
 
@@ -103,48 +145,161 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
 
     Given how many rewards there are, that none falls into a group is hypergeometric. An ad's group has to be unlikely
-    by the rewards of the ad, and by those of the group.
+    by the rewards of the ad, and by those of the group. It may be that nobody there wants the ad, as most ads suit some
+    visitors only.
 
     design : see `Users.design`; counts are divided by it
     """
-    groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
-    described = groups.described[:-1]
-    none = np.zeros_like(showings.rows)
-    impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
-    rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
-    looked = np.array(
-        [group.kind == "feature" or (group.kind == "time" and not showings.in_no_order) for group in described]
-    )
-    tests = int(looked.sum()) * (len(ads) + 1)
+    described, looked, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
-    dead = (
-        looked & (total == 0) & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / max(tests, 1))
-    )
+    dead = looked & (total == 0) & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / tests)
     for group in np.flatnonzero(dead):
         name, place = described[group].feature, described[group].words
         reason = (f"no visit {place} has a reward: about {rows[group] * total[0] / rows[0]:,.0f} are expected in "
                   f"{rows[group]:,} rows")  # fmt: skip
         mend = "If rewards are not measured there, leave these rows out: rates are too low"
-        yield Problem("dead-segment", "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
-    for number, ad in enumerate(ads):
-        of_group, of_ad = impressions[number] / design, (impressions[number, 0] / design, rewarded[number, 0] / design)
-        chance = np.maximum(_none_of(of_group, *of_ad), _none_of(of_group, rows / design, total / design))
-        dead = looked & (rewarded[number] == 0) & (total > 0) & (chance < ALARM / max(tests, 1))
-        if dead.any():
-            group = int(np.argmin(np.where(dead, chance, 1)))
-            name, place = described[group].feature, described[group].words
-            several = int(impressions[number, group])
-            expected = several * min(total[group] / rows[group], rewarded[number, 0] / impressions[number, 0])
-            reason = (f"ad {ad!r} has no reward {place}: about {expected:,.0f} are expected in {several:,} rows, by "
-                      "its rewards elsewhere, and by those of other ads there")  # fmt: skip
-            mend = "Look at how its rewards are measured there"
-            mend += f". If there can be none, leave the column out with --ignore {quote(name)}" if name else ""
-            yield Problem(DEAD, "warning", reason, mend, several, column=ad)
+        yield Problem(SEGMENT, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
+    is_feature = np.array([bool(group.feature) for group in described])
+    of_ads = impressions / design, (impressions[:, :1] / design, rewarded[:, :1] / design)
+    chance = np.maximum(_none_of(of_ads[0], *of_ads[1]), _none_of(of_ads[0], rows / design, total / design))
+    dead = looked & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
+    if dead.any():
+        ad, group = np.unravel_index(int(np.argmin(np.where(dead, chance, 1))), dead.shape)
+        name, place, several = [*summary.showings.ads][ad], described[group].words, int(impressions[ad, group])
+        others = int(np.count_nonzero(dead)) - 1
+        reason = (f"ad {name!r} has no reward {place}, in {several:,} rows" +
+                  (f" (and so in {others:,} more such groups of an ad)" if others else ""))  # fmt: skip
+        mend = "Most likely nobody there wants it; look whether its rewards are measured there"
+        yield Problem("unwanted", "warning", reason, mend, several, column=name)
+
+
+def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.ndarray]:
+    """The groups but the last; those that are looked at, bool (groups); how many tests this makes; by ad and group the
+    rows, and those with a reward, int64 (ads x groups)."""
+    groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
+    none = np.zeros_like(showings.rows)
+    impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
+    rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
+    described = groups.described[:-1]
+    looked = np.array([bool(of.feature) or (of.kind == "time" and not showings.in_no_order) for of in described])
+    return described, looked, max((int(looked.sum()) + groups.seen) * (len(ads) + 1), 1), impressions, rewarded
+
+
+def _full(summary, design: float) -> Iterator[Problem]:
+    """Groups of visits that all have a reward, although these would be unlikely with `SIMILAR` times the odds."""
+    described, looked, tests, impressions, rewarded = _of_groups(summary)
+    rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
+    rest = rows[0] - rows, total[0] - total
+    odds = SIMILAR * rest[1] / np.maximum(rest[0] - rest[1], 1e-9)
+    chance = (odds / (1 + odds)) ** (rows / design)
+    full = looked & (rows >= FEWEST_FULL) & (rest[0] > 0) & (total == rows) & (chance < ALARM / tests)
+    for group in np.flatnonzero(full)[:1]:
+        name, place = described[group].feature, described[group].words
+        reason = (f"all {rows[group]:,} visits {place} have a reward, of others {rest[1][group]:,} of "
+                  f"{rest[0][group]:,}: robots, or clicks without a visit?")  # fmt: skip
+        mend = "Leave these rows out" + (f", or the column with --ignore {quote(name)}" if name else "")
+        yield Problem(FULL, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
+
+
+def _lost(summary, design: float) -> Iterator[Problem]:
+    """Ads, or groups of visits, that lost their rewards in some successive parts of the log, where others did not.
+
+    The least likely loss of either is said, if it is unlikely for all that might have been lost; see `_chances`.
+
+    design : see `Users.design`; counts are divided by it
+    """
+    groups, ads = summary.showings.groups, [*summary.rewards.course]
+    described, looked, *_ = _of_groups(summary)
+    looked &= np.array([bool(group.feature) for group in described])
+    looked[0] = True  # all visits
+    course = np.stack([_with_rest(groups, summary.rewards.course[ad]) for ad in ads])
+    windows = [(start, end) for start in range(1, BLOCKS) for end in range(start + 1, BLOCKS + 1)]
+    to_the_end = sum(end == BLOCKS for _, end in windows)  # these make half of all false alarms
+    tests = 2 * (int(looked.sum()) + groups.seen) * np.array([len(windows) - to_the_end, to_the_end])
+    least = dict.fromkeys((DEAD, SEGMENT), (LOSS, ()))
+    for start, end in windows:
+        lost = (course[:, 1, start:end] == 0).all(axis=1) & (course[:, 1, start - 1] > 0) & looked
+        if not lost.any():
+            continue
+        for kind, chances in zip(least, _chances(course, lost, start, end, design), strict=True):
+            chances = chances * tests[int(end == BLOCKS)]
+            index, group = np.unravel_index(int(np.argmin(chances)), chances.shape)
+            if chances[index, group] < least[kind][0]:
+                which = lost[:, group] if index == len(ads) else np.arange(len(ads)) == index
+                which = which if kind == DEAD else np.ones(len(ads), bool)
+                rows = int(course[which, 0, start:end, group].sum())
+                least[kind] = chances[index, group], (group, which, start, end, rows)
+    for kind, (_, loss) in least.items():
+        if not loss:
+            continue
+        group, which, start, end, rows = loss
+        place = f" {described[group].words}" if group else ""
+        parts = f"part {end}" if end - start == 1 else f"parts {start + 1} to {end}"
+        column = described[group].feature
+        if kind == SEGMENT:
+            reason = f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} rows, after some had"
+            mend = "If rewards are not measured there, leave these rows out: rates are too low"
+        else:
+            names = [ad for ad, of in zip(ads, which, strict=True) if of]
+            who = f"ads {logs.listing(names)} lost their" if len(names) > 1 else f"ad {names[0]!r} lost its"
+            reason = (f"{who} rewards{place} in {parts} of {BLOCKS} of the log: there is none in {rows:,} rows, while "
+                      "others have some")  # fmt: skip
+            mend, column = "Look at how rewards are measured there since", names[0]
+        yield Problem(kind, "warning", reason, mend, rows, column=f"{column} {start} {end}")
+
+
+def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design: float) -> tuple:
+    """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of all ads of a group.
+
+    An ad is looked at in each group, and so are all that lost theirs there, as one; as many other ads might have. Both
+    are compared with the group, and a group is with all visits.
+
+    course : int64 (ads x 2 x parts x groups), see `Rewards.course`
+    lost : bool (ads x groups), which ads may have lost their rewards
+
+    Returns
+    -------
+    of_ads, of_groups : float64 (ads + 1 x groups) and (1 x groups), at least 1 where nothing was lost
+    """
+    from scipy.special import comb
+
+    near = [start - 1, end][: 1 + (end < BLOCKS)]
+    (rows, rewards), (rows_near, rewards_near) = (
+        course[:, :, parts].sum(axis=2).swapaxes(0, 1) for parts in (slice(start, end), near)
+    )
+    several = [lost * counts for counts in (np.ones_like(rows), rows, rows_near, rewards_near)]
+    size, *of_ads = (np.vstack([counts, counts.sum(axis=0)]) for counts in several)
+    total, total_near = rewards.sum(axis=0), rewards_near.sum(axis=0)
+    subsets = (len(lost) - 1) * comb(len(lost), size)  # of one size or another, but not all ads
+    chance = np.where(size > 0, subsets * _chance_of_loss(*of_ads, total, total_near, design), 1)
+    of_groups = (counts.sum(axis=0) for counts in (rows, rows_near, rewards_near))
+    chance_of_group = _chance_of_loss(*of_groups, total[0], total_near[0], design)
+    return chance, np.where(lost.any(axis=0) & (total == 0), chance_of_group, 1)[None]
+
+
+def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: float):
+    """The chance that all rewards are around some parts of a log, and none inside, if nothing was lost.
+
+    If a rate does not change it is hypergeometric. If rates change alike for all, so is which of all rewards are these.
+    The larger chance is returned. Rates may drift, so that the parts around are the next ones.
+
+    rows, rows_around : inside and around
+    rewards : around
+    all_inside, all_around : rewards of all with which these are compared, the own ones included
+    design : see `Users.design`; counts are divided by it
+    """
+    rows, rows_around, rewards, all_inside, all_around = (
+        counts / design for counts in (rows, rows_around, rewards, all_inside, all_around)
+    )
+    return np.maximum(
+        _none_of(rows, rows + rows_around, rewards), _none_of(all_inside, all_inside + all_around, rewards)
+    )
 
 
 def _with_rest(groups: Groups, sums: np.ndarray) -> np.ndarray:
-    """Sums of the groups of `Groups.marks`, and of the rows that are not above the middles of features."""
-    return np.r_[sums, sums[0] - sums[1 + BLOCKS : 1 + BLOCKS + len(groups.middles)]]
+    """Sums of the groups of `Groups.marks`, int64 (..., groups), and of the rows that are not above the middles."""
+    above = slice(1 + BLOCKS, 1 + BLOCKS + len(groups.middles))
+    return np.concatenate([sums, sums[..., :1] - sums[..., above]], axis=-1)
 
 
 def _none_of(part, rows, rewarded):
@@ -176,11 +331,19 @@ def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
             return
 
 
-def _cut_off(rewards: Rewards) -> Iterator[Problem]:
-    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at theirs."""
+def _cut_off(rewards: Rewards, tally) -> Iterator[Problem]:
+    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at theirs.
+
+    An ad whose rewards are all alike says nothing of others. Without another one, no other reward may be as frequent.
+    """
     share = {ad: rewards.top[ad][1] / counts[0] for ad, counts in rewards.counts.items() if counts[0] >= FEWEST}
     for ad, at_most in share.items():
-        others = [other for name, other in share.items() if name != ad]
+        others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
+        if len(share) > 1 and not others:
+            _, reward, count = tally.cells[""].arrays()
+            apart = (reward > 0) & ~np.isin(reward, [largest for largest, _ in rewards.top.values()])
+            values, place = np.unique(reward[apart], return_inverse=True)
+            others = [np.bincount(place, count[apart]).max() / rewards.counts[ad][0]] if len(values) else []
         if others and AT_MOST[0] <= at_most <= AT_MOST[1] and max(others) <= OF_OTHERS * at_most:
             reason = f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they look cut off"
             yield Problem("cut-off", "warning", reason, "If they are, its mean is too low: log them whole", column=ad)

@@ -17,7 +17,8 @@ Which ads there are is not fixed beforehand: a log may lack most of them. But th
 an e-value that begins when the ad appears. The j-th ad to appear may have the weight 1 / (j (1 + log n)) in a log of n
 rows, since these sum to 1 at most. The rows before have factors of at most 1, and the first showing has exp(1/2) at
 most, as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and
-each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared.
+each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared. So it is with rare
+texts of a feature: each may have 1 / (T (1 + log n)) if there are T, whichever of them are looked at.
 
 Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad are binomial: then an
 exact test of the sample ratio is made, too, which finds smaller differences (`mismatch`).
@@ -30,7 +31,7 @@ part of it. Rows of one time have no order: they are put in a random one, since 
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from shlex import quote
 
 import numpy as np
@@ -47,8 +48,9 @@ RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few row
 LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
-TEXTS = 3  # the most frequent texts of a feature, each of which makes a group
-WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.2, "next": 0.2}  # of the mean of e-values, by what groups are of
+TEXTS = 3  # the most frequent texts of a feature, and as many by their rewards, each of which makes a group
+UNLIKELY = 10  # rewards that a text has more, or less, than by the rate of all rows, to stand out by them
+WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.15, "text": 0.05, "next": 0.2}  # of the mean of e-values, by kind
 KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
 
 
@@ -70,12 +72,21 @@ class Group:
 class Groups:
     """The groups of rows in which showings are looked at.
 
+    A text may be rare and decide an answer, as that of robots that click on one ad. It then has many more rewards than
+    other texts, or much fewer. Since rewards of this log choose it, all texts count as groups that were looked at.
+
     middles : by feature with numbers, the number above which a row is in its group: the other rows are another group
-    texts : by text feature, its most frequent texts
+    texts : by text feature, its most frequent texts; all texts but these, and those of `chosen`, are another group
+    chosen : by text feature, the texts that stand out by their rewards
+    lacking : the features with missing values; the rows without a value are a group
+    seen : how many texts there are
     """
 
     middles: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
+    seen: int = 0
 
     @classmethod
     def of(cls, head: Iterable[Visits], leaks: Collection[str] = ()) -> "Groups":
@@ -83,19 +94,25 @@ class Groups:
         head = list(head)
         if not head:
             return cls()
-        middles, texts = {}, {}
+        middles, texts, chosen, lacking, seen = {}, {}, {}, [], 0
+        rate = float(np.mean(np.concatenate([part.reward > 0 for part in head])))
         for name in [name for name in head[0].names if name not in leaks][:FEATURES]:
-            columns = [(part.features[:, part.names.index(name)], part.categories.get(name)) for part in head]
-            if columns[0][1] is None:
-                middle = _middle(np.concatenate([values for values, _ in columns]))
+            if name not in head[0].categories:
+                numbers = np.concatenate([part.features[:, part.names.index(name)] for part in head])
+                middle = _middle(numbers)
                 middles |= {} if middle is None else {name: middle}
+                lacking += [name] if np.isnan(numbers).any() else []
                 continue
-            counts: dict[str, int] = {}
-            for values, labels in columns:
-                for text, count in zip(labels, np.bincount(values.astype(int), minlength=len(labels)), strict=True):
-                    counts[text] = counts.get(text, 0) + int(count)
-            texts[name] = tuple(sorted(counts, key=lambda text: (-counts[text], text))[:TEXTS])
-        return cls(middles, {name: kept for name, kept in texts.items() if len(kept) > 1})
+            counts = _counts(head, name)
+            seen += len(counts)
+            lacking += [name] if counts.pop("", None) else []
+            frequent = sorted(counts, key=lambda text: (-counts[text][0], text))[:TEXTS]
+            unlikely = {text: abs(rewards - rate * rows) for text, (rows, rewards) in counts.items()}
+            others = sorted({*counts} - {*frequent}, key=lambda text: (-unlikely[text], text))[:TEXTS]
+            if len(counts) > 1 or (frequent and name in lacking):
+                texts[name] = tuple(frequent)
+                chosen[name] = tuple(text for text in others if unlikely[text] >= UNLIKELY)
+        return cls(middles, texts, chosen, tuple(lacking), seen)
 
     @property
     def described(self) -> list[Group]:
@@ -108,15 +125,29 @@ class Groups:
             Group("all"),
             *(Group("time", f"in part {number} of {BLOCKS} of the log") for number in range(1, BLOCKS + 1)),
             *(Group("feature", f"where {name!r} is above {middle:.4g}", name) for name, middle in self.middles.items()),
-            *(Group("feature", f"where {name!r} is {text!r}", name)
-              for name, kept in self.texts.items() for text in kept),
+            *(Group(kind, f"where {name!r} is {text!r}", name)
+              for kind, texts in (("feature", self.texts), ("text", self.chosen))
+              for name, kept in texts.items() for text in kept),
+            *(Group("feature", f"where {name!r} is none of its frequent texts", name) for name in self.texts),
+            *(Group("feature", f"where {name!r} is missing", name) for name in self.lacking),
             *(Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
               for name, middle in self.middles.items()),
             Group("next", "next to a row that shows it"),
         ]  # fmt: skip
 
+    @classmethod
+    def unpacked(cls, content: Mapping) -> "Groups":
+        """Groups of their fields, as JSON has these; a ValueError for those that do not fit each other."""
+        middles = {str(name): float(middle) for name, middle in content["middles"].items()}
+        texts, chosen = (
+            {str(name): tuple(map(str, kept)) for name, kept in content[key].items()} for key in ("texts", "chosen")
+        )
+        if texts.keys() != chosen.keys():
+            raise ValueError("groups of other features")
+        return cls(middles, texts, chosen, tuple(map(str, content["lacking"])), int(content["seen"]))
+
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to those of texts.
+        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to missing values.
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
@@ -124,11 +155,30 @@ class Groups:
         all_rows, in_block = np.ones(len(visits), bool), block[:, None] == np.arange(BLOCKS)
         numbers = visits.features[:, [place[name] for name in self.middles]]
         is_above = numbers > np.array([*self.middles.values()], np.float32)
-        has_text = []
-        for name, kept in self.texts.items():
-            codes = {text: code for code, text in enumerate(visits.categories[name])}
-            has_text += [visits.features[:, place[name]] == codes.get(text, -1) for text in kept]
-        return np.column_stack([all_rows, in_block, is_above, *has_text])
+
+        def has(name: str, text: str) -> np.ndarray:
+            texts = visits.categories[name]
+            code = texts.index(text) if text in texts else -1
+            return visits.features[:, place[name]] == code
+
+        kept = [has(name, text) for texts in (self.texts, self.chosen) for name in texts for text in texts[name]]
+        others = [~np.any([has(name, text) for text in ("", *self.texts[name], *self.chosen[name])], axis=0)
+                  for name in self.texts]  # fmt: skip
+        missing = [has(name, "") if name in visits.categories else np.isnan(visits.features[:, place[name]])
+                   for name in self.lacking]  # fmt: skip
+        return np.column_stack([all_rows, in_block, is_above, *kept, *others, *missing])
+
+
+def _counts(head: list[Visits], name: str) -> dict[str, tuple[int, int]]:
+    """By text of a feature, how many rows have it, and how many of these a reward."""
+    counts: dict[str, tuple[int, int]] = {}
+    for part in head:
+        code, labels = part.features[:, part.names.index(name)].astype(int), part.categories[name]
+        rows, rewards = (np.bincount(code[of], minlength=len(labels)).tolist() for of in (..., part.reward > 0))
+        for text, *added in zip(labels, rows, rewards, strict=True):
+            before = counts.get(text, (0, 0))
+            counts[text] = before[0] + added[0], before[1] + added[1]
+    return {text: both for text, both in counts.items() if both[0]}
 
 
 def _middle(values: np.ndarray) -> float | None:
@@ -163,8 +213,8 @@ class Showings:
     order: Order = field(default_factory=Order)
     eligible: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def add(self, visits: Visits, block: np.ndarray) -> None:
-        """Add the next rows; for `block` see `Groups.marks`."""
+    def add(self, visits: Visits, block: np.ndarray) -> np.ndarray:
+        """Add the next rows; returns which are in each group. See `Groups.marks`, also for `block`."""
         marks = self.groups.marks(visits, block)
         times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))  # not upwards: no false alarm
         powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
@@ -180,6 +230,7 @@ class Showings:
             added.eligible = dict(zip(visits.actions, could.T, strict=True))
         self.merge(added)
         self.order.add(visits, block)
+        return marks
 
     def merge(self, other: "Showings") -> None:
         """Add the sums of further rows of the same log."""
@@ -216,7 +267,7 @@ class Showings:
     def packed(self) -> dict:
         """The content as JSON takes it, for `Showings.unpacked`."""
         return {
-            "middles": self.groups.middles, "texts": self.groups.texts, "rows": self.rows.tolist(),
+            "groups": asdict(self.groups), "rows": self.rows.tolist(),
             "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
             "order": self.order.packed(), "eligible": {ad: rows.tolist() for ad, rows in self.eligible.items()},
         }  # fmt: skip
@@ -224,14 +275,13 @@ class Showings:
     @classmethod
     def unpacked(cls, content: Mapping) -> "Showings":
         """The sums that were packed; a ValueError for numbers that do not fit each other."""
-        middles = {str(name): float(middle) for name, middle in content["middles"].items()}
-        groups = Groups(middles, {str(name): tuple(map(str, kept)) for name, kept in content["texts"].items()})
+        groups = Groups.unpacked(content["groups"])
         rows, order = np.array(content["rows"], np.int64), Order.unpacked(content["order"])
         ads = {str(ad): np.array(sums, np.int64) for ad, sums in content["ads"].items()}
         eligible = {str(ad): np.array(could, np.int64) for ad, could in content["eligible"].items()}
         fits = all(sums.shape == (3, len(rows)) and (sums >= 0).all() for sums in ads.values())
         fits &= all(could.shape == rows.shape and (could <= rows).all() for could in eligible.values())
-        marked = len(groups.described) - len(middles) - 1
+        marked = len(groups.described) - len(groups.middles) - 1
         if not fits or (ads and rows.shape != (marked,)) or order.rows != rows[0] or ads.keys() != order.ads.keys():
             raise ValueError("showings that do not fit each other")
         ends = {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()}
@@ -325,16 +375,18 @@ def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.S
     evidence = np.array([_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range])
     if showings.in_no_order:
         evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
-    return evidence + np.log(_weights(kinds, len(evidence), int(showings.rows[0])))
+    return evidence + np.log(_weights(kinds, len(evidence), int(showings.rows[0]), showings.groups.seen))
 
 
-def _weights(kinds: np.ndarray, ads: int, rows: int) -> np.ndarray:
+def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     """The weights of the e-values of each of some ads seen, float64 (groups).
 
     kinds : by group, the key of `WEIGHTS`
+    texts : how many there are, of which some were chosen: these have the weight that each of all may have
     """
-    share = math.exp(-0.5) / (ads * (1 + math.log(rows)))
-    return np.array([WEIGHTS[kind] / np.count_nonzero(kinds == kind) for kind in kinds]) * share
+    seen = 1 + math.log(rows)  # the j-th to appear may have 1 / (j seen)
+    groups = {kind: np.count_nonzero(kinds == kind) for kind in WEIGHTS} | {"text": texts * seen}
+    return np.array([WEIGHTS[kind] / groups[kind] for kind in kinds]) * math.exp(-0.5) / (ads * seen)
 
 
 def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:

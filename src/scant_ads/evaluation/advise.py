@@ -59,6 +59,8 @@ def compare(
         dr, dr_lower (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained (ids of ads,
         separated by blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy
         never shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks);
+        lift_first, lift_second and lift_last (the lift in the first half of the log, in the second, and in the last
+        quarter) and lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not known;
         verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy and the
         baseline); needed_test and needed_train (how many rows of each log would make the verdict clear if the estimates
         stayed the same; NaN if it is clear, or if that log need not grow); refused and warnings (kinds of

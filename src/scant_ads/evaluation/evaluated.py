@@ -112,6 +112,9 @@ class Evaluation:
                  for row in judged]  # fmt: skip
         lines += [f"{line}  {row['verdict']}{because(row)}"
                   for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
+        chosen = self.choice and next(row for row in self.rows if row["policy"] == self.choice["policy"])
+        if chosen and (of_periods := text.of_periods(chosen, self.unit)):
+            lines.append(f"{chosen['policy']}: {of_periods}")
         if self.guards:
             lines += ["", f"Guard rails: the lift of another reward over {self.whose}, which must not be below minus "
                       f"the share; each answer with {share} confidence"]  # fmt: skip
@@ -198,6 +201,8 @@ class Evaluation:
         rows = [row for row in self.rows if chosen and row["policy"] in (chosen, self.baseline)]
         if any(health.SORTED in row["warnings"].split() for row in rows):
             return "rows are sorted"
+        if any(map(text.falls, rows)):
+            return next(text.of_periods(row, self.unit) for row in rows if text.falls(row))
         return "rates drift" if any(map(text.drifts, rows)) else ""
 
     def _decisions(self, width: int) -> list[str]:

@@ -19,13 +19,15 @@ from scant.ads.learners import Logging, Uniform
 from scant.data import logs
 from scant.errors import SettingError
 from scant.randomness import generator
+from scant_ads import text
 from scant_ads.diagnosis import health
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
-from scant_ads.evaluation import arms, clusters, decisions, lifts, mixes, quotients, rewards
+from scant_ads.evaluation import arms, clusters, decisions, lifts, mixes, periods, quotients, rewards
 from scant_ads.evaluation.arms import Always
 from scant_ads.evaluation.basis import Basis
+from scant_ads.evaluation.periods import Course
 from scant_ads.evaluation.quotients import Quotient, likely
 from scant_ads.evaluation.verdicts import noticed, row_of, usable
 from scant_ads.policies import learning
@@ -48,12 +50,14 @@ class Judged:
     largest : the largest weight possible
     bounds : on its CTR
     sample : clicks and rows of a policy that shows one ad, whose CTR that ad's rows estimate
+    course : of its rate over the log
     """
 
     key: str
     largest: float
     bounds: lifts.Bounds | Quotient
     sample: tuple[int, int] | None = None
+    course: Course | None = None
 
 
 class Judge:
@@ -99,14 +103,16 @@ class Judge:
         return self.baseline == Logging.kind
 
     def judge(
-        self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None, **learnt_columns
-    ) -> None:
+        self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None,
+        ad: str | None = None, **learnt_columns,
+    ) -> None:  # fmt: skip
         """Evaluate a policy.
 
         key : what the tally calls it
         possible : its probabilities that are possible, if they are few; None for any up to 1, of which those in the log
             tell if they are 0 or 1
         sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
+        ad : that all these rows show
         """
         cells = self.tally.of(key)
         possible = possible or self._certain(cells[0])
@@ -133,15 +139,28 @@ class Judge:
             return
         if sample is not None:
             sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
+        course = Course.of(self.tally, key, ad)
+        self.judged[name] = judged = Judged(key, largest, bounds, sample, course)
         if row is today:
-            self.judged[name] = Judged(key, largest, bounds, sample)
             return
-        self.judged[name] = judged = Judged(key, largest, bounds, sample)
+        row |= self._lifts_of_periods(name, course)
         lift = self._lift(judged) if self.unit.relative else self._gain(judged)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.joint, self.unit.relative)
         row |= lifts.verdict(row, lift, self.joint, self.tally.rows)
         if row["verdict"] == "cannot tell" and self.over_today and not self.same_log:
             row |= {"needed_train": row["needed_test"] / self.tally.rows * self.of_today.rows}
+
+    def _lifts_of_periods(self, name: str, course: Course | None) -> dict[str, float]:
+        """The lifts in parts of the log, see `periods.lifts`; notes it if they fall."""
+        base = Course.of(self.tally, "") if self.over_today else self.judged[self.baseline].course
+        if self.basis.in_no_order or None in (course, base) or (self.over_today and not self.same_log):
+            return periods.UNKNOWN
+        _, design = self.tally.of_rewards()
+        columns = periods.lifts(course, base, self.baseline, self.unit.relative, design)
+        if columns["lift_fall"] < health.DRIFTS:
+            lifts_then = text.of_periods(self.unit.converted(columns), self.unit)
+            self.notes.append(f"{name}: {lifts_then}: it may only have been new. Judge it by later visits, too")
+        return columns
 
     def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
         """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
@@ -169,7 +188,7 @@ class Judge:
             visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
             self.notes.append(f"{name}: this ad is not eligible in {visits}: there it stands for what the policy that "
                               "logged them shows")  # fmt: skip
-        self.judge(name, name, None if not_eligible else (1.0,), sample)
+        self.judge(name, name, None if not_eligible else (1.0,), sample, policy.ad if sample else None)
 
     def judge_learnt(self, name: str, policy: Policy) -> None:
         """Evaluate a learnt policy."""

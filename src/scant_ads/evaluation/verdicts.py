@@ -7,8 +7,9 @@ import numpy as np
 from scant.ads import evaluation
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import ABOVE, LISTS
-from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
+from scant_ads.diagnosis.measurement import DEAD, FULL, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
+from scant_ads.evaluation import periods
 from scant_ads.reading.names import COSTLY
 
 OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
@@ -21,7 +22,8 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",
-    DEAD: "an ad has no reward where many are expected, see above",
+    DEAD: "an ad lost its rewards, see above",
+    FULL: "all visits of a kind have a reward, see above",
     LATE: "rewards of an ad look not joined yet, see above",
     SCALE: "rewards of an ad look as if in another unit, see above",
     HINDSIGHT: "it looks made from the rewards of this log, see below",
@@ -45,7 +47,7 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
         "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
         "approx_low": np.nan, "approx_high": np.nan,
-        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan,
+        "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
         **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",

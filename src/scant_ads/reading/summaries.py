@@ -26,7 +26,7 @@ from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary
 
 KIND = "ads part"  # `kind` in the metadata of a file
-VERSION = [8, __version__]  # of the file's form, and of the program whose numbers it has
+VERSION = [9, __version__]  # of the file's form, and of the program whose numbers it has
 HALVES = ("first", "second")
 OTHER = {  # why a file cannot be used, by what differs
     "version": "is of another version of this program",

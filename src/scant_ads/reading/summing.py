@@ -174,8 +174,8 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     row_digests = digests.of(log)
     whole.digests.add(row_digests)
     whole.features.add(log)
-    whole.showings.add(log, BLOCK[piece])
-    whole.rewards.add(log, whole.showings.groups, BLOCK[piece])
+    marks = whole.showings.add(log, BLOCK[piece])
+    whole.rewards.add(log, marks, BLOCK[piece])
     whole.policies, whole.by_id, whole.by_user = log.policies, log.id is not None, log.user is not None
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
