@@ -112,7 +112,6 @@ def own_files(wildcards):
 
 # What claims are judged on, if the study judges any: all of a part of them by one job, see `selection.jobs`.
 PARTS = selection.jobs(PLAN, CLAIMS)
-CLAIM_FIGURES = selection.figures(PLAN, CLAIMS)
 JUDGED_ON = PLAN.theory + ([plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []) if CLAIMS else []
 # In the order of their files: of several experiments that a claim fits, the first decides.
 JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules(CLAIMS))])

@@ -4,7 +4,6 @@
 rule figures:
     input:
         expand("<results>/figures/{figure}.{ending}", figure=PLAN.figures, ending=["svg", "png", "csv"]),
-        expand("<results>/figures/figure-claims-{name}.{ending}", name=CLAIM_FIGURES, ending=["svg", "png", "csv"]),
 
 
 rule tables:

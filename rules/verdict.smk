@@ -47,33 +47,6 @@ rule claims:
         "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule claims_figures:
-    input:
-        rules.claims.output.readings,
-        rules.claims.output.parquet,  # which has the checksum of the readings
-    output:
-        csv=[f"<results>/figures/figure-claims-{name}.csv" for name in CLAIM_FIGURES],
-        svg=report(
-            [f"<results>/figures/figure-claims-{name}.svg" for name in CLAIM_FIGURES],
-            caption="../workflow/report/claims-figures.rst",
-            category="Claims",
-        ),
-        png=[f"<results>/figures/figure-claims-{name}.png" for name in CLAIM_FIGURES],
-    log:
-        "<results>/logs/claims-figures.log",
-    benchmark:
-        "<results>/benchmarks/claims-figures.jsonl"
-    priority: 15
-    resources:
-        **needs(1500, 10),
-    params:
-        study=SETTLED,
-        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
-        digest=digest([CLAIM_FIGURES, PLAN.titles, STUDY["figures"]]),
-    shell:
-        "scant job claims_figures --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
-
-
 rule report:
     input:
         rules.figures.input,

@@ -174,26 +174,6 @@ def claims(settled: Settled, outputs) -> None:
     tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
 
 
-def claims_figures(settled: Settled, outputs) -> None:
-    """Draw the claims of each family: CSV, SVG, PNG."""
-    from scant.present.figures import literal, save
-    from scant.study import code
-    from scant.study.plan import OF_CLAIMS
-    from scant.verdict import drawings, readings, selection
-
-    folder = outputs[0].parent
-    frame = readings.read(folder.parent / "claims-readings.csv")
-    digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
-    for name, claims in selection.figures(settled.plan, settled.claims).items():
-        specification = readings.specification(frame, claims, settled.plan.titles)
-        titles = {}
-        for experiment in settled.plan.families.keys() & set(specification["experiment"]):
-            by_kind = settled.plan.details(experiment)["titles"]
-            titles |= by_kind["streams"] | by_kind["learners"]
-        drawn = drawings.specification(literal(drawings.named(specification, titles)))
-        save(drawn, specification, folder / f"{OF_CLAIMS}{name}", digest)
-
-
 def report(settled: Settled, outputs, study_file: str) -> None:
     """Make the page of a study, its manifest, and a copy of its settings.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scant.files import write_text
 from scant.learning import families
-from scant.page.about import CLAIMS_CAPTION, caption
+from scant.page.about import caption
 from scant.study.schema import schema
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
@@ -30,7 +30,6 @@ def texts() -> dict[str, str]:
             "**{{ name }}**: {{ captions[name] }}\n\n"
             "{% endfor %}\n"
         )
-    files["workflow/report/claims-figures.rst"] = f"{{# {NOTE} #}}\n{CLAIMS_CAPTION}\n"
     return files
 
 

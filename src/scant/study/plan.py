@@ -1,7 +1,6 @@
 """The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -24,7 +23,6 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
-OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family leaves the name open.
 OPEN = "{seeds}"
 _DRAWN = re.compile(r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)")
@@ -227,14 +225,6 @@ class Plan:
         """The tables that no run is needed for: CSV files."""
         names = [name for name, target in self.tables.items() if target.shown.reads == "nothing"]
         return [f"results/{self.study['study']}/tables/{name}.csv" for name in names]
-
-    @property
-    def titles(self) -> dict[str, str]:
-        """The titles of places and learners, by their ids, for figures of claims. An id with two titles is left out."""
-        sections = [self.study[key] for key in (*families.places(), "learners")]
-        named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
-        counts = Counter(name for name, _ in named)
-        return {name: title for name, title in sorted(named) if counts[name] == 1 and title != name}
 
     def modules(self, experiment: str, learner: str = "") -> list[str]:
         """The modules that runs of a learner start from, or of all of an experiment: the family's, and users' own."""
