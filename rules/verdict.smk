@@ -1,19 +1,19 @@
-# The claims of the papers, judged on the study's runs; their figures; and the page that shows all results, with the
-# manifest, which says what made them.
+# The claims of the papers, judged on the study's runs, and the page that shows all results, with the manifest, which
+# says what made them.
 
 
 # Claims are judged as the runs that they need come, and then gathered. A change of what they are judged on redoes all of
 # that, since files of judged claims do not stay.
-rule judged:
+rule judge:
     input:
-        judged_runs,
+        runs_to_judge,
         JUDGED_ON,
     output:
-        temp("<results>/judged/{part}.json"),
+        temp("<results>/verdicts/{part}.json"),
     log:
-        "<results>/logs/judged/{part}.log",
+        "<results>/logs/judge/{part}.log",
     benchmark:
-        "<results>/benchmarks/judged/{part}.jsonl"
+        "<results>/benchmarks/judge/{part}.jsonl"
     priority: 20
     resources:
         **needs(1500, 5),
@@ -21,18 +21,18 @@ rule judged:
         study=SETTLED,
         digest=JUDGED,
     shell:
-        "scant job judged {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job judge {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims:
     input:
-        expand("<results>/judged/{part}.json", part=PARTS),
+        expand("<results>/verdicts/{part}.json", part=PARTS),
         JUDGED_ON,
     output:
-        csv=report("<results>/claims.csv", caption="../workflow/report/claims.rst", category="Claims"),
+        csv="<results>/claims.csv",
         parquet="<results>/claims.parquet",
         tex="<results>/claims.tex",
-        readings=report("<results>/claims-readings.csv", caption="../workflow/report/readings.rst", category="Claims"),
+        readings="<results>/claims-readings.csv",
     log:
         "<results>/logs/claims.log",
     benchmark:

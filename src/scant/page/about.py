@@ -110,7 +110,7 @@ def _spread(values) -> str:
 
 
 def caption(shown: families.Shown) -> str:
-    """The caption of a figure or table, for the page and for Snakemake's report."""
+    """The caption of a figure or table."""
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 

@@ -150,6 +150,25 @@ class Plan:
         """The tables that the study has something to show in, by name."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
+    @cached_property
+    def shown_by(self) -> dict[str, dict[str, Target]]:
+        """The figures and tables, by name, that each job makes, by its name.
+
+        A job makes all figures of a family, all its tables, or all tables that need no run. One of a user's own is made
+        alone, so that an error in it stops no other.
+        """
+        jobs: dict[str, dict[str, Target]] = {}
+        for name, target in (self.figures | self.tables).items():
+            of_family = "theory" if target.shown.reads == "nothing" else target.family.kind
+            group = of_family if target.shown in target.family.shown else name
+            job = f"{'figures' if target.shown.draw else 'tables'}_{group}"
+            jobs.setdefault(re.sub(r"\W", "_", job), {})[name] = target
+        return jobs
+
+    def shown_from(self, targets: Mapping[str, Target]) -> list[str]:
+        """The outputs of the jobs that some figures or tables are made from."""
+        return sources(file for target in targets.values() for file in self.files(target))
+
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))

@@ -27,7 +27,7 @@ from scant.study.schema import COMMON
 from scant.verdict import readings
 
 START = 0.5  # seconds that a job takes to start, however many seeds it plays
-DRAWN_BY = {"streams": "simulate", "bandit": "draw"}  # the rule that makes a seed's file, by the folder of the file
+DRAWN_BY = {"streams": "simulate", "bandit": "make_log"}  # the rule that makes a seed's file, by the folder of the file
 OFTEN_SAMPLED = 15  # seconds for which Snakemake samples a job every half second; then it does every half minute
 DEFAULT = COMMON["seeds"]["default"]
 WIDTH = 100
@@ -208,7 +208,7 @@ class _Costs:
         """The seconds of a batch of all runs of an experiment that do not depend on its seeds, and those of a seed."""
         per_batch = per_seed = 0.0
         variants = [variant for variant in self.plan.study["experiments"] if _stated(self.plan, variant) == name]
-        for rule, by_experiment in (("run", self.plan.jobs), ("comparator", self.plan.comparators)):
+        for rule, by_experiment in (("run", self.plan.jobs), ("best_weights", self.plan.comparators)):
             costs: dict[str, list[tuple[float, float, int]]] = {}  # of each job's start and work, and its seeds
             for job in chain.from_iterable(by_experiment[variant] for variant in variants):
                 seconds = self._seconds(f"{rule}/{job.path}")
