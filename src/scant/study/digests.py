@@ -62,8 +62,11 @@ class Digests:
 
     def shown(self, targets: Mapping[str, Target]) -> str:
         """Of what figures or tables are made of: titles, options, code; and how learners of figures are drawn."""
-        made_of = [[self._target(target), self._looks(target)] for target in targets.values()]
-        return digest([made_of, self.study["seed"], self.study["figures"]])
+        made_of = []
+        for target in targets.values():
+            besides = [self._looks(target), self.study["figures"]] if target.shown.draw else self.study["seed"]
+            made_of.append([self._target(target), besides])
+        return digest(made_of)
 
     def _target(self, target: Target) -> list:
         played = target.experiments if target.shown.reads in ("traces", "regret") else ()
@@ -72,8 +75,6 @@ class Digests:
 
     def _looks(self, target: Target) -> dict:
         """The looks of a figure's learners, its family's and users' own, which digests of code leave out."""
-        if not target.shown.draw:
-            return {}
         learners = {id for name in target.experiments for id in self.study["experiments"][name]["learners"]}
         kinds = {self.study["learners"][id]["kind"] for id in learners}
         of_users = {kind: learner.looks for kind in kinds if ":" in kind for learner in families.classes(kind)}
