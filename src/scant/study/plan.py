@@ -147,7 +147,7 @@ class Plan:
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study has something to show in, by name."""
+        """The tables that the study has something to show in, by name; those of theory where it judges claims."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
     @cached_property
@@ -172,7 +172,8 @@ class Plan:
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            if self.files(target) or (shown.reads == "nothing" and family in self.families.values()):
+            checked = shown.reads == "nothing" and self.study["claims"] and family in self.families.values()
+            if self.files(target) or checked:
                 yield shown.name, target
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
