@@ -126,7 +126,6 @@ CONFIG = {
         "foe": {"generator": "adversary", "settings": {"ratio": 9}},
     },
     "learners": {"slam": {"kind": "slam"}, "squared": {"kind": "rtop", "surrogate": "squared"}},
-    "claims": None,
     "experiments": {
         "old": {"kind": "perceptron", "learners": ["slam"], "streams": ["data", "foe"]},
         "bounds": {"kind": "perceptron", "learners": ["slam"], "streams": ["foe"]},
@@ -162,6 +161,7 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
     assert list(known(planned("old").tables)) == ["finals", "theorems-perceptron", "streams"]
     assert {*known(planned("top").tables)} == {"top", "variance", "theorems-top", "streams"}
     assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
+    assert "theorems-top" not in Plan(*load(CONFIG | {"claims": None})).tables
     assert known(planned("bounds", "unseen").figures) == {}
 
 
