@@ -152,7 +152,6 @@ SHOWN = {  # figures and tables of experiments
 CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     # Tables and figures of runs know which streams are drawn, and from which seed.
     (("seed",), 3, "(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*"),
-    (("testing",), "fixed", ""),
     (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),

@@ -139,7 +139,7 @@ def _refuse_alike(what: str, names) -> None:
 def check_file(config: dict, file, record) -> None:
     """Refuse a second study file with the id of another, whose results it would overwrite; keep which file is first.
 
-    A file that differs only in numbers of seeds, as `scant more` writes it, goes on with the results of the first.
+    A file that differs only in numbers of seeds goes on with the results of the first.
 
     Parameters
     ----------
