@@ -15,9 +15,6 @@ if "study" not in config:  # a study file is whole: it replaces the default one,
     configfile: "config/config.yaml"
 
 
-container: "scant.sif"  # made by scant.def; only looked at with --software-deployment-method apptainer
-
-
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/runs.smk"

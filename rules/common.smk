@@ -26,6 +26,7 @@ from scant.verdict import selection
 # A plan has millions of objects that stay. To search them for garbage takes a third of the time.
 gc.set_threshold(200_000, 50, 100)
 
+# Snakemake takes a workflow profile that is not there for none: a study that was meant for a cluster would run here.
 flag = argparse.ArgumentParser(add_help=False)
 flag.add_argument("--workflow-profile", default="none")
 profile = flag.parse_known_args()[0].workflow_profile
@@ -81,15 +82,9 @@ if STUDY["data"]["mirror"]:
 os.environ.update(SCANT_FIGURES=json.dumps(STUDY["figures"]))
 
 
-def one_of(names):
-    """A pattern for a wildcard that is one of some names."""
-    return "|".join(map(re.escape, names)) or "(?!)"
-
-
 wildcard_constraints:
-    **dict.fromkeys(["dataset", "part", "stream", "log", "experiment", "place", "learner", "judge", "seeds"], "[^/]+"),
-    figure=one_of(PLAN.figures),
-    table=one_of(PLAN.tables),
+    **dict.fromkeys(["dataset", "part", "stream", "log", "experiment", "seeds"], "[^/]+"),
+    run="[^/]+/[^/]+(/[^/]+)?/seed-[^/]+",  # experiment, place, learner (or what judges) unless all play, seeds
 
 
 def needs(memory, minutes):
@@ -99,7 +94,7 @@ def needs(memory, minutes):
 
 def limit(name):
     """A limit of the runs of a family, "memory" or "minutes", likewise."""
-    return lambda wildcards, attempt: getattr(PLAN.families[wildcards.experiment], name) * attempt
+    return lambda wildcards, attempt: getattr(PLAN.families[wildcards.run.partition("/")[0]], name) * attempt
 
 
 def own_files(wildcards):
@@ -112,13 +107,12 @@ def own_files(wildcards):
 
 # What claims are judged on, if the study judges any: all of a part of them by one job, see `selection.jobs`.
 PARTS = selection.jobs(PLAN, CLAIMS)
-CLAIM_FIGURES = selection.figures(PLAN, CLAIMS)
 JUDGED_ON = PLAN.theory + ([plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []) if CLAIMS else []
 # In the order of their files: of several experiments that a claim fits, the first decides.
 JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules(CLAIMS))])
 
 
-def judged_runs(wildcards):
+def runs_to_judge(wildcards):
     """The files of runs, and of best fixed weights, that a part of the claims is judged on."""
     experiments, _ = PARTS[wildcards.part]
     return [file for name in experiments for file in PLAN.run_files(name)] + PLAN.comparator_files(experiments)

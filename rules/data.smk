@@ -54,15 +54,15 @@ rule convert:
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule pack:
+rule make_stream:
     input:
         lambda wildcards: PLAN.stream_tables(wildcards.stream),
     output:
         "<results>/streams/{stream}.arrow",
     log:
-        "<results>/logs/pack/{stream}.log",
+        "<results>/logs/make_stream/{stream}.log",
     benchmark:
-        "<results>/benchmarks/pack/{stream}.jsonl"
+        "<results>/benchmarks/make_stream/{stream}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
@@ -71,7 +71,7 @@ rule pack:
         code=code("scant.data.packing"),
         settings=DIGESTS.stream,
     shell:
-        "scant job pack {wildcards.stream:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job make_stream {wildcards.stream:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate:
@@ -111,15 +111,15 @@ rule campaign:
         "scant job campaign {wildcards.log:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule draw:
+rule make_log:
     input:
         lambda wildcards: ads.drawn_from(STUDY, PLAN.datasets, wildcards.log),
     output:
         directory("<results>/bandit/{log}/{seeds}"),
     log:
-        "<results>/logs/draw/{log}/{seeds}.log",
+        "<results>/logs/make_log/{log}/{seeds}.log",
     benchmark:
-        "<results>/benchmarks/draw/{log}/{seeds}.jsonl"
+        "<results>/benchmarks/make_log/{log}/{seeds}.jsonl"
     priority: 6
     resources:
         **needs(2000, 5),
@@ -128,5 +128,5 @@ rule draw:
         code=code("scant.ads.draw"),
         settings=DIGESTS.log,
     shell:
-        "scant job draw {wildcards.log:q} {wildcards.seeds}"
+        "scant job make_log {wildcards.log:q} {wildcards.seeds}"
         " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

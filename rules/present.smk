@@ -1,51 +1,37 @@
 # From runs to figures and tables. Each figure comes with a CSV file of exactly the data that it shows.
+FIGURE, TABLE = ("svg", "png", "csv"), ("csv", "tex")
 
 
 rule figures:
     input:
-        expand("<results>/figures/{figure}.{ending}", figure=PLAN.figures, ending=["svg", "png", "csv"]),
-        expand("<results>/figures/figure-claims-{name}.{ending}", name=CLAIM_FIGURES, ending=["svg", "png", "csv"]),
+        expand("<results>/figures/{figure}.{ending}", figure=PLAN.figures, ending=FIGURE),
 
 
 rule tables:
     input:
-        expand("<results>/tables/{table}.{ending}", table=PLAN.tables, ending=["csv", "tex"]),
+        expand("<results>/tables/{table}.{ending}", table=PLAN.tables, ending=TABLE),
 
 
-rule figure:
-    input:
-        lambda wildcards: plan.sources(PLAN.files(PLAN.figures[wildcards.figure])),
-    output:
-        csv="<results>/figures/{figure}.csv",
-        svg=report("<results>/figures/{figure}.svg", caption="../workflow/report/figure.rst", category="Figures"),
-        png="<results>/figures/{figure}.png",
-    log:
-        "<results>/logs/figure/{figure}.log",
-    benchmark:
-        "<results>/benchmarks/figure/{figure}.jsonl"
-    resources:
-        **needs(1500, 5),
-    params:
-        study=SETTLED,
-        digest=DIGESTS.figure,
-    shell:
-        "scant job figure {wildcards.figure:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+# One job draws all figures of a family, and one makes its tables: a start of pandas and Matplotlib takes longer than most.
+for job, targets in PLAN.shown_by.items():
+    folder, endings = ("figures", FIGURE) if job.startswith("figures") else ("tables", TABLE)
 
-
-rule table:
-    input:
-        lambda wildcards: plan.sources(PLAN.files(PLAN.tables[wildcards.table])),
-    output:
-        csv=report("<results>/tables/{table}.csv", caption="../workflow/report/table.rst", category="Tables"),
-        tex="<results>/tables/{table}.tex",
-    log:
-        "<results>/logs/table/{table}.log",
-    benchmark:
-        "<results>/benchmarks/table/{table}.jsonl"
-    resources:
-        **needs(1500, 5),
-    params:
-        study=SETTLED,
-        digest=DIGESTS.table,
-    shell:
-        "scant job table {wildcards.table:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+    rule:
+        name:
+            job
+        input:
+            lambda wildcards, targets=targets: PLAN.shown_from(targets),
+        output:
+            expand(f"<results>/{folder}/{{name}}.{{ending}}", name=targets, ending=endings),
+        log:
+            f"<results>/logs/{job}.log",
+        benchmark:
+            f"<results>/benchmarks/{job}.jsonl"
+        resources:
+            **needs(1500, 10),
+        params:
+            study=SETTLED,
+            job=job,
+            digest=lambda wildcards, targets=targets: DIGESTS.shown(targets),
+        shell:
+            "scant job show {params.job:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

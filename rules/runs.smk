@@ -9,13 +9,13 @@ rule runs:
 
 rule run:
     input:
-        lambda wildcards: plan.sources(PLAN.runs["/".join(wildcards)].files),
+        lambda wildcards: plan.sources(PLAN.runs[wildcards.run].files),
     output:
-        "<results>/runs/{experiment}/{place}/{learner}/{seeds}.parquet",
+        "<results>/runs/{run}.parquet",
     log:
-        "<results>/logs/run/{experiment}/{place}/{learner}/{seeds}.log",
+        "<results>/logs/run/{run}.log",
     benchmark:
-        "<results>/benchmarks/run/{experiment}/{place}/{learner}/{seeds}.jsonl"
+        "<results>/benchmarks/run/{run}.jsonl"
     priority: 5
     resources:
         mem_mb=limit("memory"),
@@ -24,49 +24,26 @@ rule run:
         study=SETTLED,
         digest=DIGESTS.run,
     shell:
-        "scant job run {wildcards.experiment:q} {wildcards.place:q} {wildcards.learner:q} {wildcards.seeds}"
-        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job run {wildcards.run:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule play:
+rule best_weights:
     input:
-        lambda wildcards: plan.sources(PLAN.runs["/".join(wildcards)].files),
+        lambda wildcards: plan.sources(PLAN.compared[wildcards.run].files),
     output:
-        "<results>/runs/{experiment}/{place}/{seeds}.parquet",
+        "<results>/comparators/{run}.parquet",
     log:
-        "<results>/logs/run/{experiment}/{place}/{seeds}.log",
+        "<results>/logs/best_weights/{run}.log",
     benchmark:
-        "<results>/benchmarks/run/{experiment}/{place}/{seeds}.jsonl"
-    priority: 5
-    resources:
-        mem_mb=limit("memory"),
-        runtime=limit("minutes"),
-    params:
-        study=SETTLED,
-        digest=DIGESTS.run,
-    shell:
-        "scant job play {wildcards.experiment:q} {wildcards.place:q} {wildcards.seeds}"
-        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
-
-
-rule comparator:
-    input:
-        lambda wildcards: plan.sources(PLAN.compared["/".join(wildcards)].files),
-    output:
-        "<results>/comparators/{experiment}/{place}/{judge}/{seeds}.parquet",
-    log:
-        "<results>/logs/comparator/{experiment}/{place}/{judge}/{seeds}.log",
-    benchmark:
-        "<results>/benchmarks/comparator/{experiment}/{place}/{judge}/{seeds}.jsonl"
+        "<results>/benchmarks/best_weights/{run}.jsonl"
     priority: 5
     resources:
         **needs(1000, 5),
     params:
         study=SETTLED,
-        digest=DIGESTS.comparator,
+        digest=DIGESTS.best_weights,
     shell:
-        "scant job comparator {wildcards.experiment:q} {wildcards.place:q} {wildcards.judge:q} {wildcards.seeds}"
-        " --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job best_weights {wildcards.run:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule times:

@@ -1,19 +1,19 @@
-# The claims of the papers, judged on the study's runs; their figures; and the page that shows all results, with the
-# manifest, which says what made them.
+# The claims of the papers, judged on the study's runs, and the page that shows all results, with the manifest, which
+# says what made them.
 
 
 # Claims are judged as the runs that they need come, and then gathered. A change of what they are judged on redoes all of
 # that, since files of judged claims do not stay.
-rule judged:
+rule judge:
     input:
-        judged_runs,
+        runs_to_judge,
         JUDGED_ON,
     output:
-        temp("<results>/judged/{part}.json"),
+        temp("<results>/verdicts/{part}.json"),
     log:
-        "<results>/logs/judged/{part}.log",
+        "<results>/logs/judge/{part}.log",
     benchmark:
-        "<results>/benchmarks/judged/{part}.jsonl"
+        "<results>/benchmarks/judge/{part}.jsonl"
     priority: 20
     resources:
         **needs(1500, 5),
@@ -21,18 +21,18 @@ rule judged:
         study=SETTLED,
         digest=JUDGED,
     shell:
-        "scant job judged {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
+        "scant job judge {wildcards.part:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule claims:
     input:
-        expand("<results>/judged/{part}.json", part=PARTS),
+        expand("<results>/verdicts/{part}.json", part=PARTS),
         JUDGED_ON,
     output:
-        csv=report("<results>/claims.csv", caption="../workflow/report/claims.rst", category="Claims"),
+        csv="<results>/claims.csv",
         parquet="<results>/claims.parquet",
         tex="<results>/claims.tex",
-        readings=report("<results>/claims-readings.csv", caption="../workflow/report/readings.rst", category="Claims"),
+        readings="<results>/claims-readings.csv",
     log:
         "<results>/logs/claims.log",
     benchmark:
@@ -45,33 +45,6 @@ rule claims:
         digest=JUDGED,
     shell:
         "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
-
-
-rule claims_figures:
-    input:
-        rules.claims.output.readings,
-        rules.claims.output.parquet,  # which has the checksum of the readings
-    output:
-        csv=[f"<results>/figures/figure-claims-{name}.csv" for name in CLAIM_FIGURES],
-        svg=report(
-            [f"<results>/figures/figure-claims-{name}.svg" for name in CLAIM_FIGURES],
-            caption="../workflow/report/claims-figures.rst",
-            category="Claims",
-        ),
-        png=[f"<results>/figures/figure-claims-{name}.png" for name in CLAIM_FIGURES],
-    log:
-        "<results>/logs/claims-figures.log",
-    benchmark:
-        "<results>/benchmarks/claims-figures.jsonl"
-    priority: 15
-    resources:
-        **needs(1500, 10),
-    params:
-        study=SETTLED,
-        code=code("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures"),
-        digest=digest([CLAIM_FIGURES, PLAN.titles, STUDY["figures"]]),
-    shell:
-        "scant job claims_figures --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule report:

@@ -13,10 +13,9 @@ from scant.verdict.readings import COLUMNS
 SHOWN = {shown.name: shown for _, shown in families.shown()}  # all figures and tables
 SETTLED = "settled.json"
 MADE = {  # below the results of the study, by rule: the first file, or the folder, of the ids
-    "pack": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json", "draw": "bandit/{}",
-    "run": "runs/{}.parquet", "play": "runs/{}.parquet", "comparator": "comparators/{}.parquet",
-    "times": "times/{}.parquet", "coverage": "coverage.parquet", "figure": "figures/{}.csv", "table": "tables/{}.csv",
-    "judged": "judged/{}.json",
+    "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
+    "make_log": "bandit/{}", "run": "runs/{}.parquet", "best_weights": "comparators/{}.parquet",
+    "times": "times/{}.parquet", "coverage": "coverage.parquet", "show": "tables/{}.csv", "judge": "verdicts/{}.json",
 }  # fmt: skip
 
 
@@ -28,6 +27,7 @@ def settle(config: dict, file=SETTLED) -> Settled:
 def command(rule: str, *ids: str, output=None, study=SETTLED) -> list[str]:
     """The arguments of a job of the study `s`; `output` is its first file if that is not where results are."""
     target = output or "results/s/" + MADE[rule].format("/".join(ids))
+    ids = ["/".join(ids)] if rule in ("run", "best_weights") else ids
     return ["job", rule, *ids, "--study", str(study), "--output", str(target)]
 
 
@@ -35,9 +35,9 @@ def play(plan: Plan) -> None:
     """Draw all streams and logs of simulations, and make all run files and files of best fixed weights."""
     drawn = [(*place.split("/")[-2:], seeds) for place, spans in plan.draws.items() for seeds in spans]
     jobs = [("campaign", log) for kind, log, _ in drawn if kind == "bandit"]
-    jobs += [("simulate" if kind == "streams" else "draw", name, seeds) for kind, name, seeds in drawn]
+    jobs += [("simulate" if kind == "streams" else "make_log", name, seeds) for kind, name, seeds in drawn]
     jobs += [("run", *path.split("/")) for path in plan.runs]
-    jobs += [("comparator", *path.split("/")) for path in plan.compared]
+    jobs += [("best_weights", *path.split("/")) for path in plan.compared]
     for job in dict.fromkeys(jobs):
         assert main(command(*job)) == 0
 

@@ -149,7 +149,7 @@ def _schema(arguments) -> None:
     from scant.page import generated
 
     if arguments.print:
-        print(generated.texts()[generated.SCHEMA], end="")
+        print(generated.text(), end="")
     else:
         generated.write(arguments.root)
 

@@ -29,8 +29,8 @@ def convert(settled: Settled, outputs, stored: str, part: str) -> None:
     conversion.convert(settled.plan_of("").stored(stored), part, ORIGINAL.format(dataset=stored, part=part), *outputs)
 
 
-def pack(settled: Settled, outputs, stream: str) -> None:
-    """Pack the tables of a data set into a stream."""
+def make_stream(settled: Settled, outputs, stream: str) -> None:
+    """Make a stream of the tables of a data set."""
     from scant.data import packing
 
     packed = {name: entry for name, entry in settled.study["streams"].items() if "dataset" in entry}
@@ -59,7 +59,7 @@ def campaign(settled: Settled, outputs, log: str) -> None:
     campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
-def draw(settled: Settled, outputs, log: str, seeds: str) -> None:
+def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
     """Draw a campaign's log, or make it from a classification set, for some seeds: a folder with one for each of them.
 
     The folder of a seed has a part of the log that trains, and one that tests.
@@ -74,33 +74,31 @@ def draw(settled: Settled, outputs, log: str, seeds: str) -> None:
         draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
 
 
-def run(settled: Settled, outputs, experiment: str, *path: str) -> None:
+def run(settled: Settled, outputs, path: str) -> None:
     """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet in one play.
 
-    path : the ids of the place and, unless all learners play, of the learner; and the seeds
+    path : the ids of the experiment, the place and, unless all learners play, of the learner; and the seeds
     """
     from scant.learning.declarations import called
 
+    experiment = path.partition("/")[0]
     plan = settled.plan_of(experiment)
-    job = _of("run", "/".join((experiment, *path)), plan.runs)
+    job = _of("run", path, plan.runs)
     for files in job.inputs.values():
         named.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
     identity = {"study": plan.study["study"], "code": settled.code_of(job)} | job.identity
     called(plan.families[experiment].engine)(job.settings | identity, *outputs, job.seeds, job.inputs)
 
 
-play = run  # the rules differ in the ids of their paths alone
-
-
-def comparator(settled: Settled, outputs, experiment: str, *path: str) -> None:
+def best_weights(settled: Settled, outputs, path: str) -> None:
     """Find the best fixed weights for the queries that were played.
 
-    path : the ids of the place and of the surrogate that judges, and the seeds
+    path : the ids of the experiment, the place and the surrogate that judges; and the seeds
     """
     from scant.online import comparator
     from scant.study import code
 
-    job = _of("comparator", "/".join((experiment, *path)), settled.plan_of(experiment).compared)
+    job = _of("file of best weights", path, settled.plan_of(path.partition("/")[0]).compared)
     streams = job.inputs.get("streams", ())
     named.check(streams, job.settings.get("stream_settings"))
     identity = {"study": settled.study["study"], "code": code.digest("scant.online.comparator")} | job.identity
@@ -123,23 +121,19 @@ def coverage(settled: Settled, outputs) -> None:
     coverage.run(settled.study["coverage"], *outputs, settled.study["seed"])
 
 
-def figure(settled: Settled, outputs, name: str) -> None:
-    """Draw a figure: CSV, SVG, PNG."""
-    _show(settled, outputs, _of("figure", name, settled.plan.figures))
+def show(settled: Settled, outputs, job: str) -> None:
+    """Draw some figures (CSV, SVG, PNG) or make some tables (CSV, LaTeX) into the folder of the first output.
 
-
-def table(settled: Settled, outputs, name: str) -> None:
-    """Make a table: CSV and LaTeX."""
-    _show(settled, outputs, _of("table", name, settled.plan.tables))
-
-
-def _show(settled: Settled, outputs, target) -> None:
+    job : which, see `scant.study.plan.Plan.shown_by`
+    """
     from scant.present import making
 
-    making.make(target.shown, outputs[0].with_suffix(""), *making.inputs(settled.plan, target))
+    read = making.Inputs(settled.plan)
+    for name, target in _of("job of figures or tables", job, settled.plan.shown_by).items():
+        making.make(target.shown, outputs[0].parent / name, *read(target))
 
 
-def judged(settled: Settled, outputs, part: str) -> None:
+def judge(settled: Settled, outputs, part: str) -> None:
     """Judge some of the claims of the papers: JSON.
 
     part : which, see `scant.verdict.selection.jobs`
@@ -169,29 +163,9 @@ def claims(settled: Settled, outputs) -> None:
     """Gather the claims that were judged: CSV, parquet, LaTeX, and a CSV of all readings."""
     from scant.verdict import selection, tables
 
-    folder = outputs[0].parent / "judged"
+    folder = outputs[0].parent / "verdicts"
     judged = [folder / f"{part}.json" for part in selection.jobs(settled.plan, settled.claims)]
     tables.write(*tables.gathered(judged), settled.study["study"], outputs[0].with_suffix(""))
-
-
-def claims_figures(settled: Settled, outputs) -> None:
-    """Draw the claims of each family: CSV, SVG, PNG."""
-    from scant.present.figures import literal, save
-    from scant.study import code
-    from scant.study.plan import OF_CLAIMS
-    from scant.verdict import drawings, readings, selection
-
-    folder = outputs[0].parent
-    frame = readings.read(folder.parent / "claims-readings.csv")
-    digest = code.digest("scant.verdict.drawings", "scant.verdict.readings", "scant.present.figures")
-    for name, claims in selection.figures(settled.plan, settled.claims).items():
-        specification = readings.specification(frame, claims, settled.plan.titles)
-        titles = {}
-        for experiment in settled.plan.families.keys() & set(specification["experiment"]):
-            by_kind = settled.plan.details(experiment)["titles"]
-            titles |= by_kind["streams"] | by_kind["learners"]
-        drawn = drawings.specification(literal(drawings.named(specification, titles)))
-        save(drawn, specification, folder / f"{OF_CLAIMS}{name}", digest)
 
 
 def report(settled: Settled, outputs, study_file: str) -> None:

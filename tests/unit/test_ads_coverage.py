@@ -147,7 +147,7 @@ def test_rows_say_how_sure_they_are():
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
     study.run({"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1)
-    for name in ("ads-coverage", "figure-coverage"):
+    for name in ("figure-coverage",):
         frame = making.frame_of(SHOWN[name], *traces.read_rows([tmp_path / "coverage.parquet"]))
         assert len(frame) and (frame["repeats"] == 3).all()
 

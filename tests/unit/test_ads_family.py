@@ -117,7 +117,7 @@ def test_what_tables_read():
     ]  # fmt: skip
     assert FAMILY.read(plan, shown["figure-coverage"]) == []
     plan.study["coverage"] = {"repeats": 10, "rows": [100]}
-    for name in ("figure-coverage", "ads-coverage"):
+    for name in ("figure-coverage",):
         assert FAMILY.read(plan, shown[name]) == ["results/s/coverage.parquet"]
 
 

@@ -20,13 +20,11 @@ from claimed import (
     planned,
     played,
 )
-from matplotlib.collections import PolyCollection
 from toys import cells_table
 
 from scant.errors import DataError, SettingError
 from scant.study import settings as studies
 from scant.verdict import claims, readings, selection, tables
-from scant.verdict import drawings as drawing_claims
 
 TABLE = pd.DataFrame(
     {"measure": ["dcg", "dcg", "ndcg"], "k": [1, 2, 1], "rate": ["T^(2/3)", "T^(1/2)", "T"], "bias": [3.0, 2.0, 5.0],
@@ -144,32 +142,11 @@ def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
     assert "did you mean 'greater'" in lines[2]
 
 
-def test_the_specification_of_claims():
-    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
-    frame = cells(stated | {"other": CLAIM | AGAINST_ALL | {"family": "else"}}, planned(GAMES), played(GAMES))
-    assert len(frame) == 12 and set(frame["claim"]) == {"near", "far", "other"}
-    shown = readings.specification(frame, ["far", "near"])
-    assert shown["claim"].tolist() == ["far"] * 4 + ["near"] * 4  # two games, their mean, and one in the other reading
-    for _, rows in shown.groupby("claim"):
-        assert rows["estimate"].is_monotonic_increasing and rows["place"].tolist() == [0, 1, 2, 3]
-    assert "comparator" in shown and "rounds" not in shown  # the same throughout
+def test_a_relative_margin_is_of_what_is_compared_with():
+    frame = cells({"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}}, planned(GAMES), played(GAMES))
+    near = frame[frame["first"]]  # two games, and their mean
     others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
-    near = shown[(shown["claim"] == "near") & shown["first"]]
     assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3) and np.isinf(near["to"]).all()
-    none = readings.specification(frame, ["none"])
-    assert none.empty and len(drawing_claims.specification(none).texts) == 1
-
-
-def test_a_family_of_many_claims_has_several_figures():
-    made = {f"c-{i}": CLAIM | AGAINST_ALL for i in range(23)} | {"own": CLAIM | {"family": "own"}}
-    made |= {"absent": CLAIM | {"family": "absent", "learner": {"kind": "hedge"}}}
-    bounds = {"quantity": "coverage", "bound": "t", "comparison": "greater", "against": 0.9, "family": "bounds"}
-    made["bounds"] = {key: value for key, value in CLAIM.items() if key not in ("where", "learner")} | bounds
-    figures = selection.figures(planned(GAMES), made)
-    with_bounds = selection.figures(planned(GAMES | {"coverage": {"repeats": 40, "rows": [2000]}}), made)
-    assert with_bounds == figures | {"bounds": ["bounds"]}
-    assert {name: len(ids) for name, ids in figures.items()} == {"items": 8, "items-2": 7, "items-3": 8, "own": 1}
-    assert [*figures["items"], *figures["items-2"], *figures["items-3"]] == [f"c-{i}" for i in range(23)]
 
 
 def test_readings_are_read_as_they_were_written(tmp_path):
@@ -235,61 +212,6 @@ def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_
         assert experiments == [name for name in plan.played if plan.families[name].kind in kinds]
 
 
-@pytest.fixture
-def specified() -> pd.DataFrame:
-    """The frame of a figure of two claims, each of three estimates."""
-    stated = {"near": CLAIM | AGAINST_ALL, "far": CLAIM | {"against": 100.0, "statement": "It is far. " * 10}}
-    found = cells(stated, planned(GAMES), played(GAMES))
-    return readings.specification(found[found["stream"] != readings.OVERALL], [*stated])
-
-
-def test_the_drawing_has_a_panel_for_each_claim_with_its_points_and_readings(specified):
-    figure = drawing_claims.specification(specified)
-    estimates, strip, far = figure.axes[:3]
-    assert estimates.get_title(loc="left") == "So it is." and far.get_title(loc="left").count("\n") > 0
-    assert estimates.get_ylabel() == "extension: difference in regret, claimed above 0; n = 12"
-    drawn = {line.get_color(): line.get_ydata() for line in estimates.lines if line.get_marker() in ("o", "s")}
-    rows = specified[specified["claim"] == "near"]
-    for outcome, (colour, _, _) in drawing_claims.OUTCOMES.items():
-        assert list(drawn.get(colour, [])) == list(rows[rows["verdict"] == outcome]["estimate"])
-    assert [label.get_text() for label in strip.get_yticklabels()] == [
-        "stream: a", "stream: b", "comparator: horizon", "comparator: prefix"
-    ]  # fmt: skip
-    np.testing.assert_array_equal(strip.lines[2].get_xdata(), rows.loc[rows["comparator"] == "horizon", "place"])
-    (threshold,) = (line for line in estimates.lines if line.is_dashed())
-    np.testing.assert_array_equal(threshold.get_ydata(), 0)
-    (claimed,) = (shown for shown in estimates.collections if isinstance(shown, PolyCollection))
-    (lower, upper) = claimed.get_paths()[0].get_extents().get_points()
-    assert (*lower, *upper) == (-0.5, 0, 2.5, estimates.get_ylim()[1]), "above 0, up to the upper end, at all estimates"
-
-
-def test_one_estimate_far_off_does_not_flatten_the_others(specified):
-    rows = specified[specified["claim"] == "near"].assign(estimate=[1.0, 2.0, 1000.0])
-    rows = rows.assign(low=rows["estimate"] - 0.5, high=rows["estimate"] + 0.5)
-    axis = drawing_claims.specification(rows).axes[0]
-    assert axis.get_yscale() == "symlog"
-    places = axis.transAxes.inverted().transform(axis.transData.transform([(0, 1.0), (0, 2.0), (0, 1000.0)]))[:, 1]
-    assert (np.diff(places) > 0.05).all() and places[-1] < 1
-    assert set(axis.get_yticks()) == {0, 10, 1000}
-    axis = drawing_claims.specification(rows.assign(estimate=[1.0, 2.0, 10.0], low=0.5, high=11.0)).axes[0]
-    assert axis.get_yscale() == "linear"
-
-
-def test_a_figure_of_claims_fits_a_page(specified):
-    levels = pd.DataFrame([{f"reading-{i}": f"level-{(at + i) % (3 + i)}" for i in range(9)} for at in range(30)])
-    rows = pd.concat([specified[specified["claim"] == "near"]] * 10, ignore_index=True).assign(place=range(30))
-    rows = pd.concat([rows, levels], axis=1)
-    several = pd.concat([rows.assign(claim=f"c-{i}") for i in range(selection.MOST)], ignore_index=True)
-    figure = drawing_claims.specification(several)
-    width, height = figure.get_size_inches()
-    assert width == pytest.approx(7.0) and height <= 9.7 and len(figure.axes) == 2 * selection.MOST
-    names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    subtitle = figure.axes[0].get_ylabel().replace("\n", " ")
-    assert names[:2] == ["stream: a", "stream: b"] and "more readings in the CSV file" in subtitle
-    whole = {name for name in names if name.startswith("reading-0")}
-    assert len(whole) in (0, 3)  # a column of the frame is there with all its levels, or not at all
-
-
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
     examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
@@ -299,9 +221,6 @@ def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     of_one = made[made["claim"] == "one"]
     mean = of_one["estimate"].iloc[2]
     assert mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
-    figure = drawing_claims.specification(readings.specification(made, ["one"]))
-    diamonds = [line.get_ydata().tolist() for line in figure.axes[0].lines if line.get_marker() == "D"]
-    assert diamonds == [[mean]]
     share = CLAIM | AGAINST_ALL | {"where": {"ids": "first"}, "comparison": "close", "margin": {"relative": 0.5}}
     made = cells({"share": share}, planned(GAMES), changed(*B_IS_WORSE))
     on_a, on_b, on_both = made[["from", "to"]].to_numpy()

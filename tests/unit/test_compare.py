@@ -501,7 +501,7 @@ def test_what_made_the_tiny_study(tiny):
     assert made["settings"]["experiments"]["lower-bound"]["seeds"] == 10, "defaults are filled in"
     assert made["claims"].keys() == settings.claims(*settings.claims_files(plan.study)).keys()
     assert {*made["files"]} < {*made["results"]}, "all results have checksums, not only those that are compared"
-    for name in ("runs/top/linear/kl/seed-0-2+tuning-0.parquet", "figures/figure-claims-top.svg", "study.json"):
+    for name in ("runs/top/linear/kl/seed-0-2+tuning-0.parquet", "figures/figure-3.4.svg", "study.json"):
         assert name in made["results"]
     assert not any(name.startswith(("results/", "logs/", "benchmarks/")) for name in made["results"])
     assert made["versions"].keys() == {*manifest.VERSIONS, "system"} and "cores" not in made["versions"]["system"]

@@ -208,17 +208,8 @@ def test_tables(played):
     risks = frames.risks_table(*played)
     assert len(risks) == 6 and (risks["n"] == 32).all() and (risks["seeds"] == 3).all()
     assert (risks["not_certified"] == 0).all()
-    slopes = frames.slopes_table(*played)
-    assert {*slopes["along"]} == {"n"} and {*slopes["measured"]} == {"excess", "uniform"}
-    ogd = slopes[(slopes["learner"] == "ogd") & (slopes["measured"] == "excess")]
+    ogd = frames.against(*played, along="n").query("learner == 'ogd'")
     assert ogd["bound_slope"].to_numpy() == pytest.approx(-0.5)
-    bounds = frames.bounds_table(*played)
-    known = bounds.dropna(subset="ratio")
-    np.testing.assert_allclose(known["ratio"], known["bound"] / known["measured"])
-    assert {*bounds["bound_by"]} == {"Theorem 35", "Theorem 38", "Theorem 40", "Chapelle and Wu", "Maurer"}
-    few = played[0][played[0]["n"] < 32]
-    with pytest.raises(SettingError, match="3 values of n, m or d"):
-        frames.slopes_table(few, played[1])
 
 
 def test_what_a_certificate_cannot_tell_from_0_has_no_slope(played):
@@ -241,7 +232,7 @@ def test_quantities_are_one_number_for_each_seed(played):
     shares = quantities.excess_share(whole)
     assert {"noisy, n = 8", "scores, n = 32"} <= {*shares["stream"]}
     slopes = quantities.excess_slope(whole).set_index(columns)["value"]
-    table = frames.slopes_table(*played).query("measured == 'excess'").set_index(["stream", "learner"])["slope"]
+    table = frames.against(*played, along="n").groupby(["stream", "learner"])["slope"].first()
     for (stream, learner), slope in table.dropna().items():
         assert slopes[stream, learner].mean() == pytest.approx(slope)
     assert quantities.excess_slope(whole, "m").empty

@@ -122,7 +122,7 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     plan = settle(config).plan
     play(plan)
-    table, run = command("table", "regret"), command("run", "e", "a", "l", "seed-0", output="again.parquet")
+    table, run = command("show", "tables_top"), command("run", "e", "a", "l", "seed-0", output="again.parquet")
 
     def refuses(words, other, path, message):
         kept = Path(path).read_bytes()

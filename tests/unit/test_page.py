@@ -160,13 +160,6 @@ def test_claims_lead_to_their_figures_and_back(make):
     assert links.count("#claim-c-1") == 1 and "#claim-c-2" not in links
 
 
-def test_a_figure_of_claims_names_those_that_its_data_hold(make, folder):
-    (folder / "figures/figure-2.svg").rename(folder / "figures/figure-claims-top.svg")
-    (folder / "figures/figure-claims-top.csv").write_text("claim,estimate\nc-2,1\n")
-    links = Page(make([claim(at, "undecided", figure="") for at in (1, 2)])).of("href")
-    assert links.count("#figure-claims-top") == 1 and "#claim-c-2" in links and "#claim-c-1" not in links
-
-
 def test_it_shows_what_the_study_has_and_no_more(make, folder):
     (folder / "tables/earlier.csv").write_text("a,b\n1,2\n")
     (folder / "figures/.figure-1.svg.x3k9.svg").write_text("<svg")  # a writer was killed
@@ -190,8 +183,6 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
     assert "Figure 1" not in {text.strip() for text in seen.text}
     assert page.title("table-5.1", {}) == "Table 5.1"
-    assert page.title("figure-claims-top", {"figure-1": "One"}) == "Claims: feedback at the top"
-    assert page.title("figure-claims-top-theory-2", {}) == "Claims: theory of feedback at the top (2)"
 
 
 def test_cells_are_drawn_to_the_scale_of_their_claim():

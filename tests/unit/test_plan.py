@@ -294,11 +294,11 @@ def test_a_study_of_ads_alone_is_one():
     }  # fmt: skip
     sources = [log_origin(log, plan.datasets) for log in plan.study["logs"].values()]
     assert sources == ["classification", "campaign", "log"]
-    tables = ["ads", "ads-estimates", "ads-readings", "table-5.1", "table-5.2", "theorems-ads"]
+    tables = ["ads", "table-5.1", "table-5.2", "theorems-ads"]
     assert list(plan.tables) == tables and not plan.figures
 
 
 def test_the_study_of_bounds_is_asked_for():
     plan = planned(with_ads() | {"coverage": {}})
     assert plan.study["coverage"] == {"repeats": 2000, "rows": [2000, 20000, 200000], "drifts": []}
-    assert list(plan.figures) == ["figure-coverage"] and "ads-coverage" in plan.tables
+    assert list(plan.figures) == ["figure-coverage"]

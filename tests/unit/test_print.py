@@ -20,8 +20,6 @@ from scant.generalisation import drawings as drawing_learnt
 from scant.learning import families
 from scant.online import drawings as drawing
 from scant.present import figures, panels, style
-from scant.verdict import drawings as drawing_claims
-from scant.verdict import readings
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
@@ -97,22 +95,6 @@ def covered() -> pd.DataFrame:
     return pd.DataFrame(rows).assign(level=0.95, repeats=2000, **held)
 
 
-def claimed() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "claim": claim, "family": "f", "row": "extension", "test": "t", "quantity": "difference in NDCG@10",
-            "statement": f"On data that no ranker separates, {claim} is better than any other learner, or as good.",
-            "experiment": "e", "tuning": tuning, "first": True, "stream": stream, "learner": "auc-ranker, epsilon 0.2",
-            "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1, "high": 0.4, "n": 5 + place,
-            "verdict": verdict, "from": 0.0, "to": np.inf, "mark": "", **dict.fromkeys(readings.BESIDE, 0.5),
-        }
-        for claim in ("a-ranker-over-logistic-undersampled", "b", "c")
-        for place, (tuning, stream, verdict) in enumerate(
-            [("paper", "a", "fails"), ("held-out", "a", "holds"), ("paper", "b", "undecided")]
-        )
-    )  # fmt: skip
-
-
 def observed() -> pd.DataFrame:
     """Every cell has a slope."""
     cells = atlas.atlas_frame(5).drop(columns="rate")
@@ -139,13 +121,12 @@ FRAMES = {
     drawing_learnt.against_n: lambda: learnt("queries"),
     drawing_learnt.against_m: lambda: learnt("documents"),
     drawing_learnt.against_d: lambda: learnt("features"),
-    drawing_claims.specification: claimed,
 }
 
 
 def test_the_drawings_here_are_of_figures():
     drawn = {families.called(shown.draw) for _, shown in families.shown() if shown.draw}
-    assert {*FRAMES} <= drawn | {drawing_claims.specification}
+    assert {*FRAMES} <= drawn
 
 
 def faults(figure) -> list[str]:
@@ -202,12 +183,6 @@ def _in_line(axis, one) -> bool:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_figure_of_one_claim_can_be_printed():
-    figure = drawing_claims.specification(claimed().query("claim == 'b'"))
-    assert faults(figure) == [] and figure.get_figwidth() < 3.5
-
-
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("draw", FRAMES, ids=lambda draw: getattr(draw, "__name__", "against"))
 def test_figures_can_be_printed(draw):
     figure = draw(FRAMES[draw]())
@@ -254,13 +229,6 @@ def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, ca
     assert ("does not fit a column" in capsys.readouterr().out) == (draw in PAGE_ONLY)
 
 
-def test_figures_of_claims_that_do_not_fit_a_column_fit_a_page(monkeypatch):
-    monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
-    rows = claimed()
-    figure = drawing_claims.specification(pd.concat([rows.assign(claim=rows["claim"] + end) for end in "0123"]))
-    assert figure.get_figwidth() == drawing_claims.WIDTH and figure.get_figheight() <= drawing_claims.PAGE
-
-
 def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
     panel = {"experiment": "e", "stream": "s", "panel": "S"}
     rows = pd.DataFrame(panel | {"learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]})
@@ -297,16 +265,6 @@ def test_a_single_data_set_has_a_single_panel_of_all_experiments():
     assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == ["X", "Y"] and faults(drawn) == []
 
 
-def test_the_readings_that_are_left_out_matter_least():
-    estimates = pd.Series([0.0, 0.1, 1.0, 1.1])
-    strip = {
-        "stream: a": pd.Series([True, False, True, False]), "stream: b": pd.Series([False, True, False, True]),
-        "rounds: 1": pd.Series([True, True, False, False]), "rounds: 2": pd.Series([False, False, True, True]),
-    }  # fmt: skip
-    assert list(drawing_claims._shortened(strip, 3, estimates)) == ["rounds: 1", "rounds: 2"]
-    assert list(drawing_claims._shortened(strip, 4, estimates)) == list(strip)
-
-
 def test_panels_of_one_title_are_told_apart_by_their_readings():
     rows = [("e", "s", "Flips", "below"), ("f", "s", "Flips", "above"), ("g", "t", "Zipf", "above")]
     rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]  # which their readings do not tell apart
@@ -316,24 +274,10 @@ def test_panels_of_one_title_are_told_apart_by_their_readings():
     assert drawn["reading"].tolist() == ["Flips", "Flips", "above", "x", "x"]
 
 
-def test_what_is_missing_to_1_is_drawn_and_verdicts_without_a_point_have_no_entry():
+def test_what_is_missing_to_1_is_drawn():
     axis = drawing.losses(rounds()).axes[0]
     highest = {line.get_label(): line.get_ydata() for line in axis.lines}["Listnet"]
     assert axis.get_yscale() == "log" and highest == pytest.approx([0.5, 0.45, 0.4, 0.35, 0.3])
-    (legend,) = drawing_claims.specification(claimed().assign(verdict="holds")).legends
-    assert [text.get_text() for text in legend.get_texts()] == ["holds", "claimed"]
-
-
-def test_ids_that_share_a_title_follow_it():
-    shared = drawing_claims.named(claimed(), {"a": "Digits", "b": "Digits", "auc-ranker": "AUC"})
-    assert set(shared["stream"]) == {"Digits (a)", "Digits (b)"} and set(shared["against"]) == {"x"}
-    assert set(shared["learner"]) == {"AUC, epsilon 0.2"}
-
-
-def test_figures_of_claims_have_titles_in_place_of_ids():
-    shown = readings.specification(claimed(), ["b"], {"a": "Stream A", "auc-ranker": "AUC"})
-    assert set(shown["stream"]) == {"Stream A", "b"} and set(shown["learner"]) == {"AUC, epsilon 0.2"}
-    assert set(readings.specification(claimed(), ["b"], {"a": "b"})["stream"]) == {"a", "b"}
 
 
 ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}

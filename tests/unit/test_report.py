@@ -21,11 +21,10 @@ from scant.online.run import run
 from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval
 from scant.study.plan import Runs
-from scant.theory.bounds import adversary_loss
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
-TABLES = ("finals", "bounds", "rates")  # of the perceptron study
+TABLES = ("finals",)  # of the perceptron study
 
 
 def make(name, stem, *read):
@@ -226,11 +225,10 @@ def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
     frame = with_further(frame.assign(own_measure="ap"))
     frame.loc[(frame["setting"] == "1") & (frame["learner"] == "slam"), "ap"] = 0.0
     details = ASKED | {"b": DETAILS["all"]}
-    for table in (perceptron.finals_table(frame, details), perceptron.rates_table(frame, details)):
-        chosen = table if "tuning" in table else table[table["chosen_paper"]].assign(tuning="paper")
-        rates = [row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
-                 for measure in ("ap", "err")]  # fmt: skip
-        assert rates == ["2", "2"]
+    chosen = perceptron.finals_table(frame, details)
+    rates = [row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
+             for measure in ("ap", "err")]  # fmt: skip
+    assert rates == ["2", "2"]
 
 
 def test_failed_runs_are_counted_out(frame):
@@ -240,49 +238,6 @@ def test_failed_runs_are_counted_out(frame):
     assert one["mean"] == pytest.approx(0.9)
     difference = 0.9 - np.mean([LISTNET[0], LISTNET[2]])  # paired: the failed seed is left out of both
     assert one["difference"] == pytest.approx(difference)
-
-
-def test_the_table_of_rates(frame):
-    table = perceptron.rates_table(frame, DETAILS)
-    slam = table[table["learner"] == "slam"].set_index("rate")
-    assert slam.index.tolist() == ["1", "2", "4"]
-    assert slam["reported_mean"].tolist() == pytest.approx([0.6, 0.4, 0.9])
-    assert slam["held_out_mean"].tolist() == pytest.approx([0.1, 0.65, 0.9])
-    assert slam["failed"].tolist() == [0, 0, 2]
-    assert slam["runs"].tolist() == [5, 5, 5]
-    assert slam["chosen_held_out"].tolist() == [False, True, False]
-    assert slam["chosen_paper"].tolist() == [True, False, False]
-    random = trace("random", 0, [0.5], "none", kind="random")
-    assert "random" not in set(perceptron.rates_table(gathered(frame, random), DETAILS)["learner"])
-
-
-def test_the_table_of_bounds():
-    common = {"generator": "separable", "stream": "sim"}
-    parts = [
-        trace("slam", 0, [0.5, 0.5, 0.5], "theory", bound=1.2, general_bound=[0.6, 0.9, 2.0], **common),
-        trace("slam", 1, [0.9, 0.9, 0.9], "theory", bound=1.0, general_bound=9.0, **common),
-        trace("slam", 3, [0.0, 0.0, 0.0], "theory", bound=0.1, **common),  # set aside
-        trace("slam", 0, [0.5, 0.5, 0.5], "1", bound=1.2, **common),
-        trace("hinge", 0, [0.5, 0.5, 0.5], "1", bound=1.5, kind="max-hinge", **common),
-        trace("listnet", 0, [0.5], "1", kind="listnet", **common),  # has no bound
-        *(
-            trace(kind, 0, [0.5] * 4, "1", kind=kind, generator="adversary", stream="foe")
-            for kind in ("listnet", "random", "ideal", "binary-perceptron")
-        ),
-    ]
-    table = perceptron.bounds_table(gathered(*parts), DETAILS)
-    assert len(table) == 3 + 4
-    one = row(table, learner="slam", rate="theory")
-    assert (one["seeds"], one["rounds"], one["promised"]) == (2, 3, True)
-    assert (one["loss_mean"], one["loss_max"], one["bound_min"]) == pytest.approx((0.9, 1.5, 1.0))
-    assert one["largest_share"] == pytest.approx(1.5 / 1.2)
-    assert (one["violations"], one["general_violations"], one["general_bound_min"]) == (1, 1, 2.0)
-    assert row(table, learner="slam", rate="1")["promised"] is False
-    assert row(table, learner="hinge")["promised"] is True
-    assert row(table, learner="hinge")["violations"] == 0
-    assert row(table, learner="listnet", stream="foe")["lower_bound"] == pytest.approx(adversary_loss(4))
-    for kind in ("random", "ideal", "binary-perceptron"):  # they can avoid it, or count something else
-        assert np.isnan(row(table, learner=kind)["lower_bound"])
 
 
 def test_the_table_of_streams(tmp_path):

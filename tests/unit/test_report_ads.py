@@ -175,40 +175,10 @@ def test_refused_seeds_have_no_ctr_and_are_counted(campaign):
     frame.loc[out, "refused"] = "small-sample"
     one = by(ads.ads_table(frame, DETAILS), "stream", "learner", "epsilon").loc[("bank", "ranker", 0.2)]
     assert (one["ok"], one["n"], one["pairs"]) == (2, 3, 2)
-    row = by(ads.estimates_table(frame, DETAILS), "stream", "learner", "epsilon", "bound")
-    row = row.loc[("bank", "ranker", 0.2, "t")]
-    assert row["refused"] == 1 and row["warnings"] == "small-sample: 1, few-clicks: 1, mean-weight: 1"
     shown = ads.weighted(frame, DETAILS)
     assert shown.loc[shown["learner"] == "ranker", "n"].tolist() == [2] * 4
     with pytest.raises(SettingError, match="importance-weighted"):
         ads.weighted(frame[out], DETAILS)
-
-
-def test_the_table_of_estimates(campaign):
-    frame = campaign.copy()
-    frame.loc[(frame["seed"] == 0) & (frame["bound"] == "t"), "lower"] *= 1.22  # between truth and estimate
-    table = by(ads.estimates_table(frame, DETAILS), "stream", "learner", "epsilon", "bound").reset_index()
-    assert set(table["bound"]) == set(BOUNDS) and set(table["known"]) == {3}
-    for bound, (exact, _) in BOUNDS.items():
-        rows = table[table["bound"] == bound]
-        assert set(rows["exact"]) == {exact} and set(rows["lower_held"]) == {2 if bound == "t" else 3}
-    # 0.96 of 1.05 of the truth is above it
-    assert set(table["interval_held"]) == {0}
-    np.testing.assert_allclose(table["estimate"], 1.05 * table["true"])
-    log = ads.estimates_table(logged(campaign), DETAILS)
-    assert set(log["known"]) == {0} and log["lower_share"].isna().all() and log["true"].isna().all()
-
-
-def test_every_reading_compares_the_ranker(classified):
-    table = ads.ads_readings_table(classified, DETAILS)
-    assert len(table) == 2 * 2 * 2 * 3  # experiments, choices of lambda, logs, pairs
-    one = by(table, "experiment", "stream", "tuning", "learner", "against")
-    own, forest, linear = ((1 + NOISE) * KINDS[name][1] for name in ("ranker", "forest", "logistic"))
-    held = one.loc[("plain", "digits", "held-out", "Ranker", "Forest")]
-    assert held["difference"] == pytest.approx((own - forest).mean()) and held["pairs"] == 3
-    paper = one.loc[("plain", "digits", "paper", "Ranker", "Logistic")]
-    assert paper["difference"] == pytest.approx(1.05 * (own - linear).mean())
-    assert held["threshold"] == "f1" and not table["learner"].isin(["Uniform", "Oracle"]).any()
 
 
 # --- logs
@@ -310,22 +280,6 @@ def test_ctr_by_click_rate_is_relative_to_the_uniform_policy(campaign):
 def covered():
     settings = coverage.settings((500, 2_000), drifts=("falling",))
     return pd.DataFrame(coverage.coverage(settings, 20, np.random.default_rng(0), replicates=50))
-
-
-def test_the_table_of_coverage_is_the_rows_side_by_side(covered):
-    table = ads.coverage_table(covered)
-    assert len(table) * 2 == len(covered)
-    keys = ["campaign", "policy", "rows", "bound"]
-    for side, name in (("lower", "lower"), ("two-sided", "interval")):
-        rows = table.merge(covered[covered["side"] == side], on=keys)
-        assert len(rows) == len(table)
-        for what in ("coverage", "coverage_low", "coverage_high"):
-            np.testing.assert_array_equal(rows[f"{name}_{what}"], rows[what])
-        np.testing.assert_array_equal(rows[f"{name}_width"], rows["width_mean"])
-    assert set(ads.GROUPS) == set(covered["bound"])
-    of_constant_rates = [bound for bound in ads.GROUPS if bound != "betting, unshuffled"]
-    assert table["bound"].iloc[:13].tolist() == of_constant_rates
-    assert table["campaign"].iloc[-1] == "hotel, deficient" and "contrary" in table["campaign"].tolist()
 
 
 def test_coverage_is_drawn_to_the_edge(covered):

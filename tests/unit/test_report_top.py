@@ -126,7 +126,6 @@ CONFIG = {
         "foe": {"generator": "adversary", "settings": {"ratio": 9}},
     },
     "learners": {"slam": {"kind": "slam"}, "squared": {"kind": "rtop", "surrogate": "squared"}},
-    "claims": None,
     "experiments": {
         "old": {"kind": "perceptron", "learners": ["slam"], "streams": ["data", "foe"]},
         "bounds": {"kind": "perceptron", "learners": ["slam"], "streams": ["foe"]},
@@ -158,11 +157,11 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
         ("figure-top-regret", ["slow"]),
     ]  # fmt: skip
     of_traces = {name: one for name, one in plan.tables.items() if one.shown.reads not in ("nothing", "streams")}
-    of_perceptrons = {name: ["old", "bounds"] for name in ("finals", "bounds", "rates")}
-    assert known(of_traces) == of_perceptrons | {"top": ["top", "slow", "unseen"], "regret": ["slow"]}
-    assert list(known(planned("old").tables)) == ["finals", "bounds", "rates", "theorems-perceptron", "streams"]
+    assert known(of_traces) == {"finals": ["old", "bounds"], "top": ["top", "slow", "unseen"], "regret": ["slow"]}
+    assert list(known(planned("old").tables)) == ["finals", "theorems-perceptron", "streams"]
     assert {*known(planned("top").tables)} == {"top", "variance", "theorems-top", "streams"}
     assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
+    assert "theorems-top" not in Plan(*load(CONFIG | {"claims": None})).tables
     assert known(planned("bounds", "unseen").figures) == {}
 
 

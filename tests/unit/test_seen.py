@@ -1,14 +1,11 @@
 """Learners that descend on what they saw: settings, the streams that mislead them, and what tables say of them."""
 
-from dataclasses import replace
-from itertools import permutations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from scant.data import simulated, stream
+from scant.data import simulated
 from scant.errors import SettingError
 from scant.learning.families import TUNING
 from scant.online import drawings, frames_seen, top
@@ -201,39 +198,3 @@ def test_averages_are_compared_with_the_last_weights():
     assert frame.loc["papers-1-average", "to_last"] == pytest.approx(0.1)
     assert np.isnan(frame.loc["papers-1", "to_last"])
     assert frame.loc["papers-1", "steps"] == "last weights"
-
-
-def toy(folder, **sizes):
-    """The file of a linear stream."""
-    settings = {"generator": "linear", "shared": False, "documents": "shuffled", "drop_last": False, "settings": sizes}
-    simulated.simulate("toy", settings, folder / "toy.arrow", 1, 0)
-    return folder / "toy.arrow"
-
-
-def test_the_step_of_the_unbiased_ways_has_no_bias(tmp_path):
-    path = toy(tmp_path, queries=30, documents=6, features=4)
-    table = frames_seen.steps_table([path, path])
-    assert (table["stream"] == "toy").all() and not table.duplicated(["loss", "way", "round"]).any()
-    unbiased = table["way"].isin(["unbiased", "control variate"])
-    np.testing.assert_allclose(table.loc[unbiased, "bias"], 0, atol=1e-12)
-    np.testing.assert_allclose(table.loc[unbiased, "cosine"], 1, rtol=1e-9)
-    assert (table.loc[~unbiased, "bias"] > 0.2).all()
-    assert table.loc[unbiased, "variance"].min() > 10 * table.loc[~unbiased, "variance"].max()
-    assert table["same_top"].between(0, 1).all()
-
-
-def test_the_variance_of_a_step_is_that_over_all_rankings(tmp_path):
-    one = stream.read(toy(tmp_path, queries=1, documents=5, features=3))
-    features, grades = one[0][0].astype(float), np.asarray(one[0][1])
-    weights, every = np.array([0.3, -0.2, 0.5]), np.array(list(permutations(range(5))))
-    for loss, k, control in (("squared", 1, False), ("squared", 1, True), ("logistic", 2, True)):
-        learner = replace(resolved(surrogate=loss, k=k, weights="full", exploration=0.4), control=control)
-        found = frames_seen._moments(one, weights, weights, learner, 1)
-        scores = features @ weights
-        chances = 0.6 * (every == top.rank(scores)).all(axis=1) + 0.4 / len(every)
-        about = {"floor": learner.floor, "control": learner.control}
-        steps = [features.T @ top.estimators.estimate(loss, scores, grades, shown, k, 0.4, **about) for shown in every]
-        gradient = features.T @ top.estimators.value_and_gradient(loss, scores, grades)[1]
-        variance = chances @ np.sum((steps - chances @ steps) ** 2, axis=1) / (gradient @ gradient)
-        assert found["variance"] == pytest.approx(variance)
-        assert found["same_top"] == 1

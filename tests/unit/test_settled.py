@@ -76,7 +76,7 @@ def ids(job):
 
 def refused(capsys):
     """Check that a job refuses the settled study in one line that says what to do."""
-    assert main(command("table", "table-3.1")) == 1
+    assert main(command("show", "tables_theory")) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (") and said.count("\n") == 1
     assert "Only the workflow writes such a file: snakemake" in said
@@ -132,37 +132,35 @@ def digests(config) -> dict[str, str]:
         "dataset": [{"dataset": "mine@s", "part": "all"}],
         "stream": [{"stream": name} for name in made.study["streams"]],
         "log": [{"log": name} for name in made.study["logs"]],
-        "run": [dict(zip("abcd", path.split("/"), strict=False)) for path in plan.runs],
-        "comparator": [dict(zip("abcd", path.split("/"), strict=False)) for path in plan.compared],
+        "run": [{"run": path} for path in plan.runs],
+        "best_weights": [{"run": path} for path in plan.compared],
         "times": [{"experiment": "timed"}],
-        "figure": [{"figure": name} for name in plan.figures],
-        "table": [{"table": name} for name in plan.tables],
     }
     return {
         f"{rule} {'/'.join(ids.values())}": getattr(of, rule)(Wildcards(fromdict=ids))
         for rule, several in wildcards.items()
         for ids in several
-    }
+    } | {f"shown {job}": of.shown(targets) for job, targets in plan.shown_by.items()}
 
 
 SHOWN = {  # figures and tables of experiments
-    "all": "figure figure-2.*|table (finals|bounds|rates)",
-    "top": "table (top|regret)",
-    "games": "table (games|slopes)",
-    "ads": "table ads.*",
+    "all": "shown .*_perceptron",
+    "top": "shown .*_top",
+    "games": "shown tables_fixed_items",
+    "ads": "shown tables_ads",
 }
 CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     # Tables and figures of runs know which streams are drawn, and from which seed.
-    (("seed",), 3, "(stream|log|run|comparator|times|table) .*|figure figure-2.*"),
-    (("figures",), {"width": "column"}, "figure .*"),
+    (("seed",), 3, "(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*"),
+    (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),
     (
         ("streams", "sim", "settings"),
         {"queries": 9},
-        f"stream sim|(run|comparator) .*/sim/.*|{SHOWN['all']}|{SHOWN['top']}",
+        f"stream sim|(run|best_weights) .*/sim/.*|{SHOWN['all']}|{SHOWN['top']}",
     ),
-    (("streams", "real", "features"), "as-is", "stream real|(run|comparator) .*/real/.*"),
+    (("streams", "real", "features"), "as-is", "stream real|(run|best_weights) .*/real/.*"),
     (("logs", "hotel", "title"), "Hotel", SHOWN["ads"]),
     (("logs", "hotel", "train_rows"), 99, "log hotel|run ads/.*"),
     (("games", "flip", "settings"), {"items": 5}, "run games/.*|times timed"),
@@ -172,7 +170,7 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (("experiments", "all", "tuning"), "paper", SHOWN["all"]),
     (("experiments", "all", "seeds"), [2, 1], ""),
     (("experiments", "all", "learners"), ["slam", "listnet", "random"], SHOWN["all"]),
-    (("experiments", "top", "judge"), "squared", f"(run|comparator) top/.*|{SHOWN['top']}"),
+    (("experiments", "top", "judge"), "squared", f"(run|best_weights) top/.*|{SHOWN['top']}"),
     (("experiments", "games", "baseline"), "ftpl", SHOWN["games"]),
     (("experiments", "timed", "rounds"), 9, "times timed"),
     (("experiments", "ads", "level"), 0.9, f"run ads/.*|{SHOWN['ads']}"),

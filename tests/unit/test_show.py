@@ -219,7 +219,7 @@ def facts_of(config, folder, study_file=""):
 def test_the_facts_of_the_default_study(tmp_path):
     config = yaml.safe_load(Path("config/config.yaml").read_text())
     facts = facts_of(config, tmp_path)
-    wanted = ["figure-2.1", "top", "figure-3.1", "figure-claims-perceptron"]
+    wanted = ["figure-2.1", "top", "figure-3.1"]
     assert [name for name in facts["captions"] if name in wanted] == wanted
     assert sorted(facts["captions"]) == sorted(facts["files"])
     assert all(len(text) > 40 and "\n" not in text for text in facts["captions"].values())

@@ -4,7 +4,6 @@ import re
 from itertools import combinations
 from pathlib import Path
 
-import jinja2
 import pytest
 from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
@@ -67,28 +66,8 @@ def test_curves_are_of_measures_that_are_recorded():
 # --- files that are made of declarations
 
 
-@pytest.mark.parametrize("path", generated.texts())
-def test_files_of_the_project_are_what_families_declare(path):
-    assert (ROOT / path).read_text(encoding="utf-8") == generated.texts()[path], "run `scant schema`"
-
-
-def test_snakemakes_report_has_every_caption():
-    def caption(kind, *output):
-        text = (ROOT / f"workflow/report/{kind}.rst").read_text(encoding="utf-8")
-        template = jinja2.Template(text, undefined=jinja2.StrictUndefined)
-        return template.render(snakemake={"output": output}).strip()
-
-    for name, shown in SHOWN.items():
-        kind, ending = ("figure", "svg") if shown.draw else ("table", "csv")
-        first = next(iter(FIGURES))
-        file, other = (f"results/s/{kind}s/{stem}.{ending}" for stem in (name, first))
-        assert caption(kind, file, f"{name}.png") == f"**{name}**: {about.caption(shown)}"
-        if kind == "figure":  # of a job that draws several
-            assert about.caption(shown) in caption(kind, other, file) and f"**{first}**" in caption(kind, other, file)
-    assert caption("claims-figures") == about.CLAIMS_CAPTION
-    for kind, made in {"figure": "figure-2.3.svg", "table": "figure-2.1.csv"}.items():
-        with pytest.raises(jinja2.UndefinedError):
-            caption(kind, made)
+def test_the_schema_is_what_families_declare():
+    assert (ROOT / generated.SCHEMA).read_text(encoding="utf-8") == generated.text(), "run `scant schema`"
 
 
 # --- looks

@@ -34,8 +34,8 @@ def root(tmp_path):
     """A folder in which the study `s` runs: three jobs have ended."""
     (tmp_path / "s.yaml").write_text("study: s\n")
     for name, rule, wildcards, seconds, memory in (
-        ("run/a", "run", {"place": "x", "learner": "kl"}, 2.0, 100.0),
-        ("run/b", "run", {"place": "x", "learner": "squared"}, 3.0, None),
+        ("run/a", "run", {"run": "e/x/kl/seed-0"}, 2.0, 100.0),
+        ("run/b", "run", {"run": "e/x/squared/seed-0"}, 3.0, None),
         ("figure/f", "figure", {"figure": "f"}, 1.0, 50.0),
     ):
         path = tmp_path / f"results/s/benchmarks/{name}.jsonl"
@@ -75,11 +75,11 @@ def test_a_run_that_was_killed(root):
 
 
 def test_jobs_that_play_several_learners_are_no_learners(root):
-    game = {"rule_name": "play", "s": 9.0, "max_rss": 1.0, "wildcards": {"place": "game"}}
-    weights = {"rule_name": "comparator", "s": 1.0, "max_rss": 1.0, "wildcards": {"place": "x", "judge": "kl"}}
+    game = {"rule_name": "run", "s": 2.0, "max_rss": 1.0, "wildcards": {"run": "e/game/seed-0"}}
+    weights = {"rule_name": "best_weights", "s": 1.0, "max_rss": 1.0, "wildcards": {"run": "e/x/kl/seed-0"}}
     (root / "results/s/benchmarks/run/c.jsonl").write_text(f"{json.dumps(game)}\n{json.dumps(weights)}\n")
     found = status(root / "results/s", root)
-    assert {row["rule"]: row["jobs"] for row in found.rules} == {"run": 2, "play": 1, "figure": 1, "comparator": 1}
+    assert {row["rule"]: row["jobs"] for row in found.rules} == {"run": 3, "figure": 1, "best_weights": 1}
     assert [(row["learner"], row["jobs"]) for row in found.learners] == [("squared", 1), ("kl", 1)]
 
 

@@ -4,18 +4,15 @@ import json
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from test_show import CELL, ROWS
 
 import scant
-from scant.compare import export, manifest
+from scant.compare import manifest
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
-from scant.learning.families import TUNING
 
 MADE = {"date": "2000-01-01T00:00:00+00:00", "commit": None, "clean": None, "lock": None}
 
@@ -57,45 +54,6 @@ def test_runs_of_an_experiment_can_be_told_apart(folder):
     assert results.runs("e").groupby("learner")["ndcg@10"].sum().to_dict() == {"slam": 1.5, "listnet": 1.5}
     rows = results.runs("e", stream="a", learner="slam")
     assert rows["seed"].tolist() == [0, 1] and set(rows["stream"]) == {"a"} and set(rows["experiment"]) == {"e"}
-
-
-def test_the_long_table_has_a_row_for_each_number(folder, tmp_path_factory):
-    rows = scant.results(folder).long("e")
-    assert [*rows] == export.COLUMNS
-    assert set(rows["measure"]) == {"ndcg@10"} and set(rows["timestamp"]) == {946_684_800_000}
-    assert rows.set_index("run_id")["value"].to_dict() == {
-        f"e/a/{learner}[rate=0.1]/{seed}": 0.25 + seed for learner in ("slam", "listnet") for seed in (0, 1)
-    }
-    path = tmp_path_factory.mktemp("elsewhere") / "rows.parquet"
-    scant.results(folder).export(path)
-    kept = pd.read_parquet(path)
-    assert pq.read_metadata(path).metadata, "without which benchopt reads no file"
-    pd.testing.assert_frame_equal(kept[[*rows]], rows.astype(kept[[*rows]].dtypes))
-    first = kept.iloc[0]
-    assert (first["key"], first["objective_name"], first["data_name"]) == ("ndcg:10", "ndcg@10", "e/a")
-    assert (first["solver_name"], first["stop_val"], first["objective_value"]) == ("listnet[rate=0.1]", 9, 0.25)
-
-
-def test_the_long_table_tells_all_rows_of_a_run_apart():
-    """Rows of ads differ in settings and bounds. Tuning seeds and missing numbers are left out."""
-    ads = {"experiment": "e", "stream": "log", "learner": "l", "seed": 0, "lambda": [0.5, 0.5, 2.0], "estimate": 0.25}
-    bounds = {"bound": ["", "t", "t"], "lower": [np.nan, 0.125, 0.125], "exact": True}
-    rows = export.long(pd.DataFrame(ads | bounds), MADE["date"])
-    assert not rows.duplicated(["run_id", "measure", "step"]).any() and len(rows) == 5
-    assert set(rows["settings"]) == {"lambda=0.5", "lambda=0.5, bound=t", "lambda=2, bound=t"}
-    runs = {"experiment": "e", "stream": "s", "learner": "l", "seed": [0, TUNING], "round": 7, "bound": 3.0}
-    rows = export.long(pd.DataFrame(runs | {"tuning_seed": [False, True]}), MADE["date"])
-    assert rows[["seed", "step", "measure", "value"]].to_numpy().tolist() == [[0, 7, "bound", 3.0]]
-
-
-def test_an_export_leaves_no_half_file_and_replaces_nothing_of_the_study(folder, tmp_path_factory):
-    path = tmp_path_factory.mktemp("elsewhere") / "rows.parquet"
-    with pytest.raises(SettingError, match="is an input"):
-        scant.results(folder).export(folder / "rows.parquet")
-    (folder / "runs/e/a/slam/seed-0.parquet").write_bytes(b"damaged")
-    with pytest.raises(DataError, match=r"slam/seed-0\.parquet"):
-        scant.results(folder).export(path)
-    assert [*path.parent.iterdir()] == []
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,6 @@ FIGURES = {  # some of what each shows
     "figure-games-rounds": [("games", "flip", "title"), ("learners", "ftpl", "title")],
     "figure-logs": [("logs", "own", "title"), ("learners", "uniform", "title"), ("experiments", "ads", "title")],
     "figure-generalisation-n": [("populations", "noisy", "title"), ("learners", "erm", "title")],
-    "figure-claims-texts": [("learns", "statement")],
 }
 NAMES = {  # settings that are text, but name something or are a path
     "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss", "members", "mirror",

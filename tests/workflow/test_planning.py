@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scant.ads.family import log_origin, logs_in_use
+from scant.learning import families
 from scant.online.steps import FREE
 from scant.schema import read_yaml
 from scant.study import settings as studies
@@ -14,19 +15,17 @@ from scant.study.plan import Plan
 ROOT = Path(__file__).parents[2]
 STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
 
-RUNS = {"fetch", "convert", "pack", "simulate", "campaign", "draw", "run", "play"}
-TABLES = {"comparator", "coverage", "table"}
-CLAIMS = RUNS | {"comparator", "table", "coverage", "judged", "claims"}
-FIGURES = CLAIMS | {"figure", "claims_figures"}
+KINDS = ("perceptron", "top", "fixed_items", "ads", "generalisation")
+RUNS = {"fetch", "convert", "make_stream", "simulate", "campaign", "make_log", "run"}
+TABLES = RUNS | {"best_weights", "tables_theory", *(f"tables_{kind}" for kind in KINDS)}
+CLAIMS = RUNS | {"best_weights", "tables_theory", "coverage", "judge", "claims"}
+FIGURES = RUNS | {"best_weights", "coverage", *(f"figures_{kind}" for kind in KINDS)}
 TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
-    "perceptron": {"finals", "bounds", "rates", "theorems-perceptron", "streams"},
+    "perceptron": {"finals", "theorems-perceptron", "streams"},
     "top": {"top", "variance", "theorems-top", "streams"},
     "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability", "theorems-games"},
-    "ads": {"ads", "theorems-ads", "ads-estimates", "ads-readings"},
-    "generalisation": {
-        *("generalisation", "generalisation-slopes", "generalisation-bounds"),
-        *("theorems-generalisation", "constants", "table-4.1"),
-    },
+    "ads": {"ads", "theorems-ads"},
+    "generalisation": {"generalisation", "theorems-generalisation", "constants", "table-4.1"},
 }
 TABLES_OF_STEPS = {"perceptron": "steps", "top": "steps-top"}  # if a learner's steps need no rate
 TABLES_OF_LOGS = {"classification": "table-5.1", "campaign": "table-5.2", "log": "table-5.2"}
@@ -46,30 +45,30 @@ def test_every_study_can_be_planned(bare, study):
     coverage = whole.get("coverage") is not None
     timed = sum(one.get("figures") == ["figure-games-time"] for one in experiments)
     jobs = bare.jobs("--config", "missing=stop", study=study)
-    assert jobs["figure"] == len(plan.figures) > 0 and jobs["all"] == 1
+    assert plan.figures and jobs["all"] == 1 and {jobs[job] for job in plan.shown_by} == {1}
     assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
-    assert jobs.get("run", 0) + jobs.get("play", 0) == len(plan.runs)
-    assert jobs.get("simulate", 0) + jobs.get("draw", 0) == sum(map(len, plan.draws.values()))
+    assert jobs.get("run", 0) == len(plan.runs)
+    assert jobs.get("simulate", 0) + jobs.get("make_log", 0) == sum(map(len, plan.draws.values()))
     assert len(plan.played) == len(plan.study["experiments"]) - timed
     assert jobs.get("times", 0) == timed
     tables = set().union(*(TABLES_OF[kind] for kind in kinds))
+    if not plan.study["claims"]:  # nor is theory checked
+        tables -= {shown.name for _, shown in families.shown() if shown.reads == "nothing"}
     tables |= {"regret"} if regret else set()
     tables |= {"atlas"} if any("figure-observability" in one.get("figures", ()) for one in experiments) else set()
-    tables |= {"ads-coverage"} if coverage else set()
     free = {name for name, learner in whole["learners"].items() if learner.get("steps") in FREE}
     tables |= {
         TABLES_OF_STEPS[one.get("kind", "perceptron")] for one in experiments if free.intersection(one["learners"])
     }
     seen = {name for name, learner in whole["learners"].items() if learner["kind"] == "seen"}
-    tables |= {"seen", "seen-steps"} if any(seen.intersection(one["learners"]) for one in experiments) else set()
+    tables |= {"seen"} if any(seen.intersection(one["learners"]) for one in experiments) else set()
     logs = [plan.study["logs"][log] for log in logs_in_use(plan.study)]
     tables |= {TABLES_OF_LOGS[log_origin(log, plan.datasets)] for log in logs}
-    assert {*plan.tables} == tables and jobs["table"] == len(tables)
+    assert {*plan.tables} == tables
     assert jobs.get("coverage", 0) == coverage
-    assert ("comparator" in jobs) == regret
+    assert ("best_weights" in jobs) == regret
     judged = whole.get("claims", True) is not None
     assert jobs.get("claims", 0) == judged and jobs["report"] == 1
-    assert ("claims_figures" in jobs) == judged
 
 
 def test_a_sweep_adds_runs_and_nothing_else(bare, project):
@@ -96,37 +95,34 @@ def test_the_profile_is_read(bare):
     ("target", "rules"),
     [
         ("claims", CLAIMS),
-        ("report", FIGURES | TABLES | {"report"}),
+        ("report", FIGURES | TABLES | CLAIMS | {"report"}),
         ("data", {"fetch", "convert"}),
-        ("streams", {"fetch", "convert", "pack", "simulate"}),
+        ("streams", {"fetch", "convert", "make_stream", "simulate"}),
         ("runs", RUNS),
         ("figures", FIGURES),
-        ("results/tiny/figures/figure-claims-ads.svg", CLAIMS | {"claims_figures"}),
-        ("results/tiny/figures/figure-5.1.svg", {"fetch", "convert", "draw", "run", "figure"}),
-        ("results/tiny/figures/figure-coverage.svg", {"coverage", "figure"}),
-        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "draw", "table"}),
-        ("results/tiny/tables/table-3.1.csv", {"table"}),
+        (
+            "results/tiny/figures/figure-5.1.svg",
+            {"fetch", "convert", "campaign", "make_log", "run", "coverage", "figures_ads"},
+        ),
+        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "campaign", "make_log", "run", "tables_ads"}),
+        ("results/tiny/tables/table-3.1.csv", {"tables_theory"}),
         (
             "results/tiny/tables/regret.csv",
-            {"fetch", "convert", "pack", "simulate", "run", "comparator", "table"},
+            {"fetch", "convert", "make_stream", "simulate", "run", "best_weights", "tables_top"},
         ),
-        ("results/tiny/figures/figure-observability.svg", {"play", "figure"}),
-        ("tables", RUNS | TABLES),
-        ("results/tiny/tables/streams.csv", {"fetch", "convert", "pack", "simulate", "table"}),
+        ("results/tiny/figures/figure-observability.svg", {"run", "figures_fixed_items"}),
+        ("tables", TABLES),
     ],
 )
 def test_a_target_asks_for_its_stage_alone(bare, target, rules):
     jobs = bare.jobs(target)
     assert jobs.keys() - ({target} - rules) == rules
     plan, name = planned(bare.settings()), Path(target).stem
-    shown = (plan.figures | plan.tables).get(name)
-    if shown is None or shown.shown.reads in (
-        "traces",
-        "regret",
-    ):  # the runs of the experiments that it is of, no other
-        experiments = shown.experiments if shown else plan.stated if target == "tables" else plan.played
-        wanted = sum(len(plan.jobs[name]) for name in experiments)
-        assert jobs.get("run", 0) + jobs.get("play", 0) == (wanted if rules & {"run", "play"} else 0)
+    together = {"figures": plan.figures, "tables": plan.tables}
+    shown = together.get(target) or next((targets for targets in plan.shown_by.values() if name in targets), None)
+    experiments = {one for of in shown.values() for one in of.experiments} if shown else plan.played
+    wanted = sum(len(plan.jobs[name]) for name in experiments)
+    assert jobs.get("run", 0) == (wanted if "run" in rules else 0)
 
 
 def test_the_groups_of_the_cluster_profile_are_of_rules():

@@ -1,5 +1,6 @@
 """What is committed names no machine and no package index, and the lock file is whole."""
 
+import inspect
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from PIL import Image
+from snakemake.scheduling import job_scheduler
 
 import scant
 
@@ -118,3 +120,9 @@ def test_of_the_results_only_references_are_committed():
     for path, ignored in {"results/tiny/claims.csv": True, "results/reference/tiny/claims.csv": False}.items():
         command = ["git", "check-ignore", "--quiet", "--no-index", path]
         assert (subprocess.run(command, cwd=ROOT, check=False, timeout=60).returncode == 0) == ignored, path
+
+
+def test_the_limit_that_the_workflow_lifts_is_snakemakes():
+    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it otherwise would be slow again."""
+    source = inspect.getsource(job_scheduler.JobScheduler)
+    assert "self.job_rate_limiter = (" in source and "if self.job_rate_limiter is None" in source

@@ -18,10 +18,10 @@ from scant.compare import finished
 from scant.compare.differences import compare
 from scant.files import FOLDER_MARK, metadata_of
 from scant.page import page
-from scant.present import figures, making, panels, style
+from scant.present import making, panels, style
 from scant.study import settings as studies
 from scant.study.plan import Plan, span, untitled
-from scant.verdict import drawings, readings, selection, words
+from scant.verdict import words
 
 pytestmark = pytest.mark.slow
 
@@ -34,10 +34,8 @@ FIGURES = CONTEXTUAL + STEPS + GAMES + ADS + LEARNT
 THEORY = ("variance", "table-3.1", "table-3.2", "table-b.1", "observability")
 THEORY += ("theorems-perceptron", "theorems-top", "theorems-games", "theorems-ads")
 THEORY += ("theorems-generalisation", "constants", "table-4.1")
-TABLES = ("finals", "bounds", "rates", "steps", "top", "regret", "steps-top", "games", "slopes", "atlas", *THEORY)
-TABLES += ("seen", "seen-steps", "streams")
-TABLES += ("ads", "ads-estimates", "ads-readings", "ads-coverage", "table-5.1", "table-5.2")
-TABLES += ("generalisation", "generalisation-slopes", "generalisation-bounds")
+TABLES = ("finals", "steps", "top", "regret", "steps-top", "games", "slopes", "atlas", *THEORY)
+TABLES += ("seen", "streams", "ads", "table-5.1", "table-5.2", "generalisation")
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
 RUNS, COMPARATORS, PLAYED = 106, 8, 11
 CONTRACT = [
@@ -95,21 +93,15 @@ def ads(every_run):
     return {name: run for name, run in every_run.items() if run[0]["kind"] == "ads"}
 
 
-@pytest.fixture(scope="module")
-def claimed(plan, stated):
-    """The ids of the claims in each figure of claims, by its name."""
-    return {f"figure-claims-{name}": claims for name, claims in selection.figures(plan, stated).items()}
-
-
 def table(tiny, name):
     """A table of the study, as a frame."""
     return pd.read_csv(tiny / "tables" / f"{name}.csv")
 
 
-def test_there_is_every_file_and_no_other(tiny, plan, claimed):
+def test_there_is_every_file_and_no_other(tiny, plan):
     found = {path.name for part in ("figures", "tables") for path in (tiny / part).iterdir()}
     assert {*plan.figures} == {*FIGURES} and {*plan.tables} == {*TABLES}
-    assert found == {f"{name}.{ending}" for name in (*FIGURES, *claimed) for ending in ("svg", "png", "csv")} | {
+    assert found == {f"{name}.{ending}" for name in FIGURES for ending in ("svg", "png", "csv")} | {
         f"{name}.{ending}" for name in TABLES for ending in ("csv", "tex")
     }
     hidden = [path for path in tiny.rglob(".*") if path.is_file() and path.name != FOLDER_MARK]
@@ -302,24 +294,21 @@ def sizes_of(folder):
 
 
 def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_read(
-    tiny, saved, plan, claimed, monkeypatch, tmp_path, capsys
+    tiny, saved, plan, monkeypatch, tmp_path, capsys
 ):
     on_page = sizes_of(tiny / "figures")
-    assert on_page.keys() == {*FIGURES, *claimed}
+    assert on_page.keys() == {*FIGURES}
     assert all(width <= panels.WIDEST + 1e-6 and font >= SMALLEST for width, font in on_page.values()), on_page
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
     monkeypatch.chdir(saved)
+    read = making.Inputs(plan)
     for name, target in plan.figures.items():
-        making.make(target.shown, tmp_path / name, *making.inputs(plan, target))
-    stated = readings.read(tiny / "claims-readings.csv")
-    for name, claims in claimed.items():
-        shown = readings.specification(stated, claims, {})
-        figures.save(drawings.specification(figures.literal(shown)), shown, tmp_path / name)
+        making.make(target.shown, tmp_path / name, *read(target))
     in_column, said = sizes_of(tmp_path), capsys.readouterr().out
     assert in_column.keys() == on_page.keys() and all(font >= SMALLEST for _, font in in_column.values()), in_column
     wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
     assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {*said.splitlines()}
-    assert wide - {*claimed} <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
+    assert wide <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
 
 
 def test_the_page_is_one_file_that_names_every_claim(tiny, stated):

@@ -229,29 +229,6 @@ TABLES = (
         frame=f"{FRAMES}:ads_table",
     ),
     Shown(
-        "ads-estimates",
-        heading="Estimates of CTR and their bounds",
-        caption="Ad policies: every estimate of CTR with each of its bounds, averaged over seeds, how often bounds "
-        "held where the truth is known, and what the estimates rest on.",
-        frame=f"{FRAMES}:estimates_table",
-    ),
-    Shown(
-        "ads-readings",
-        heading="CTR of ad policies under each reading",
-        caption="Ad policies: paired differences of the AUC ranker, the logistic classifier and the forest under each "
-        "experiment's readings.",
-        frame=f"{FRAMES}:ads_readings_table",
-    ),
-    Shown(
-        "ads-coverage",
-        heading="How often bounds on CTR hold, and how wide they are",
-        caption="How often each bound on CTR holds over simulated campaigns, with 95 % Clopper-Pearson intervals, and "
-        "how wide it is.",
-        frame=f"{FRAMES}:coverage_table",
-        reads="coverage",
-        shows=_has_coverage,
-    ),
-    Shown(
         "table-5.1",
         heading="Classification sets as bandit logs (thesis, Table 5.1)",
         caption="The classification sets as bandit logs (thesis, Table 5.1).",

@@ -6,7 +6,6 @@ importance-weighted one (eq. 5.4). The column `of` says which.
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -161,77 +160,6 @@ def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
     return (frame[GROUP] == group).all(axis=1) & same
 
 
-def estimates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each estimate and bound of each policy, averaged over seeds, and how often the bounds held.
-
-    `truths` counts the seeds whose true CTR is known; in `lower_held` of them the lower bound is at most the true CTR,
-    in `interval_held` the interval contains it. `warnings` counts the warnings of the evaluations, and the reasons why
-    some were refused. Classification sets have no rows: their CTR is not estimated.
-    """
-    frame = _distinct(traces[traces["chosen"]])
-    true = frame[frame["estimator"] == "true"].rename(columns={"estimate": "true"})[[*POLICY, "seed", "true"]]
-    frame = frame[frame["bound"] != ""].merge(true, on=[*POLICY, "seed"], how="left")
-    rows = []
-    for key, group in frame.groupby([*POLICY, "estimator", "bound"], sort=False, dropna=False):
-        truths = group.dropna(subset=["true", "lower"])
-        lower_holds, interval_holds = (
-            truths["lower"] <= truths["true"],
-            truths["true"].between(truths["low"], truths["high"]),
-        )
-        refused = group["refused"] != ""
-        notices = Counter(" ".join([*group["refused"], *group["warnings"]]).split())
-        rows.append(
-            dict(zip([*POLICY, "estimator", "bound"], key, strict=True))
-            | {"exact": bool(group["exact"].iloc[0])}
-            | {name: group[name].mean() for name in ("estimate", "lower", "low", "high", "true")}
-            | {"lower_held": int(lower_holds.sum()), "lower_share": lower_holds.mean()}
-            | {
-                "interval_held": int(interval_holds.sum()),
-                "interval_share": interval_holds.mean(),
-                "known": len(truths),
-            }
-            | {name: group[name].mean() for name in ("rows", "clicks", "matched_clicks", "effective", "unmatched")}
-            | {"largest_weight": group["largest_weight"].max(), "declared_weight": group["declared_weight"].max()}
-            | {"refused": int(refused.sum()), "n": len(group)}
-            | {"warnings": ", ".join(f"{kind}: {count}" for kind, count in notices.items())}
-        )
-    return pd.DataFrame(rows, columns=None if rows else [*POLICY, "estimator", "bound"])
-
-
-def ads_readings_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The gains of AUC rankers over logistic classifiers and forests, and of logistic classifiers over forests.
-
-    There is a row for each experiment (that is, for its readings), pair of learners, log and epsilon, with either
-    choice of lambda (`tuning`): that of the experiment, and the best on the test log ("paper", see `best_on_test`).
-    """
-    fits, rows = ctrs(traces), []
-    for experiment, part in fits.groupby("experiment", sort=False):
-        experiment_details = details[experiment]
-        titles = experiment_details["titles"]["learners"]
-        choices = {"paper": best_on_test(part), experiment_details["readings"]["tuning"]: part[part["chosen"]]}
-        for tuning, choice in sorted(choices.items()):
-            for (stream, epsilon), group in choice.groupby(["stream", "epsilon"], sort=False):
-                for learner_id, against_id in _pairs(group):
-                    policy, against = (group[group["learner"] == learner] for learner in (learner_id, against_id))
-                    rows.append(
-                        {"experiment": experiment, "stream": stream, "epsilon": epsilon}
-                        | {"learner": titles[learner_id], "against": titles[against_id], "of": policy["of"].iloc[0]}
-                        | gain(policy, against)
-                        | {"tuning": tuning}
-                        | _readings(experiment_details)
-                    )
-    return pd.DataFrame(rows, columns=None if rows else ["experiment", "stream", "epsilon", "learner", "against"])
-
-
-def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The ids of learners to compare: each ranker with each classifier, each classifier with those after it."""
-    rankers = [kind for kind, learner in KINDS.items() if learner.ranker]
-    classifiers = [kind for kind, learner in KINDS.items() if learner.classifier]
-    ids = frame.drop_duplicates("learner").groupby("kind", sort=False)["learner"].agg(list)
-    for kind, other_kind in (*product(rankers, classifiers), *combinations(classifiers, 2)):
-        yield from product(ids.get(kind, []), ids.get(other_kind, []))
-
-
 # --- tables of logs and of coverage
 
 
@@ -302,26 +230,6 @@ def table_5_2(paths) -> pd.DataFrame:
     columns = ["log", "part", "seed", "ad", "impressions", "clicks", "percent", "expected_impressions"]
     columns += ["expected_percent", "thesis_impressions", "thesis_percent"]
     return pd.DataFrame(rows, columns=columns).astype({"seed": "Int64", "thesis_impressions": "Int64"})
-
-
-def coverage_table(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
-    """How often each bound holds, one-sided and two-sided, and how wide it is: one row for each setting and bound.
-
-    Bounds are in the order of `BOUNDS`. Coverages have 95 % Clopper-Pearson intervals; widths are relative to the true
-    CTR.
-
-    rows : the rows of `scant.ads.coverage.coverage`
-    details : not used
-    """
-    rows = _grouped(rows)
-    keys = ["campaign", "policy", "rows", "true", "group", "bound", "level", "repeats"]
-    measured = ["coverage", "coverage_low", "coverage_high", "width_mean"]
-    wide = rows.pivot_table(index=keys, columns="side", values=measured)
-    sides = {"lower": "lower", "two-sided": "interval"}
-    table = pd.DataFrame(
-        {f"{name}_{what.replace('_mean', '')}": wide[what, side] for side, name in sides.items() for what in measured}
-    ).reset_index()
-    return _ordered(table)
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:

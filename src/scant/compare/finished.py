@@ -18,7 +18,7 @@ NUMBERS = ("estimate", "low", "high", "n")
 CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # identify a cell of a claim
 NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
 # The tables of a reference.
-KEPT = ("finals", "top", "steps", "steps-top", "seen", "seen-steps", "games", "slopes", "generalisation", "ads")
+KEPT = ("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
 NOT_KEPT = ("source", "statement", "words", "chosen", "data")  # of claims: config/claims has them, but for the last
 SIGNIFICANT = 7  # digits of the numbers of a reference: more than are compared, fewer than differ between processors

@@ -180,7 +180,7 @@ def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
     entries["data"] += dict.fromkeys(module for dataset in read for module in reading_modules(dataset))
     if any(plan.comparators.values()):
         entries["comparators"] = ["scant.online.comparator"]
-    if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.tables.values()):
+    if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.figures.values()):
         entries["coverage"] = ["scant.ads.coverage"]
     drawing = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
     entries["tables"] = ["scant.present.traces", *drawing]

@@ -11,9 +11,8 @@ from scant.data.registry import groups_beside
 from scant.files import sha256
 from scant.schema import PROJECT, of_project
 from scant.study import code
-from scant.study.plan import COMPARATOR, COVERAGE, OF_CLAIMS, RUN, TIMES, Plan
+from scant.study.plan import COMPARATOR, COVERAGE, RUN, TIMES, Plan
 from scant.study.settings import claims_files, own_names
-from scant.verdict import selection
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
@@ -132,12 +131,12 @@ def results(plan: Plan, claims: dict) -> list[str]:
         paths += [] if jobs else [TIMES.format(study=study, experiment=name)]
     paths += [COMPARATOR.format(study=study, run=job.path) for jobs in plan.comparators.values() for job in jobs]
     paths += [
-        file for target in plan.tables.values() for file in plan.files(target) if target.shown.reads == "coverage"
+        file for target in plan.figures.values() for file in plan.files(target) if target.shown.reads == "coverage"
     ]
     paths += figures(plan.figures)
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
     if claims:
-        paths += [*CLAIMS, *figures(f"{OF_CLAIMS}{name}" for name in selection.figures(plan, claims))]
+        paths += CLAIMS
     folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
     own = (path.removeprefix(folder) for path in [*paths, STUDY, PAGE])
     return list(dict.fromkeys(path for path in own if not path.startswith("results/")))

@@ -1,15 +1,14 @@
 """The results of a study from Python, as DataFrames: `scant.results("results/real")`."""
 
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from scant.compare import export, manifest
+from scant.compare import manifest
 from scant.compare.provenance import FINISH, STUDY
 from scant.errors import DataError, SettingError, unknown
-from scant.files import anew, check_outputs, foreign, metadata_of, read_parquet
+from scant.files import anew, foreign, metadata_of, read_parquet
 from scant.learning import families
 from scant.present import ranking, tables, traces
 from scant.schema import read_yaml
@@ -128,39 +127,6 @@ class Results:
         SettingError : there is no such experiment; names the nearest
         """
         return traces.read([self._runs(experiment)])[0]
-
-    def long(self, experiment: str | None = None) -> pd.DataFrame:
-        """What runs with reported seeds measured, a row for each number: see docs/results.md for the columns.
-
-        experiment : only this experiment
-
-        Raises
-        ------
-        SettingError : there is no such experiment; names the nearest
-        DataError : the study is not finished, or a file is damaged
-        """
-        return export.joined(self._long(experiment))
-
-    def export(self, path, experiment: str | None = None) -> None:
-        """Write `long` as parquet, with the columns of MLflow and benchopt besides.
-
-        path : of the file, outside of the study's folder
-        experiment : only this experiment
-
-        Raises
-        ------
-        SettingError : there is no such experiment; or the file would be among the study's own
-        DataError : the study is not finished, or a file is damaged
-        """
-        check_outputs([path], [self.folder])
-        export.write(path, self._long(experiment))
-
-    def _long(self, experiment: str | None) -> Iterator[pd.DataFrame]:
-        if not (made := self.manifest.get("made")):
-            path = self.folder / manifest.NAME
-            raise DataError(path, "does not say when the study was made", advice=anew(path))
-        for name in self.experiments if experiment is None else [experiment]:
-            yield export.long(self.runs(name), made["date"])
 
     def leaderboard(
         self, experiment: str | None = None, measure: str | None = None, tuning: str | None = None

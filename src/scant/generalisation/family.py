@@ -211,20 +211,6 @@ TABLES = (
         frame=f"{FRAMES}:risks_table",
         heading="Risks of what is learnt from a sample",
     ),
-    Shown(
-        "generalisation-slopes",
-        caption="Slopes of the log of mean excess risk, and of the largest gap found, on the log of n, m and d, with "
-        "95 % bootstrap intervals over seeds, and those of the bounds.",
-        frame=f"{FRAMES}:slopes_table",
-        heading="How excess risk grows with queries, documents and features",
-    ),
-    Shown(
-        "generalisation-bounds",
-        caption="Bounds on excess risk and on the gap between risk and mean loss, beside what is measured, by n, m and "
-        "d. ratio is the bound over the mean of what is measured.",
-        frame=f"{FRAMES}:bounds_table",
-        heading="Bounds on generalisation beside what is measured",
-    ),
 )
 THEORY = (
     Shown(

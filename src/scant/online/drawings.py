@@ -208,7 +208,8 @@ def feedback(frame: pd.DataFrame):
             axis.plot(grades["x"], grades["mean"], color=look["color"], lw=1.1, zorder=0.9)
             handles[titles[stream]] = Line2D([], [], lw=1.1, **look)
         panels.head(axis, panel.assign(panel=USED[use]), _horizon(panel))
-        axis.set_xticks(range(len(order)), [text.replace(" grade", "\ngrade") for text in order])
+        has = [number for number, text in enumerate(order) if (panel["feedback"] == text).any()]
+        axis.set_xticks(has, [order[number].replace(" grade", "\ngrade") for number in has])
         axis.set_xlim(-0.5, len(order) - 0.5)
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])} less ListNet's")

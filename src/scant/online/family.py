@@ -386,19 +386,6 @@ class Perceptron(Contextual):
             frame="scant.online.frames:finals_table",
             heading="Final measures of perceptrons",
         ),
-        Shown(
-            "bounds",
-            caption="Measured cumulative loss beside the bounds of the perceptron paper, at every rate.",
-            frame="scant.online.frames:bounds_table",
-            heading="Losses of perceptrons, and their bounds",
-        ),
-        Shown(
-            "rates",
-            caption="Every learning rate tried, what it gave on the seeds set aside and on those reported, and where "
-            "it was chosen.",
-            frame="scant.online.frames:rates_table",
-            heading="Learning rates of perceptrons",
-        ),
         *_steps("", "learners that see every grade"),
         _iterates("", "learners that see every grade"),
         Shown(
@@ -520,16 +507,6 @@ class Top(Contextual):
             "differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
             frame="scant.online.frames_seen:table", shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Final NDCG@10 by what is made of the grades seen",
-        ),
-        Shown(
-            "seen-steps",
-            caption="A learner's step along its run, by AdaGrad's steps in the unit ball, beside the gradient over "
-            "every grade: the cosine of the angle between its mean and the gradient, its squared bias and its "
-            "variance in squared norms of the gradient (over 100 queries of the stream, exact over what may be shown), "
-            "its squared mean over its variance (signal), and how often the documents on top are those of a learner "
-            "that sees every grade.",
-            frame="scant.online.frames_seen:steps_table", reads="streams", shows=LEARNS_FROM_WHAT_IT_SAW,
-            heading="Bias and variance of steps from what was seen",
         ),
         Shown(
             "variance",

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.online.learners import LEARNERS, Contextual
+from scant.online.learners import LEARNERS
 from scant.online.steps import FREE
 from scant.online.streams import ADVERSARY, SEPARABLE
 from scant.online.traces import SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further_measures
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP
-from scant.theory.bounds import adversary_loss
 
 OWN = "own"  # the column that `by_own_measure` adds
 
@@ -91,69 +89,6 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                         "updates": group["updates"].mean(),
                     }
                 )
-    return pd.DataFrame(rows)
-
-
-def bounds_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The cumulative loss at the horizon and the bounds on it, at each rate, over the reported seeds.
-
-    `violations` counts the kept rounds, of all seeds, in which the loss exceeds the bound. `promised` says whether the
-    separable bound is proved at this rate: at the rate of theory, or at any rate for max-hinge and the binary
-    perceptron. The general bound is proved at the rate of theory. Rows against the adversary also have `lower_bound`,
-    the loss that no deterministic learner can avoid.
-    """
-    frame = traces[~traces["tuning_seed"]].copy()
-    frame["over"] = frame["loss"] > frame["bound"]
-    frame["over_general"] = frame["loss"] > frame["general_bound"]
-    over = frame.groupby([*GROUP, "setting"])[["over", "over_general"]].sum()
-    last = finals(frame)
-    last = last[last["bound"].notna() | last["general_bound"].notna() | (last["generator"] == ADVERSARY)]
-    rows = []
-    for key, group in last.groupby([*GROUP, "setting"], sort=False):
-        run, rounds = group.iloc[0], int(group["round"].max())
-        learner = LEARNERS.get(run["kind"], Contextual)
-        against_adversary = run["generator"] == ADVERSARY and learner.learns
-        rows.append(
-            dict(zip([*GROUP, "rate"], key, strict=True))
-            | {
-                "promised": bool(run["theory"]) or learner.at_any_rate,
-                "rounds": rounds,
-                "seeds": len(group),
-                "loss_mean": group["loss"].mean(),
-                "loss_max": group["loss"].max(),
-                "bound_min": group["bound"].min(),
-                "largest_share": (group["loss"] / group["bound"]).max(),
-                "violations": int(over.loc[key, "over"]),
-                "general_bound_min": group["general_bound"].min(),
-                "general_violations": int(over.loc[key, "over_general"]),
-                "lower_bound": adversary_loss(rounds) if against_adversary and not learner.pairwise else np.nan,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def rates_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Every rate that was played: its final time-averaged measures on both sets of seeds, and whether it was chosen."""
-    rows = []
-    for measure, rows_of_measure, choosing in _measures(finals(traces), details):
-        rows_of_measure = rows_of_measure[rows_of_measure["setting"] != "none"]
-        choices = [chosen_rates(rows_of_measure, choosing, tuning) for tuning in ("held-out", "paper")]
-        chosen = set(pd.concat(choices)[[*GROUP, "setting", "tuning"]].itertuples(index=False, name=None))
-        for key, group in rows_of_measure.groupby([*GROUP, "setting"], sort=False):
-            set_aside = group["tuning_seed"]
-            rows.append(
-                dict(zip([*GROUP, "rate"], key, strict=True))
-                | {
-                    "rate_mean": group["rate"].mean(),
-                    "measure": measure,
-                    "held_out_mean": group.loc[set_aside, measure].mean(),
-                    "reported_mean": group.loc[~set_aside, measure].mean(),
-                    "failed": int((group["failed_in"] > 0).sum()),
-                    "runs": len(group),
-                    "chosen_held_out": (*key, "held-out") in chosen,
-                    "chosen_paper": (*key, "paper") in chosen,
-                }
-            )
     return pd.DataFrame(rows)
 
 

@@ -1,18 +1,12 @@
-"""Learners that descend on what they saw: the figure and the table by the number of grades seen, and what a step is.
+"""Learners that descend on what they saw: the figures and the table by the number of grades seen.
 
-Ways to use what was seen: as it is, with a control variate, or unbiased, see `scant.online.traces.way`. The table of
-steps has clipped weights, too, and the squared loss without a control variate, as the papers have it.
+Ways to use what was seen: as it is, with a control variate, or unbiased, see `scant.online.traces.way`.
 """
-
-from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from scant.errors import SettingError
-from scant.measures import rank
-from scant.online import estimators, top
 from scant.online.frames_top import MEASURE, RANKINGS, WITHOUT_K, final_rows, without_failed
 from scant.online.traces import (
     AS_SEEN,
@@ -27,7 +21,6 @@ from scant.online.traces import (
 )
 from scant.present.intervals import cells, t_interval
 from scant.present.traces import GROUP, names
-from scant.randomness import generator
 
 WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of nothing, by kind
     "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
@@ -35,14 +28,6 @@ WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of noth
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
-ROUNDS, QUERIES, CLIPPED = (100, 1000, 10_000), 100, "clipped"  # of the table of steps
-LOSSES = {("squared", 1): (AS_SEEN, CLIPPED, CONTROL, UNBIASED), ("logistic", 2): (AS_SEEN, CLIPPED, UNBIASED)}
-WAYS = {  # settings of the table of steps, whose learners all take AdaGrad's steps in the unit ball
-    AS_SEEN: {"floor": 1.0},
-    CLIPPED: {"floor": 0.1},
-    CONTROL: {"floor": 0.0},
-    UNBIASED: {"floor": 0.0, "control": False},
-}
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -131,93 +116,6 @@ def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
     use = rows["way"].where(rows["way"] == UNBIASED).mask(plain, AS_SEEN).mask(rows["way"] == CONTROL, UNBIASED)
     seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0)
     return dict(zip(FEEDBACK, (grades.mask(of_clicks, "clicks"), seen, use), strict=True))
-
-
-def steps_table(paths) -> pd.DataFrame:
-    """How the step of a learner that sees the top compares, along its run, with the gradient over every grade.
-
-    A learner plays the first file of each stream, with AdaGrad's steps in the ball of radius 1. It explores as RTop-kF
-    does; without weights, in a tenth of the rounds. Its weights are taken after each number of `ROUNDS`. For `QUERIES`
-    queries drawn at random, the mean of its step over all that may be shown is enumerated. The average of these means
-    over the queries is compared with the average gradient.
-
-    cosine : of the angle between the two averages
-    bias : the squared norm of their difference, relative to that of the average gradient
-    variance : the mean squared distance of a step from the average step, relative to the same
-    signal : the squared norm of the average step, over that variance
-    same_top : the share of queries whose top k are the same by the weights of a descent that sees every grade
-    """
-    from scant.data import stream as streams  # which needs Numba
-
-    rows, names = [], set()
-    for path in paths:
-        stream = streams.read(path)
-        name = stream.metadata["stream"]
-        if name in names:
-            continue
-        names.add(name)
-        for (loss, k), ways in LOSSES.items():
-            sees_all = {"kind": "seen", "surrogate": loss, "k": "all"}
-            by_all = {}  # by rounds, the weights of a learner that sees every grade
-            for rounds in ROUNDS:
-                by_all[rounds], _ = _weights_after(stream, sees_all, rounds)
-            for way, rounds in product(ways, ROUNDS):
-                exploration = 0.1 if way == AS_SEEN else "schedule"
-                learner = {"kind": "seen", "surrogate": loss, "k": k, "exploration": exploration}
-                weights, settings = _weights_after(stream, learner, rounds, **WAYS[way])
-                columns = _moments(stream, weights, by_all[rounds], settings, rounds)
-                rows.append({"stream": name, "loss": loss, "k": k, "way": way, "round": rounds} | columns)
-    return pd.DataFrame(rows)
-
-
-def _weights_after(stream, entry: dict, rounds: int, **way) -> tuple[np.ndarray, top.Settings]:
-    """The weights, float64 (d), of a learner of kind `seen` after some rounds; its settings, with those of `way`."""
-    from scant.online import play  # which needs Numba, too
-
-    readings = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
-    facts, noise = stream.metadata | {"rounds": rounds}, generator(0, "seen-steps", "noise")
-    settings = replace(top.Seen.complete_settings(entry | {"steps": "adagrad"}, readings, facts), **way)
-    queries = play.query_order(stream, generator(0, "seen-steps", "queries"), rounds)
-    return play.play(stream, queries, top.Seen(facts, None, settings, noise)).weights, settings
-
-
-def _moments(stream, weights, by_all, settings: top.Settings, rounds: int) -> dict:
-    """The columns of `steps_table` from `cosine` on."""
-    gamma = settings.gamma * rounds**-settings.gamma_decay
-    sample = generator(0, "seen-steps", "sample").integers(0, len(stream), QUERIES)
-    mean, gradient, second, same = np.zeros(len(weights)), np.zeros(len(weights)), 0.0, 0.0
-    for query in sample:
-        features, grades = stream[query][:2]
-        features, grades = features.astype(float), grades.astype(float)
-        scores, k = features @ weights, min(settings.k, len(grades))
-        order, full = rank(scores), rank(features @ by_all)
-        same += set(order[:k]) == set(full[:k])
-        _, slope = estimators.value_and_gradient(settings.objective, scores, grades.astype(int))
-        gradient += features.T @ slope
-        p, pairs = estimators.inclusion(order, k, gamma)
-        if settings.objective == "squared":
-            weight = 1 / np.maximum(p, settings.floor)
-            constant = np.zeros(len(weights)) if settings.control else 2 * features.T @ scores
-            steps = constant - 2 * (weight * (grades - settings.control * scores))[:, None] * features
-            chances = p
-        elif len(grades) > 1:
-            better, worse = np.nonzero(grades[:, None] > grades[None, :])
-            chances = pairs[better, worse]
-            weight = np.exp(-np.logaddexp(0, scores[better] - scores[worse])) / np.maximum(chances, settings.floor)
-            steps = weight[:, None] * (features[worse] - features[better])
-        else:
-            continue
-        mean += chances @ steps
-        second += chances @ np.sum(steps**2, axis=1)
-    mean, gradient, second = mean / QUERIES, gradient / QUERIES, second / QUERIES
-    unit = gradient @ gradient
-    return {
-        "cosine": mean @ gradient / np.sqrt((mean @ mean) * unit) if mean.any() and unit else np.nan,
-        "bias": np.sum((mean - gradient) ** 2) / unit if unit else np.nan,
-        "variance": (second - mean @ mean) / unit if unit else np.nan,
-        "signal": mean @ mean / (second - mean @ mean) if second > mean @ mean else np.nan,
-        "same_top": same / QUERIES,
-    }
 
 
 def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -4,6 +4,7 @@ This module defines what run files hold, and which random numbers runs use.
 """
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import product
 
@@ -71,10 +72,17 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
 
 
-def opened(seeds: list[int], stream_paths) -> list[tuple[int, streams.Stream | None]]:
-    """Each seed with its stream: from its own file, from one file for all seeds, or None if there is no file."""
-    opened = [streams.read(path) for path in stream_paths]
-    return list(zip(seeds, opened * len(seeds) if len(opened) == 1 else opened or [None] * len(seeds), strict=True))
+def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream | None]]:
+    """Each seed with its stream: from its own file, from one file for all seeds, or None if there is no file.
+
+    A file is read when its seed's turn comes, since what is mapped counts as memory of the job.
+    """
+    if len(stream_paths) == 1:
+        (stream,) = map(streams.read, stream_paths)
+        yield from ((seed, stream) for seed in seeds)
+        return
+    for seed, path in zip(seeds, stream_paths or [None] * len(seeds), strict=True):
+        yield seed, path and streams.read(path)
 
 
 def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:

@@ -14,19 +14,12 @@ from scant.page import status
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import missing, plan
-from scant.study.plan import OF_CLAIMS, Plan, Runs
-from scant.verdict import selection
+from scant.study.plan import Plan, Runs
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
 OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")  # at the end of a heading
 CSV = "The CSV file of the same name holds exactly what is shown."
-CLAIMS_CAPTION = (
-    "Claims under every reading: a panel for each, with its estimates in ascending order and below it what each was "
-    "made under. Points are means over seeds, bars 95 % intervals; large points are of the reading that the claim's "
-    "verdict is of. Filled ones decide, each by itself. Shaded, up to the dashed line, is where the claim says that an "
-    "estimate lies. Where a few estimates are far larger than the others, the axis is in powers of ten."
-)
 DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (
     *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
@@ -46,7 +39,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
     ------
     DataError : invalid citation or benchmarks, or damaged runs
     """
-    study, datasets, names = plan.study, plan.datasets, files(plan, stated)
+    study, datasets, names = plan.study, plan.datasets, [*plan.figures, *plan.tables]
     return {
         "files": names,
         "studied": studied(study),
@@ -69,23 +62,15 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
     }
 
 
-def files(plan: Plan, stated: dict) -> list[str]:
-    """The names of a study's figures and tables. Its folder may have others, of what the study was before."""
-    of_claims = [f"{OF_CLAIMS}{name}" for name in (selection.figures(plan, stated) if stated else ())]
-    return [*plan.figures, *of_claims, *plan.tables]
-
-
 def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
     """The captions of the figures and tables of these names, in the order of the families.
 
     folder : the study's results; the caption of a figure also says what its CSV file there has
     shown_of_study : see `scant.study.plan.Plan.shown`
     """
-    declared = {shown.name: caption(shown) for _, shown in shown_of_study}
-    order = {name: place for place, name in enumerate(declared)}
-    ordered = sorted(names, key=lambda name: (order.get(name, len(order)), name))
-    texts = {name: declared.get(name, f"{CLAIMS_CAPTION} {CSV}") for name in ordered}
-    return {name: f"{text} {shown_in(Path(folder, 'figures', f'{name}.csv'))}".strip() for name, text in texts.items()}
+    texts = {shown.name: caption(shown) for _, shown in shown_of_study if shown.name in names}
+    files = {name: Path(folder, "figures", f"{name}.csv") for name in texts}
+    return {name: f"{text} {shown_in(files[name])}".strip() for name, text in texts.items()}
 
 
 def shown_in(path) -> str:
@@ -98,7 +83,6 @@ def shown_in(path) -> str:
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")
     texts = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
-    # In figures of claims they are readings: none, or a list of horizons.
     if lengths := [int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)]:
         said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
     if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
@@ -126,7 +110,7 @@ def _spread(values) -> str:
 
 
 def caption(shown: families.Shown) -> str:
-    """The caption of a figure or table, for the page and for Snakemake's report."""
+    """The caption of a figure or table."""
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 

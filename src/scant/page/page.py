@@ -13,13 +13,12 @@ from statistics import median_low
 from urllib.parse import quote
 
 from scant.errors import SettingError
-from scant.files import read_cells, read_rows, visible, write_text
+from scant.files import read_cells, visible, write_text
 from scant.learning import families
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
 from scant.page.story import beside, resting, story
 from scant.present.tables import check as check_table
-from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
 from scant.verdict.readings import Cell, Claim, titled
 
@@ -348,12 +347,6 @@ def title(name: str, headings: dict) -> str:
     """A file's heading; without one, it is made from the name: "table-5.1" becomes "Table 5.1"."""
     if name in headings:
         return headings[name]
-    if name.startswith(OF_CLAIMS):
-        name = name.removeprefix(OF_CLAIMS)
-        family, _, number = name.rpartition("-")
-        if family and number.isdigit():
-            return f"Claims: {words.family(family)} ({number})"
-        return f"Claims: {words.family(name)}"
     return name[:1].upper() + name[1:].replace("-", " ")
 
 
@@ -369,16 +362,13 @@ def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
 def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:
     """Each figure's SVG, caption, data and claims, for the template.
 
-    Claims are given `href`, the id of their figure, and `all`, that of the figure with all their estimates; None
-    without one.
+    Claims are given `href`, the id of their figure; None without one.
     """
     from markupsafe import Markup
 
     figures, ids = [], {path.stem: slug(path.stem) for path in paths}
-    drawn = {path.stem: _claims_in(path.with_suffix(".csv")) for path in paths if path.stem.startswith(OF_CLAIMS)}
     for claim in claims:
         claim["href"] = ids.get(claim["figure"] or "")
-        claim["all"] = next((ids[name] for name, of in drawn.items() if claim["id"] in of), None)
     for number, path in enumerate(paths, 1):
         svg, curves = inline(path, f"f{number}-")
         svg = svg.replace("<svg ", f'<svg id="{ids[path.stem]}-drawn" ', 1)  # questions show it, too
@@ -394,7 +384,7 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
             | (_download(data, path.parents[1]) if data.is_file() else {"csv": "", "file": data.name})
             | {"images": _images(path)}
-            | {"claims": [one for one in claims if path.stem == one["figure"] or one["id"] in drawn.get(path.stem, ())]}
+            | {"claims": [one for one in claims if path.stem == one["figure"]]}
         )
     return figures
 
@@ -405,11 +395,6 @@ def _images(path: Path) -> list[dict[str, str]]:
     return [
         {"name": file.suffix[1:].upper(), "href": quote(f"figures/{file.name}")} for file in files if file.is_file()
     ]
-
-
-def _claims_in(path: Path) -> set[str]:
-    """The ids of the claims that a figure of claims shows, from its CSV file; none without one."""
-    return {row["claim"] for row in read_rows(path)[1]} if path.is_file() else set()
 
 
 def _download(path: Path, folder: Path) -> dict[str, str]:

@@ -109,7 +109,7 @@ def benchmarks(folder) -> list[dict]:
                 jobs.append(
                     {
                         "rule": job["rule_name"],
-                        "learner": job["wildcards"].get("learner"),  # of a run in which it plays alone
+                        "learner": _alone(job),
                         "seconds": float(job["s"]),
                     }
                     | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
@@ -117,6 +117,12 @@ def benchmarks(folder) -> list[dict]:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
     return jobs
+
+
+def _alone(job: dict) -> str | None:
+    """The learner that plays a run alone; None if all of them play, or the job is no run."""
+    ids = job["wildcards"]["run"].split("/") if job["rule_name"] == "run" else ()
+    return ids[2] if len(ids) == 4 else None
 
 
 def by(key: str, jobs: list[dict]) -> list[dict]:

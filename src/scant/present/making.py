@@ -11,34 +11,50 @@ from scant.study.plan import Plan, Target
 
 
 def frame_of(shown: Shown, *inputs) -> pd.DataFrame:
-    """The frame of a figure or table; `inputs` are those that the function of this name returns."""
+    """The frame of a figure or table; `inputs` are those that `Inputs` returns."""
     return called(shown.frame)(*inputs, **shown.options)
 
 
-def inputs(plan: Plan, target: Target) -> tuple:
-    """The inputs of the function that computes the frame of a figure or table of a study, see `Shown.reads`.
+class Inputs:
+    """The inputs of the functions that compute the frames of a study's figures and tables, see `Shown.reads`.
 
-    Raises
-    ------
-    DataError : a file is missing, damaged, or another one than its name says
+    Those of the last experiments that were read are kept: figures and tables of a family often show the same.
     """
-    shown = target.shown
-    if shown.reads in ("traces", "regret"):
-        runs = traces.read(named.runs(plan, name) for name in target.experiments)
-        compared = named.checked(plan, plan.comparator_files(target.experiments)) if shown.reads == "regret" else None
-        return runs if compared is None else (*runs, traces.read_comparators(compared))
-    if shown.reads == "nothing":
-        drawn = "seed" in inspect.signature(called(shown.frame)).parameters
-        return (plan.study["seed"],) if drawn else ()
-    files = plan.files(target)
-    named.check(files)
-    return (files,) if shown.reads in ("streams", "logs") else traces.read_rows(files)
+
+    def __init__(self, plan: Plan):
+        self.plan, self._read, self._last = plan, [], ()
+
+    def __call__(self, target: Target) -> tuple:
+        """The inputs for a figure or table.
+
+        Raises
+        ------
+        DataError : a file is missing, damaged, or another one than its name says
+        """
+        shown, plan = target.shown, self.plan
+        if shown.reads in ("traces", "regret"):
+            runs = self._traces(target.experiments)
+            if shown.reads == "traces":
+                return runs
+            return (*runs, traces.read_comparators(named.checked(plan, plan.comparator_files(target.experiments))))
+        if shown.reads == "nothing":
+            drawn = "seed" in inspect.signature(called(shown.frame)).parameters
+            return (plan.study["seed"],) if drawn else ()
+        files = plan.files(target)
+        named.check(files)
+        return (files,) if shown.reads in ("streams", "logs") else traces.read_rows(files)
+
+    def _traces(self, experiments: list[str]) -> tuple[pd.DataFrame, dict[str, dict]]:
+        if experiments != self._read:
+            self._read = experiments
+            self._last = traces.read(named.runs(self.plan, name) for name in experiments)
+        return self._last
 
 
 def make(shown: Shown, stem, *inputs) -> None:
     """Write a figure (`stem`.csv, .svg and .png) or a table (`stem`.csv and .tex).
 
-    inputs : as the function of this name returns them
+    inputs : as `Inputs` returns them
 
     Raises
     ------

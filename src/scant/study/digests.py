@@ -4,6 +4,7 @@ Snakemake does a job again if its parameters change: so a change of settings or 
 and no other. With source files as inputs, planning ten thousand jobs would take twice as long.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from scant.data.registry import reading_modules
@@ -46,12 +47,12 @@ class Digests:
 
     def run(self, wildcards) -> str:
         """Of the settings of a run, and of the code that plays it."""
-        job = self.plan.runs["/".join(wildcards)]
+        job = self.plan.runs[wildcards.run]
         return digest([job.settings, self.settled.code_of(job)])
 
-    def comparator(self, wildcards) -> str:
+    def best_weights(self, wildcards) -> str:
         """Of the settings and code by which the best fixed weights are found."""
-        return digest([self.plan.compared["/".join(wildcards)].settings, code.digest("scant.online.comparator")])
+        return digest([self.plan.compared[wildcards.run].settings, code.digest("scant.online.comparator")])
 
     def times(self, wildcards) -> str:
         """Of the settings and code of an experiment of which the time is measured."""
@@ -59,14 +60,13 @@ class Digests:
         entries = [self.study[section][id] for section in ("games", "learners") for id in experiment[section]]
         return digest([experiment, entries, self.study["seed"], self.settled.code[wildcards.experiment][""]])
 
-    def figure(self, wildcards) -> str:
-        """Of what a figure is made of: titles, options, how learners are drawn, code."""
-        target = self.plan.figures[wildcards.figure]
-        return digest([self._target(target), self._looks(target), self.study["figures"]])
-
-    def table(self, wildcards) -> str:
-        """Of what a table is made of: titles, options, code."""
-        return digest([self._target(self.plan.tables[wildcards.table]), self.study["seed"]])
+    def shown(self, targets: Mapping[str, Target]) -> str:
+        """Of what figures or tables are made of: titles, options, code; and how learners of figures are drawn."""
+        made_of = []
+        for target in targets.values():
+            besides = [self._looks(target), self.study["figures"]] if target.shown.draw else self.study["seed"]
+            made_of.append([self._target(target), besides])
+        return digest(made_of)
 
     def _target(self, target: Target) -> list:
         played = target.experiments if target.shown.reads in ("traces", "regret") else ()

@@ -1,7 +1,6 @@
 """The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -24,7 +23,6 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
-OF_CLAIMS = "figure-claims-"  # the start of the figures' names; the name of the family of claims follows
 # One job draws several seeds of a stream or log, into a folder that is named by them. A family leaves the name open.
 OPEN = "{seeds}"
 _DRAWN = re.compile(r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)")
@@ -149,13 +147,33 @@ class Plan:
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study has something to show in, by name."""
+        """The tables that the study has something to show in, by name; those of theory where it judges claims."""
         return {name: target for name, target in self._targets() if not target.shown.draw}
+
+    @cached_property
+    def shown_by(self) -> dict[str, dict[str, Target]]:
+        """The figures and tables, by name, that each job makes, by its name.
+
+        A job makes all figures of a family, all its tables, or all tables that need no run. One of a user's own is made
+        alone, so that an error in it stops no other.
+        """
+        jobs: dict[str, dict[str, Target]] = {}
+        for name, target in (self.figures | self.tables).items():
+            of_family = "theory" if target.shown.reads == "nothing" else target.family.kind
+            group = of_family if target.shown in target.family.shown else name
+            job = f"{'figures' if target.shown.draw else 'tables'}_{group}"
+            jobs.setdefault(re.sub(r"\W", "_", job), {})[name] = target
+        return jobs
+
+    def shown_from(self, targets: Mapping[str, Target]) -> list[str]:
+        """The outputs of the jobs that some figures or tables are made from."""
+        return sources(file for target in targets.values() for file in self.files(target))
 
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            if self.files(target) or (shown.reads == "nothing" and family in self.families.values()):
+            checked = shown.reads == "nothing" and self.study["claims"] and family in self.families.values()
+            if self.files(target) or checked:
                 yield shown.name, target
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
@@ -227,14 +245,6 @@ class Plan:
         """The tables that no run is needed for: CSV files."""
         names = [name for name, target in self.tables.items() if target.shown.reads == "nothing"]
         return [f"results/{self.study['study']}/tables/{name}.csv" for name in names]
-
-    @property
-    def titles(self) -> dict[str, str]:
-        """The titles of places and learners, by their ids, for figures of claims. An id with two titles is left out."""
-        sections = [self.study[key] for key in (*families.places(), "learners")]
-        named = {(name, entry.get("title", name)) for section in sections for name, entry in section.items()}
-        counts = Counter(name for name, _ in named)
-        return {name: title for name, title in sorted(named) if counts[name] == 1 and title != name}
 
     def modules(self, experiment: str, learner: str = "") -> list[str]:
         """The modules that runs of a learner start from, or of all of an experiment: the family's, and users' own."""

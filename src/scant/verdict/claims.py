@@ -367,7 +367,7 @@ class _Examiner:
             return Examined(claim, missing=f"no experiment of kind {computed[name].kind}")
         if name not in self.tables:
             target = self.plan.tables[name]
-            self.tables[name] = making.frame_of(target.shown, *making.inputs(self.plan, target))
+            self.tables[name] = making.frame_of(target.shown, *making.Inputs(self.plan)(target))
         verdict = judging.of_table(claim, self.tables[name], self.level)
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 

@@ -182,31 +182,6 @@ def _check(path: Path) -> None:
         raise DataError(path, reason, advice=anew(path))
 
 
-def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The frame of a figure of claims.
-
-    It has the rows of `scant.verdict.tables.cell_rows` of these claims that have an estimate, and those readings that
-    differ between them. The column `place` numbers the rows of each claim in ascending order of their estimates. The
-    frame is empty if the study measures no quantity that one of the claims is about.
-
-    titles : of streams and learners by their ids; an id stays where another of its column has the same title
-    """
-    rows = frame[frame["claim"].isin(claims) & frame["estimate"].notna()]
-    order = {claim: place for place, claim in enumerate(claims)}
-    rows = rows.sort_values(
-        ["claim", "estimate"], key=lambda column: column.map(order) if column.name == "claim" else column, kind="stable"
-    )
-    rows = rows.assign(place=rows.groupby("claim", sort=False).cumcount())
-    for column in ("stream", "learner", "against"):
-        named = {id: titled(id, titles or {}) for id in rows[column].unique()}
-        counts = Counter(named.values())
-        rows[column] = rows[column].map({id: id if counts[title] > 1 else title for id, title in named.items()})
-    columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "test", "from", "to"]
-    columns += [*BESIDE, "mark"]
-    readings = [key for key in rows if key not in columns and len(set(rows[key])) > 1]
-    return rows[[*columns, *readings]].reset_index(drop=True)
-
-
 def titled(name: str, titles: Mapping[str, str]) -> str:
     """An id with its title in its place, and what follows it, as in "flip, T = 200" and "kl (top-unbiased)"."""
     id = re.split(r", | \(", name, maxsplit=1)[0]

@@ -1,7 +1,6 @@
 """Which experiments, places and learners of a study a claim is about."""
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from scant.learning import families as registry
 from scant.learning.declarations import called, defaults_of
@@ -9,8 +8,6 @@ from scant.learning.families import Quantity
 from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import left_out, ours
-
-MOST = 8  # claims in a figure, which then fits a page
 
 
 def fits(value, wanted) -> bool:
@@ -130,31 +127,6 @@ def _kinds(claim: dict) -> set[str]:
     """The kinds of experiments that a claim can be read in."""
     wanted = claim.get("where") or {}
     return {kind for kind in declared(claim["quantity"]) if fits(kind, wanted.get("kind", kind))}
-
-
-def figures(plan: Plan, claims: dict) -> dict[str, list[str]]:
-    """The ids of the claims in each figure of claims, by the figure's name without `OF_CLAIMS`.
-
-    A family of claims has a figure if the study plays something that one of them is about. More than MOST such claims
-    are divided evenly among several figures, "top", "top-2" and so on.
-    """
-    played = {}
-    for name, claim in claims.items():
-        if any(_of_coverage(plan, part) or any(played_on(plan, part)) for part in parts(claim)):
-            played.setdefault(claim["family"], []).append(name)
-    figures = {}
-    for family, names in played.items():
-        pages = -(-len(names) // MOST)
-        ends = [round(page * len(names) / pages) for page in range(pages + 1)]
-        for page, (start, end) in enumerate(pairwise(ends), 1):
-            figures[family if page == 1 else f"{family}-{page}"] = names[start:end]
-    return figures
-
-
-def _of_coverage(plan: Plan, claim: dict) -> bool:
-    """Whether a claim is about the study of bounds, and the study has one."""
-    reads = {quantity.reads for quantity in declared(claim["quantity"]).values()}
-    return reads == {"coverage"} and bool(plan.study["coverage"])
 
 
 def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:

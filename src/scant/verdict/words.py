@@ -41,23 +41,6 @@ PLURAL = {
 }  # fmt: skip
 
 
-FAMILIES = {  # of claims, in the page's words
-    "perceptron": "perceptrons that see all grades",
-    "top": "feedback at the top",
-    "top-theory": "theory of feedback at the top",
-    "items": "fixed items",
-    "choice": "discrete choice and Spearman correlation",
-    "ads": "ads chosen from click logs",
-    "generalisation": "generalisation to new queries",
-    "theory": "theorems, tables and bounds",
-}
-
-
-def family(name: str) -> str:
-    """What a family of claims is called; one that is not known here has its own name."""
-    return FAMILIES.get(name, name)
-
-
 def said(row: str, verdict: str) -> str:
     """The word for a verdict on a row of some kind: "reproduces" where a reproduction holds."""
     return SHOWN[row].get(verdict, verdict)
