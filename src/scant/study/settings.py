@@ -12,6 +12,7 @@ from scant.learning.declarations import Learner, own, own_class, settings_of
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import grouping, missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
+from scant.study.selectors import check_selectors
 
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
@@ -97,7 +98,9 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     check_own_files(study, datasets)
     if study_files:
         check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
-    content = settled.content(config_as_given, plan.Plan(study, datasets), claims(*claims_files(study)))
+    content = settled.content(
+        config_as_given, plan.Plan(study, datasets), claims(*claims_files(study), datasets=datasets)
+    )
     settled.save(target, content)
     return settled.Settled(content), files
 
@@ -232,17 +235,20 @@ def claims_files(study: dict) -> list[str]:
     return [file for path in paths for file in folders.get(path, [path])]
 
 
-def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
+def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
     They are about any quantity and table that a family declares. An entry that has `claims` is a group of them, whose
     other keys all of them have in common, see `scant.study.grouping`.
+
+    datasets : the data sets that they may name, by id; those of the registry if None
 
     Raises
     ------
     SettingError : names each claim with a defect, and the key at fault; or claims of two files have the same id
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
+    datasets = registry.load() if datasets is None else datasets
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     quantities = dict.fromkeys(name for family in declared for name in family.quantities)
     allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
@@ -255,28 +261,27 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
         check(parts, rules, str(path), of_each=True)
-        _check_own_quantities(parts, str(path))
+        _check_parts(parts, datasets, str(path))
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)
     return stated
 
 
-def _check_own_quantities(parts: Mapping[str, dict], path: str) -> None:
-    """Raise a SettingError for a part of a claim whose quantity is a user's own, and none, or of no kind of experiment.
+def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> None:
+    """Raise a SettingError for a part of a claim that is about nothing that a study can have.
 
     parts : by what errors call them, see `claims`
     """
     for name, claim in parts.items():
-        if ":" in claim["quantity"]:
-            try:
+        try:
+            if ":" in claim["quantity"]:
                 families.own_quantity(claim["quantity"])
-                kind = claim["where"].get("kind")
-                if not isinstance(kind, str):
+                if not isinstance(claim["where"].get("kind"), str):
                     raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
-                families.family(kind)
-            except SettingError as error:
-                raise SettingError(f"{path}: {name}: {error}") from None
+            check_selectors(claim, datasets)
+        except SettingError as error:
+            raise SettingError(f"{path}: {name}: {error}") from None
 
 
 def _check_misplaced(config: dict) -> None:

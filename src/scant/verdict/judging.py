@@ -168,7 +168,9 @@ def deciding(reading: Reading, outcome: str) -> int | None:
 def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
     """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
     columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
-    for key in (*claim["cell"], *columns):
+    against = claim.get("against")
+    of_others = against if isinstance(against, dict) else ()
+    for key in (*claim["cell"], *of_others, *columns):
         if key not in table:
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
@@ -187,7 +189,6 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
     settings, relative = _test_settings(claim, level)
-    against = claim["against"]
     if comparison == "slope":  # the largest entry, at most `against`
         verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
         silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + settings["margin"]
