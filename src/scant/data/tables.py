@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from scant import files
 from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
+from scant.data.numbers import single, whole
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
 from scant.errors import DataError
@@ -259,19 +260,10 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
         raise DataError(path, f"column {name!r} has type {column.type}; numbers are expected")
     values = column.to_numpy(zero_copy_only=False)
     if name not in KEYS["ranking"]:
-        with np.errstate(over="ignore"):
-            single = values.astype(np.float32)
-        refuse(~np.isfinite(single), "is not finite in single precision: {}")
-        return single
-    refuse(values != np.floor(values), "{} is not a whole number")
-    refuse(values < 0, "{} is negative")
-    top = np.iinfo(np.int64).max if name == "query" else _top(dataset)
-    if values.dtype.kind == "f":
-        values = values.astype(np.float64)
-        refuse(values >= float(top + 1), "{} is above " + str(top))
-    else:
-        refuse(values > top, "{} is above " + str(top))
-    return values.astype(np.int64 if name == "query" else np.int16)
+        return single(values, refuse)
+    if name == "query":
+        return whole(values, np.iinfo(np.int64).max, refuse)
+    return whole(values, _top(dataset), refuse).astype(np.int16)
 
 
 def _top(dataset: Dataset) -> int:
