@@ -50,7 +50,7 @@ except ScantError as error:
 STUDY, CLAIMS, PLAN, DIGESTS = settled_study.study, settled_study.claims, settled_study.plan, Digests(settled_study)
 
 if workflow.is_main_process:
-    for line in missing.notices(STUDY, lacking):
+    for line in [*missing.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
         logger.warning(line)
     if not workflow.output_settings.dryrun:
         logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))

@@ -561,3 +561,10 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
 )  # fmt: skip
 def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):
     assert online_traces.edge(best, pd.Series(means)) == expected
+
+
+def test_a_table_without_rows_is_read_as_one(tmp_path):
+    """As that of bounds of a study whose learners have none; its CSV file is an empty line."""
+    tables.write(pd.DataFrame([]), tmp_path / "bounds")
+    assert (tmp_path / "bounds.csv").read_bytes() == b"\n"
+    assert tables.read(tmp_path / "bounds.csv").empty

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scant import files
 from scant.data import letor, logs, tables
 from scant.data.registry import Dataset, Part
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 
 RANKING = "2 qid:7 1:0.5 2:-1 #a\r\n0 qid:7 2:3\r\n\r\n0 qid:3\r\n"
 
@@ -255,3 +255,10 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
         with pytest.raises(DataError, match=r"may have been cut inside a field\. If it is whole, end the line"):
             converted(cut)
     converted(line, rows=2 if task == "ads" else 1)  # what is declared tells that no line is lacking
+
+
+def test_without_the_package_that_reads_logs_one_line_says_so(monkeypatch):
+    """As with the source on Python's path alone: then nothing says which package reads them."""
+    monkeypatch.setattr(tables, "reader", lambda parser: None)
+    with pytest.raises(SettingError, match="scant_ads, which is not installed: pip install"):
+        tables.LOG_READERS["log"]("log.csv", False)

@@ -21,7 +21,7 @@ from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, re
 from scant.data.numbers import single, whole
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 from scant.learning.declarations import own
 
 PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
@@ -285,6 +285,13 @@ def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
     return read_grouped(path, beside, dataset.features, dataset.grades, **dataset.text)
 
 
+def _read_log(path, whole: bool) -> logs.Log:
+    """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
+    if (reads := reader("log")) is None:
+        raise SettingError("parser: log is read by scant_ads, which is not installed: pip install -e . in the clone")
+    return reads.load()(path, whole)
+
+
 GROUPS = "letor-groups"
 READERS = {
     "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, **dataset.text),
@@ -298,7 +305,7 @@ READERS = {
 }
 LOG_READERS = {
     "open-bandit": lambda path, whole: openbandit.read(path),
-    "log": lambda path, whole: reader("log").load()(path, whole),
+    "log": _read_log,
 }
 
 

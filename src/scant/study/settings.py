@@ -105,6 +105,15 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     return settled.Settled(content), files
 
 
+def unplayed(config: dict) -> list[str]:
+    """A line for each section with learners or places that a study file defines and no experiment names."""
+    entries = {key: config.get(key) or {} for key in (*families.places(), "learners")}
+    named = {id for one in config["experiments"].values() for key in entries for id in one.get(key, ())}
+    named |= {one.get("stream") for section in entries.values() for one in section.values()}  # of populations
+    unnamed = {key: [id for id in section if id not in named] for key, section in entries.items()}
+    return [f"{key}: no experiment names {', '.join(ids)}" for key, ids in unnamed.items() if ids]
+
+
 def understand(config: dict, overrides: Mapping) -> None:
     """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true` or `[1]` as texts.
 
@@ -408,11 +417,22 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
     if experiment.get("baseline") not in (None, *experiment["learners"]):
         raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
+    for key in (family.place.key, "learners"):
+        _check_titles(study[key], experiment[key], key)
     for learner in experiment["learners"]:
         _check_plays(family, learner, study["learners"][learner])
     family.check(study, datasets, experiment)
     if experiment.get("sweep") and not family.jobs(study, datasets, name):
         raise SettingError("sweep does nothing in an experiment of which only the time is measured")
+
+
+def _check_titles(entries: Mapping, ids: Sequence[str], key: str) -> None:
+    """Raise a SettingError if two places or learners of an experiment have one title."""
+    by_title: dict[str, str] = {}
+    for id in ids:
+        title = entries[id].get("title", id)
+        if (other := by_title.setdefault(title, id)) != id:
+            raise SettingError(f"{key}: {other} and {id} have the same title, {title!r}. Give one of them another")
 
 
 def _check_plays(family: families.Family, name: str, learner: dict) -> None:
