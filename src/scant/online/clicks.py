@@ -95,7 +95,8 @@ class User:
     def affine(self, places: int) -> tuple[np.ndarray, np.ndarray]:
         """How much likelier the largest grade is clicked than grade 0, and the chance of grade 0 as a share of this.
 
-        Both are float64 (places), a and b / a of `Ips`. Looking cancels in the share, which is the same to the last bit wherever
+        Both are float64 (places), a and b / a of `Ips`. Looking cancels in the share, which is the same to the last bit
+        wherever
         clicks depend on the place by looking alone.
         """
         click = self._by_place(places)
