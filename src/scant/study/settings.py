@@ -61,6 +61,21 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
     return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
 
 
+def looked_at(config: dict) -> tuple[dict, dict]:
+    """As `load`, of somebody else's study: its own code is not imported, so that what this would check is not.
+
+    Raises
+    ------
+    SettingError : a setting does not fit the schema, or an experiment names what there is not
+    """
+    check(config, schema(), "study")
+    _check_ids(config)
+    names = config.get("missing", missing.STOP)
+    if names == missing.LEAVE_OUT:
+        config = config | {"missing": list(missing.absent(*load(config, checked=True)))}
+    return load(config, checked=True)
+
+
 def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
     """The content of a study file in which the key `missing` names the data sets to leave out, if it says `leave-out`.
 
@@ -354,17 +369,24 @@ def _check(study: dict, datasets: dict) -> None:
         except SettingError as error:
             raise SettingError(f"learners.{name}: {error}") from None
     families.shown_of(study)
+    _check_ids(study)
     for name, experiment in study["experiments"].items():
-        for key in (families.of(experiment).place.key, "learners"):
-            for id in experiment[key]:
-                if id not in study[key]:
-                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], id, study[key])}")
         try:
             _check_experiment(study, datasets, name)
         except SettingError as error:
             swept = experiment.get("sweeps")
             where = f"{experiment['stands_for']}.sweep: {sweeps.said(swept)}" if swept else name
             raise SettingError(f"experiments.{where}: {error}") from None
+
+
+def _check_ids(study: dict) -> None:
+    """Raise a SettingError for an experiment with a place or a learner that the study does not define."""
+    for name, experiment in study["experiments"].items():
+        kind = experiment.get("kind", next(iter(families.families())))
+        for key in (families.family(kind).place.key, "learners"):
+            for id in experiment.get(key, ()):
+                if id not in study.get(key, ()):
+                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], id, study.get(key, ()))}")
 
 
 def _check_own(learners: dict) -> None:
@@ -417,8 +439,7 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
     if experiment.get("baseline") not in (None, *experiment["learners"]):
         raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
-    for key in (family.place.key, "learners"):
-        _check_titles(study[key], experiment[key], key)
+    _check_titles(study["learners"], experiment["learners"])
     for learner in experiment["learners"]:
         _check_plays(family, learner, study["learners"][learner])
     family.check(study, datasets, experiment)
@@ -426,13 +447,13 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
         raise SettingError("sweep does nothing in an experiment of which only the time is measured")
 
 
-def _check_titles(entries: Mapping, ids: Sequence[str], key: str) -> None:
-    """Raise a SettingError if two places or learners of an experiment have one title."""
+def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
+    """Raise a SettingError if two learners of an experiment have one title: a claim would say "SLAM minus SLAM"."""
     by_title: dict[str, str] = {}
     for id in ids:
-        title = entries[id].get("title", id)
+        title = learners[id].get("title", id)
         if (other := by_title.setdefault(title, id)) != id:
-            raise SettingError(f"{key}: {other} and {id} have the same title, {title!r}. Give one of them another")
+            raise SettingError(f"learners: {other} and {id} have the same title, {title!r}. Give one of them another")
 
 
 def _check_plays(family: families.Family, name: str, learner: dict) -> None:

@@ -105,7 +105,7 @@ def more(folder, study_file, within: float | None = None) -> More:
             f"{study_file} is of the study {config.get('study')!r}, and {folder} has the results of another. Name the "
             "right file with --study-file"
         )
-    plan = Plan(*settings.load(settings.decided(config)[0]))
+    plan = Plan(*settings.looked_at(config))
     wanted = _wanted(folder, plan)
     never = [name for name, targets in wanted.items() if not targets]
     wanted = {name: targets for name, targets in wanted.items() if targets}
