@@ -165,6 +165,23 @@ def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, r
         convert(tmp_path, "anything", dataset(parser="mine:read", grades=2))
 
 
+def test_queries_of_columns_may_be_named(tmp_path):
+    original = own_parquet(tmp_path, {**COLUMNS, "query": ["rambo", "rambo", "rocky"]})
+    tables.convert(dataset(parser="parquet"), "test", original, tmp_path / "table.parquet")
+    [(query, *_)] = tables.read_ranking(tmp_path / "table.parquet")
+    assert query.tolist() == [1, 1, 2]
+
+
+def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"a.txt": "1 qid:1 1:1 2:1\n", "a.txt.weight": "2\n", "a.txt.position": "0\n"}.items():
+        Path(name).write_text(text)
+    tables.convert(dataset(part={"file": "a.txt"}), "test", "a.txt", "a.parquet")
+    assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == [
+        "scant: note: a.txt.weight is not read", "scant: note: a.txt.position is not read"
+    ]  # fmt: skip
+
+
 def test_own_parquet_for_classification(tmp_path):
     original = own_parquet(tmp_path, {"label": [1, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3]})
     toy = dataset("classification", "parquet")
@@ -180,7 +197,9 @@ def test_own_parquet_for_classification(tmp_path):
         ({"f3": [1, 2, 3]}, "'f3' beyond the declared features"),
         ({"query": [1, None, 2]}, "row 2: query is missing"),
         ({"query": [1, 2, 1]}, "row 3: query 1 goes on here"),
-        ({"query": ["a", "b", "c"]}, "column 'query' has type string"),
+        ({"query": ["a", "b", "a"]}, "row 3: query 1 goes on here"),
+        ({"query": ["a", "", "b"]}, "row 2: query is missing"),
+        ({"f0": [1, 2, 3], "f2": None}, "its features count from f0. Rename"),
         ({"grade": [0, 1, 3]}, "row 3: grade 3 is above 2"),
         ({"grade": [0, 1.5, 1]}, "row 2: grade 1.5 is not a whole number"),
         ({"f1": [0, float("nan"), 1]}, "row 2: f1 is not finite"),

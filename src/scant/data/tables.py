@@ -7,6 +7,7 @@ file. A classification table has `label` (string) and the features. A log of ads
 table (`scant.files.metadata_of`).
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -58,6 +59,9 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         log = LOG_READERS[dataset.parser](original, _is_declared(wanted))
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
         return
+    for ending in UNREAD:
+        if Path(f"{wanted.file}{ending}").is_file():
+            print(f"scant: note: {wanted.file}{ending} is not read", file=sys.stderr)  # rows have no such thing here
     schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
@@ -213,6 +217,8 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
     wanted = _schema(dataset.task, dataset.features).names
     if twice := [name for name in logs.repeated(names) if name in wanted]:
         raise DataError(path, f"two columns are called {twice[0]!r}")
+    if "f0" in names and f"f{dataset.features}" not in names:
+        raise DataError(path, "its features count from f0", advice="Rename its columns: they count from f1 here")
     if missing := [name for name in wanted if name not in {*names}]:
         raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
     if f"f{dataset.features + 1}" in names:
@@ -226,10 +232,16 @@ def _read_batches(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> 
 
 
 def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
-    first = 1
+    first, numbers = 1, {}
+    names = _schema(dataset.task, dataset.features).names
     for batch in filter(len, batches):
-        names = _schema(dataset.task, dataset.features).names
-        columns = {name: _column(path, batch[name], name, first, dataset) for name in names}
+        given = {name: batch[name] for name in names}
+        if "query" in given and pa.types.is_string(given["query"].type):  # by name: in the order in which they come
+            named = (
+                numbers.setdefault(name, len(numbers) + 1) if name else None for name in given["query"].to_pylist()
+            )
+            given["query"] = pa.array(named, pa.int64())
+        columns = {name: _column(path, column, name, first, dataset) for name, column in given.items()}
         features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
         block_type = Block if dataset.task == "ranking" else Examples
         columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
@@ -293,6 +305,7 @@ def _read_log(path, whole: bool) -> logs.Log:
 
 
 GROUPS = "letor-groups"
+UNREAD = (".weight", ".position")  # of files that LightGBM reads beside another
 READERS = {
     "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, **dataset.text),
     "letor-qid-in-comment": lambda path, dataset: read_letor(
