@@ -2,6 +2,7 @@
 
 import hashlib
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -174,11 +175,11 @@ def test_queries_of_columns_may_be_named(tmp_path):
 
 def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for name, text in {"a.txt": "1 qid:1 1:1 2:1\n", "a.txt.weight": "2\n", "a.txt.position": "0\n"}.items():
+    for name, text in {"file.txt": "1 qid:1 1:1 2:1\n", "file.txt.weight": "2\n", "file.txt.position": "0\n"}.items():
         Path(name).write_text(text)
-    tables.convert(dataset(part={"file": "a.txt"}), "test", "a.txt", "a.parquet")
+    tables.convert(dataset(), "test", "file.txt", "table.parquet")
     assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == [
-        "scant: note: a.txt.weight is not read", "scant: note: a.txt.position is not read"
+        "scant: note: file.txt.weight is not read", "scant: note: file.txt.position is not read"
     ]  # fmt: skip
 
 

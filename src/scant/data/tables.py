@@ -236,11 +236,10 @@ def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) ->
     names = _schema(dataset.task, dataset.features).names
     for batch in filter(len, batches):
         given = {name: batch[name] for name in names}
-        if "query" in given and pa.types.is_string(given["query"].type):  # by name: in the order in which they come
-            named = (
-                numbers.setdefault(name, len(numbers) + 1) if name else None for name in given["query"].to_pylist()
-            )
-            given["query"] = pa.array(named, pa.int64())
+        if "query" in given and pa.types.is_string(given["query"].type):  # names, numbered as they come
+            queries = given["query"].to_pylist()
+            ids = [numbers.setdefault(name, len(numbers) + 1) if name else None for name in queries]
+            given["query"] = pa.array(ids, pa.int64())
         columns = {name: _column(path, column, name, first, dataset) for name, column in given.items()}
         features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
         block_type = Block if dataset.task == "ranking" else Examples
