@@ -367,6 +367,18 @@ def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
     assert len(str(caught.value)) < 600
 
 
+def test_plain_snakemake_plays_the_study_of_an_unpacked_archive(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("results/small").mkdir(parents=True)
+    manifest = Path("results/small/manifest.json")
+    manifest.write_text(json.dumps({"made": {"study_file": "mine.yaml"}}))
+    assert studies.study_file() == studies.DEFAULT, "it is no archive"
+    Path("ro-crate-metadata.json").touch()
+    assert studies.study_file() == "mine.yaml"
+    manifest.write_text(json.dumps({"made": {"study_file": ""}}))
+    assert studies.study_file() == "results/small/study.json"
+
+
 def test_what_no_experiment_names_is_noted():
     config = small()
     assert not studies.unplayed(config)

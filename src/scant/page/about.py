@@ -15,6 +15,7 @@ from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import missing, plan
 from scant.study.plan import OF_CLAIMS, Plan, Runs
+from scant.study.settings import DEFAULT
 from scant.verdict import selection
 
 CITATION = Path("CITATION.cff")
@@ -27,7 +28,6 @@ CLAIMS_CAPTION = (
     "verdict is of. Filled ones decide, each by itself. Shaded, up to the dashed line, is where the claim says that an "
     "estimate lies. Where a few estimates are far larger than the others, the axis is in powers of ten."
 )
-DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (
     *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
 )

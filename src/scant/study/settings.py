@@ -14,12 +14,21 @@ from scant.study import grouping, missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 from scant.study.selectors import check_selectors
 
+DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
 TOGETHER = (
     "there is no such setting any more, since each job plays one learner. Delete it; where there are too many jobs, "
     "let each play more seeds (batch)"
 )
+
+
+def study_file() -> str:
+    """The study file that plain `snakemake` plays: of an unpacked archive, that of its study."""
+    manifests = [*Path("results").glob("*/manifest.json")] if Path("ro-crate-metadata.json").is_file() else []
+    if Path(DEFAULT).is_file() or len(manifests) != 1:
+        return DEFAULT
+    return read_yaml(manifests[0])["made"]["study_file"] or str(manifests[0].with_name("study.json"))
 
 
 def load(config: dict, registry_path="config/datasets.yaml", checked: bool = False) -> tuple[dict, dict]:
