@@ -11,7 +11,7 @@ import pytest
 import yaml
 from test_show import CELL, ROWS
 
-from scant.cli import LOOK, main, parser
+from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
 from scant.page import status
@@ -228,50 +228,3 @@ def test_settings_are_those_of_the_latest_run_or_those_among_the_results(finishe
     assert status.study_file(finished).samefile(copy)
     text = study_with(copy, more(finished, copy))
     assert text.startswith("study: s\n") and yaml.safe_load(text)["experiments"]["online"]["seeds"] == [8, 12]
-
-
-# --- somebody else's results
-
-
-OWN = """\
-study: s
-datasets:
-  theirs: {task: ranking, parser: "evil:read", features: 1, parts: {all: {file: data.txt}}}
-streams:
-  drawn: {generator: "evil:blocks"}
-  theirs: {dataset: theirs}
-learners:
-  own: {kind: "evil:Learner"}
-  random: {kind: random}
-experiments:
-  online:
-    streams: [drawn, theirs]
-    learners: [own, random]
-    measures: ["evil:measure"]
-    figures: ["evil:FIGURE"]
-    seeds: 3
-claims: [claims.yaml]
-"""
-
-
-@pytest.mark.parametrize("command", LOOK)
-def test_a_command_that_only_looks_runs_no_code_of_a_study(finished, command):
-    """Whatever it says: modules that study and claims name, and that lie in the working folder, are not imported."""
-    Path("evil.py").write_text("from pathlib import Path\\nPath('ran').touch()\\n")
-    Path("s.yaml").write_text(OWN)
-    Path("data.txt").write_text("1 qid:1 1:0.5\\n")
-    Path("claims.yaml").write_text('a: {quantity: "evil:QUANTITY"}')
-    shutil.copy("s.yaml", finished / "config.yaml")
-    state(finished, {"a": CLAIM | {"experiment": "online", "n": 3, "needed": 9.0}})
-    benchmark(finished, "run/online/drawn/own/0-2", 1.0)
-    folders = {"compare": ["results/s", "reference"], "datasets": []}.get(command, ["results/s"])
-    if command == "more":
-        folders += ["--study-file", "s.yaml"]
-    main([command, *folders])
-    assert not Path("ran").exists()
-
-
-def test_every_command_is_known_to_look_or_to_run():
-    runs = {"init", "fetch", "convert", "schema", "compile", "ads", "job"}
-    commands = parser()._actions[-1]
-    assert {*commands.choices} == {*LOOK} | runs
