@@ -243,9 +243,8 @@ def test_a_ranker_is_weights_of_norm_1(monkeypatch, ranker):
         drawn_by(monkeypatch, ([], ranker))
 
 
-@pytest.mark.parametrize(("ranker", "grades"), [([-1.0], [1, 0]), ([1.0], [1, 1])])
-def test_a_ranker_that_separates_no_grades_is_refused(tmp_path, ranker, grades):
-    queries = [(0, np.array(grades, np.int16), np.array([[1], [0]], np.float32))]
-    with pytest.raises(DataError, match="the ranker separates no grades"):
-        stream.write(tmp_path / "one.arrow", queries, {}, np.array(ranker))
-    assert not [*tmp_path.iterdir()]
+@pytest.mark.parametrize("ranker", [[-1.0], [0.6, 0.8]])
+def test_a_ranker_separates_the_grades_of_each_query(monkeypatch, ranker):
+    queries = [(0, [1, 1], [[1], [2]]), (1, [1, 0], [[1], [0]])]
+    with pytest.raises(DataError, match="the ranker does not separate the grades of query"):
+        drawn_by(monkeypatch, (queries, ranker))

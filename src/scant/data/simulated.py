@@ -202,16 +202,17 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
         queries, ranker = own(named, "generator", "function")(random, **settings["settings"])
     except (TypeError, ValueError) as error:
         raise SettingError(f"{named} does not return queries, and a ranker or None ({error})") from error
-    return _checked(named, queries), None if ranker is None else _checked_ranker(named, ranker)
+    ranker = None if ranker is None else _checked_ranker(named, ranker)
+    return _checked(named, queries, ranker), ranker
 
 
-def _checked(named: str, queries: Iterable) -> Iterator[Query]:
+def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterator[Query]:
     """The queries that the user's function `named` draws, in the project's types.
 
     Raises
     ------
     DataError : a query is not (id, grades, features), its arrays do not fit together, an id is there twice, or a
-        number cannot be kept as it is, see `scant.data.numbers`
+        number cannot be kept as it is, see `scant.data.numbers`; or the ranker does not separate its grades
     """
     ids = set()
     for number, drawn in enumerate(queries, 1):
@@ -229,7 +230,10 @@ def _checked(named: str, queries: Iterable) -> Iterator[Query]:
             raise DataError(named, f"{where} has the id {id}, as an earlier one has")
         ids.add(id)
         grades = whole(grades, stream.LARGEST_GRADE, _refusing(named, f"a grade of {where}", grades))
-        yield id, grades.astype(np.int16), single(features, _refusing(named, f"a feature of {where}", features))
+        features = single(features, _refusing(named, f"a feature of {where}", features))
+        if ranker is not None and not (features.shape[1] == len(ranker) and gap(features @ ranker, grades) > 0):
+            raise DataError(named, f"the ranker does not separate the grades of {where}", advice="Give None")
+        yield id, grades.astype(np.int16), features
 
 
 def _refusing(named: str, what: str, values: np.ndarray) -> Refuse:

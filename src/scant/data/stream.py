@@ -165,8 +165,7 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
 
     Raises
     ------
-    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of different number, or
-        a ranker that does not rank every query rightly
+    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of different number
     """
     path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
@@ -178,9 +177,6 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
             measured.add(block, table)
         if not measured.ids:
             raise DataError(path, "a stream needs at least one query")
-        if ranker is not None and not 0 < measured.margin < math.inf:
-            reason = f"the ranker separates no grades (its margin is {measured.margin:g})"
-            raise DataError(path, reason, advice="Give None, or weights that rank every query rightly")
         raw.flush()  # the map below is of the file, not of what is still in the buffer
         metadata = metadata | measured.metadata()
         mapped = mmap.mmap(raw.fileno(), 0)
