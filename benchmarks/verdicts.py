@@ -24,11 +24,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from scant.randomness import generator
-from scant.verdict.statistics import TESTING, holm, judge
+from scant.verdict.statistics import claimed, holm, judge
 
 LEVEL = 0.95
-SEEDS = ((5,), (10,), (30,))
-LOOKS = (5, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100)  # how many seeds there are when a study is looked at
+SEEDS = ((12,), (16,), (30,))
+LOOKS = (12, 15, 20, 25, 30, 40, 50, 60, 80, 100)  # how many seeds there are when a study is looked at
 SETTINGS = {"greater": {}, "close": {"margin": 3.0}, "slope": {"bound": 0.5}}
 MARGIN = {"greater": 0.0, "close": 3.0, "slope": 0.5}  # the end of what is claimed that the planted means are about
 INWARDS = {"greater": 1, "close": -1, "slope": -1}
@@ -68,7 +68,7 @@ def differences(noise: str, seeds: int, effect: float, random: np.random.Generat
     return [row + mean for row, mean in zip(mixed, means, strict=True)]
 
 
-def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Generator, testing: str) -> dict:
+def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Generator) -> dict:
     """The first verdict that each claim of one simulated study gets, with how many seeds; "undecided" if it gets none.
 
     looks : the numbers of seeds at which the study is looked at
@@ -80,7 +80,7 @@ def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Gen
     found = dict.fromkeys(CLAIMS, ("undecided", looks[-1]))
     for seeds in looks:
         verdicts = {
-            claim: judge(row[:seeds], claim[0], level=LEVEL, testing=testing, within=within, **settings[claim[0]])
+            claim: judge(row[:seeds], claimed(claim[0], **settings[claim[0]]), within, within is not None, LEVEL)
             for claim, row in zip(CLAIMS, drawn, strict=True)
         }
         for claim, verdict in holm({"claims": verdicts})["claims"].items():
@@ -91,12 +91,12 @@ def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Gen
     return found
 
 
-def rates(noise: str, looks: Sequence[int], studies: int, effect: float, testing: str) -> tuple[float, float, float]:
+def rates(noise: str, looks: Sequence[int], studies: int, effect: float) -> tuple[float, float, float]:
     """Shares of studies with a false verdict and of decidable claims decided; the median of the seeds these had."""
     random = generator(0, "verdicts", noise, str(looks), effect)
     false, right, seeds = 0, [], []
     for _ in range(studies):
-        found = study(noise, looks, effect, random, testing)
+        found = study(noise, looks, effect, random)
         planted = {claim: claim[1] if effect else "undecided" for claim in found}
         false += any(verdict not in ("undecided", planted[claim]) for claim, (verdict, _) in found.items())
         decidable = [claim for claim in found if planted[claim] != "undecided"]
@@ -110,17 +110,13 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=1000, help="studies of each kind")
     parser.add_argument("--effect", type=float, default=1.5, help="of true and false claims, in standard deviations")
     asked = parser.parse_args()
-    columns = ("noise", "testing", "seeds", "false", "on the margin", "right", "seeds")
-    print("{:12} {:8} {:>8} {:>7} {:>14} {:>7} {:>6}".format(*columns))
+    print("{:12} {:>8} {:>7} {:>14} {:>7} {:>6}".format("noise", "seeds", "false", "on the margin", "right", "seeds"))
     for noise in NOISES:
         for looks in (*SEEDS, LOOKS):
             said = "looking" if len(looks) > 1 else looks[0]
-            for testing in TESTING:
-                about = asked.studies, testing
-                false, right, seeds = rates(noise, looks, about[0], asked.effect, *about[1:])
-                margin = rates(noise, looks, about[0], 0.0, *about[1:])[0]
-                row = f"{noise:12} {testing:8} {said:>8} {false:7.1%} {margin:14.1%} {right:7.1%} {seeds:6.0f}"
-                print(row, flush=True)
+            false, right, seeds = rates(noise, looks, asked.studies, asked.effect)
+            margin = rates(noise, looks, asked.studies, 0.0)[0]
+            print(f"{noise:12} {said:>8} {false:7.1%} {margin:14.1%} {right:7.1%} {seeds:6.0f}", flush=True)
 
 
 if __name__ == "__main__":

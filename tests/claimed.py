@@ -32,7 +32,6 @@ GAMES = {
         },
     },
 }  # fmt: skip
-FIXED = GAMES | {"testing": "fixed"}
 # Regret at the horizon T is a T^p; the seed's noise is shared by all learners but for a little of their own.
 REGRETS = {"one": (40.0, 2 / 3), "two": (30.0, 2 / 3), "all": (20.0, 0.5), "noiseless": (20.0, 0.5)}
 CLAIM = {

@@ -21,12 +21,12 @@ from scant.learning.declarations import looking
 
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
-    "What a study found": ("show", "table", "compare", "more"),
+    "What a study found": ("show", "table", "compare"),
     "The files of a study": ("status", "verify", "archive", "prune", "reference"),
     "Logs of your own": ("ads",),
     "For the workflow": ("job",),
 }  # of the commands, in the help
-LOOK = ("show", "table", "compare", "more", "status", "verify", "archive", "prune", "reference", "datasets")
+LOOK = ("show", "table", "compare", "status", "verify", "archive", "prune", "reference", "datasets")
 NEW = 50_000  # objects after which Python looks for garbage; by default so few that figures take a tenth longer
 
 
@@ -124,24 +124,6 @@ def _status(arguments) -> None:
     from scant.page import status
 
     print(status.describe(status.status(arguments.folder)), end="")
-
-
-def _more(arguments) -> None:
-    from scant.files import check_outputs, write_text
-    from scant.page import status
-    from scant.verdict import more
-
-    study_file = arguments.study_file or status.study_file(arguments.folder)
-    check_outputs([arguments.output] if arguments.output else [], [study_file, arguments.folder])
-    step_by_step = more.more(arguments.folder, study_file, arguments.within)
-    print(more.describe(step_by_step, arguments.within))
-    if not step_by_step.steps:
-        return
-    if arguments.output is None:
-        print("--output FILE writes the study file that asks for these seeds, --within SECONDS takes fewer.")
-        return
-    write_text(arguments.output, more.study_with(study_file, step_by_step))
-    print(f"Only new seeds are played by: snakemake --cores all --configfile {shlex.quote(str(arguments.output))}")
 
 
 def _compile(arguments) -> None:
@@ -282,14 +264,6 @@ def parser() -> argparse.ArgumentParser:
         folder,
         option("--output", type=Path, help="the file to write (default: STUDY.zip in the working folder)"),
         option("--runs", action="store_true", help="with all run files and streams"),
-    )  # fmt: skip
-    about = "Say how many more seeds would decide which claims of a finished study, and what they cost."
-    command(
-        "more", _more, about,
-        folder,
-        option("--within", type=float, metavar="SECONDS", help="take only what fits into so many seconds of one core"),
-        option("--output", type=Path, help="the study file to write, which asks for these seeds"),
-        option("--study-file", type=Path, help="the study's file; by default that of its latest run"),
     )  # fmt: skip
     command(
         "compile",

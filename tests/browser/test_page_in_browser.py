@@ -21,13 +21,16 @@ FAMILIES, SOURCES = ("regret", "data", "ads"), ("thesis", "AISTATS 2015")
 ROWS = ("theorem", "reproduction", "extension")
 
 
+CAME_OUT = ("holds", "fails", "undecided", "does not discriminate")
+
+
 def claims() -> list[dict]:
     """Twelve claims: three of each verdict."""
     return [
         {
             "id": f"claim-{i}", "source": SOURCES[i % 2],
             "statement": f"The learner {'gains' if i % 3 else 'loses'} in claim {i}.",
-            "verdict": list(pages.VERDICTS)[i % 4], "estimate": None if i % 4 == 3 else (i - 6) / 10,
+            "verdict": CAME_OUT[i % 4], "estimate": None if i % 4 == 3 else (i - 6) / 10,
             "low": None if i % 4 == 3 else (i - 7) / 10, "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
             "readings_holding": i % 3, "readings_total": 2, "data": "", "family": FAMILIES[i % 3],
             "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
@@ -36,8 +39,8 @@ def claims() -> list[dict]:
             "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0, "cells_total": 2 if i % 4 < 3 else 0,
             "tightness": None, "deciding": "", "note": "", "says_from": None, "refuted_by": "",
             "control": "", "control_verdict": "", "control_estimate": None, "control_low": None, "control_high": None,
-            "premise": "seeds near normal" if i % 4 < 2 else "", "bets": "undecided" if i % 4 < 3 else "",
-            "bets_needed": 400 + i if i % 4 < 3 else None,
+            "premise": "seeds near normal" if i % 4 < 2 else "", "mark": "", "by_cell": "", "named": "",
+            "agreeing": 5 if i % 4 < 3 else None, "agreeing_least": 0.48, "tipping": 0.1, "worst": 0.0,
         }
         for i in range(12)
     ]  # fmt: skip
@@ -50,7 +53,8 @@ def cells() -> list[dict]:
             "claim": claim["id"], "row": claim["row"], "first": True, "experiment": "top", "stream": f"stream-{at}",
             "learner": "learner",
             "against": "other", "estimate": claim["estimate"], "low": claim["low"], "high": claim["high"], "n": 5,
-            "from": 0.0, "to": float("inf"), "verdict": claim["verdict"],
+            "from": 0.0, "to": float("inf"), "verdict": claim["verdict"], "agreeing": 5, "tipping": 0.1,
+            "worst": 0.0, "mark": "",
         }
         for claim in claims() if claim["cells_total"]
         for at in range(20 if claim["id"] == "claim-4" else 2)

@@ -155,15 +155,18 @@ def arguments(taken, declared) -> list[str]:
     return found + [f"declares the setting {name}, but does not take it" for name in declared if name not in taken]
 
 
+GRIDS = {"rates", "lambdas", "alphas"}  # settings that list what to play and choose from
+
+
 def of_contextual(learner) -> list[str]:
     """A learner that sees every grade: its settings are those of `Settings` in its module."""
     found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
     known = {field.name for field in fields(getattr(inspect.getmodule(learner), "Settings", online.Settings))}
     declared = {*settings_of(learner)}
-    found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - {"rates"})]
+    found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - GRIDS)]
     for name in ("defaults", "released", "released_simulated"):
         found += [f"{name} has {key}, which Settings has not" for key in getattr(learner, name) if key not in known]
-    if learner.learns != ("rates" in declared):
+    if learner.learns != bool(declared & GRIDS):
         found.append("has rates if, and only if, it learns")
     if not isinstance(vars(learner).get("branch"), int):
         found.append("declares no branch of the compiled loop")

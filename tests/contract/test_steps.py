@@ -93,7 +93,7 @@ def test_steps_do_not_depend_on_the_scale_of_gradients(kind):
     random = np.random.default_rng(5)
     gradients, ends = random.standard_normal((200, 4)) + 0.1, []
     for factor in (1.0, 2.0**12, 2.0**-12):
-        weights, way = np.zeros(4), STEPS[kind](4, 1.0)
+        weights, way = np.zeros(4), STEPS[kind](4, 1.0, 1.0)
         for gradient in gradients:
             way.take(weights, factor * gradient)
         ends.append(weights)
@@ -103,7 +103,7 @@ def test_steps_do_not_depend_on_the_scale_of_gradients(kind):
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_nothing_moves_while_gradients_are_zero(kind):
-    weights, way = np.zeros(3), STEPS[kind](3, 1.0)
+    weights, way = np.zeros(3), STEPS[kind](3, 1.0, 1.0)
     for _ in range(5):
         way.take(weights, np.zeros(3))
     assert not weights.any()
@@ -121,7 +121,7 @@ def test_small_cases_by_hand():
     for t, expected in ((1, -3 * np.sqrt(2)), (2, -3 * np.sqrt(2) - 3)):
         adagrad.take(weights, ones)
         assert weights[0] == pytest.approx(expected), t
-    weights, by_feature = np.zeros(3), steps.FeatureAdaGrad(3, 0.1)
+    weights, by_feature = np.zeros(3), steps.FeatureAdaGrad(3, rate=0.1)
     for t, expected in ((1, -0.1), (2, -0.1 - 0.1 / np.sqrt(2))):  # a feature's size does not count
         by_feature.take(weights, np.array([1.0, 100.0, 0.0]))
         np.testing.assert_allclose(weights, [expected, expected, 0.0], err_msg=str(t))
@@ -173,7 +173,7 @@ def test_the_bettor_is_never_ruined(known):
     """Whatever the coins, also if some are a thousand times as large as all before."""
     random = np.random.default_rng(7)
     for _ in range(50):
-        weights, coin = np.zeros(2), CoinBetting(2, 1.0, known)
+        weights, coin = np.zeros(2), CoinBetting(2, 1.0, largest=known)
         for t in range(100):
             gradient = random.standard_normal(2) * (1000 if t % 37 == 36 and not known else 1)
             if random.random() < 0.5:

@@ -11,7 +11,6 @@ from claimed import (
     B_IS_WORSE,
     CLAIM,
     CONTRACT,
-    FIXED,
     GAMES,
     HARDLY,
     NOISE,
@@ -27,6 +26,7 @@ from toys import claims_table
 from scant.errors import SettingError
 from scant.learning import families
 from scant.verdict import claims, judging, selection, statistics, tables
+from scant.verdict.anytime import least_t
 from scant.verdict.examined import Cell, Reading
 
 
@@ -65,31 +65,22 @@ def test_differences_are_paired_by_seed():
     traces = played(GAMES)
     frame, details = traces["first"]
     traces["first"] = (frame.sample(frac=1, random_state=1), details)  # in any order
-    row = judged(FIXED, traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
+    row = judged(traces=traces, paired=AGAINST_ALL | {"on": {"ids": "a"}}).loc["paired"]
     ends = frame[(frame["stream"] == "a") & (frame["horizon"] == 10000)].pivot_table(
         index="seed", columns="learner", values="value"
     )
     difference = ends["one"] - ends["all"]
     assert row["estimate"] == pytest.approx(difference.mean())
-    assert row["high"] - row["estimate"] == pytest.approx(2.200985 * difference.std() / math.sqrt(12))  # t, 11 df
-
-
-def test_the_study_says_which_tests_judge():
-    claim = {"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}
-    found = {
-        testing: claims.examine(claim, planned(GAMES | {"testing": testing}), played(GAMES))["one"].readings[0].verdict
-        for testing in ("anytime", "fixed")
-    }
-    assert {key: verdict.test for key, verdict in found.items()} == {"anytime": "anytime t", "fixed": "t"}
-    assert found["anytime"].low < found["fixed"].low and found["anytime"].estimate == found["fixed"].estimate
-    assert planned(GAMES).study["testing"] == "anytime"
+    half = least_t(12, 0.025) * difference.std() / math.sqrt(12)
+    assert row["high"] - row["estimate"] == pytest.approx(half)
+    assert (row["agreeing"], row["worst"]) == (12, pytest.approx(difference.min()))
 
 
 def test_a_claim_about_several_streams_has_a_summary_of_its_own():
     reading = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
     assert len(reading.cells) == 2
     mean = np.mean([cell.differences.to_numpy() for cell in reading.cells], axis=0)
-    assert reading.summary == statistics.judge(mean, "greater")
+    assert reading.summary == statistics.judge(mean, statistics.claimed("greater"))
     single = claims.examine({"one": CLAIM | AGAINST_ALL | {"on": {"ids": "a"}}}, planned(GAMES), played(GAMES))
     assert single["one"].readings[0].summary is None
     over = claims.examine({"one": CLAIM | AGAINST_ALL | {"over": "mean"}}, planned(GAMES), played(GAMES))
@@ -211,12 +202,13 @@ def test_a_claim_of_parts_holds_if_all_of_them_do_and_fails_with_one():
         one={"cells": [better, worse]},
         lacking={"cells": [better, {"learner": {"kind": "random"}, "against": 1.0}]},
     )
-    assert table["verdict"].tolist() == ["holds", "fails", "holds"]
-    assert table["cells_total"].tolist() == [4, 4, 2] and table["cells_failing"].tolist() == [0, 2, 0]
+    assert table["verdict"].tolist() == ["holds", "differs", "not testable here"]
+    assert table["cells_total"].tolist() == [4, 4, 0] and table["cells_failing"].tolist() == [0, 2, 0]
     assert table.loc["one", "deciding"].startswith("all minus two on ")
-    assert table.loc["lacking", "note"] == "In part missing here: no learner with kind random."
+    assert table.loc["one", "by_cell"] == "holds for one minus all; fails for all minus two"
+    assert "missing here: no learner with kind random" in table.loc["lacking", "data"]
     # The first readings of all parts are one; that of the second experiment, which has one part alone, is another.
-    assert table["readings_total"].tolist() == [2, 2, 2]
+    assert table["readings_total"].tolist() == [2, 2, 0]
     rows = cells({"one": CLAIM | {"cells": [better, worse]}}, planned(GAMES), played(GAMES))
     assert [tuple(row) for row in rows.loc[rows["first"], ["learner", "against"]].to_numpy()] == [
         ("one", "all"), ("one", "all"), ("all", "two"), ("all", "two"),
@@ -264,18 +256,45 @@ def test_a_control_may_be_a_trivial_play(shares):
         judged(one=SHARE | {"control": {"words": "the worst", "plays": "wrst"}})
 
 
-def test_each_learner_that_a_statement_names_has_to_be_played():
-    named = AGAINST_ALL | {"learner": {"kind": "rtopkf"}, "each": [{"k": None}, {"k": 2}]}
-    table = judged(both=named, lacking=named | {"each": [{"k": 2}, {"k": 3}]})
-    assert table["verdict"].tolist() == ["holds", "not testable here"]
-    assert "no learner with k 3, which the statement names" in table.loc["lacking", "data"]
+def test_a_part_may_refute_a_statement_and_never_confirm_it():
+    """Without a learner, a part or as many places as a statement names, a study can only say that it fails."""
+    named, first = AGAINST_ALL | {"learner": {"kind": "rtopkf"}}, {"where": {"ids": "first"}}
+    absent = {"learner": {"kind": "random"}, "against": 1.0}
+    lacking = {
+        "each": {"each": [{"k": 2}, {"k": 3}]},
+        "cells": {"cells": [{}, absent]},
+        "places": {"places": 3} | first,
+    }
+    table = judged(both=named | {"each": [{"k": None}, {"k": 2}], "places": 2} | first)
+    assert table["verdict"].tolist() == ["holds"]
+    table = judged(**{name: named | one for name, one in lacking.items()})
+    assert table["verdict"].tolist() == ["not testable here"] * 3 and (table["readings_total"] == 0).all()
+    missing = ("no learner with k 3, which the statement names", "no learner with kind random", "2 of the 3 games")
+    assert all(text in data for text, data in zip(missing, table["data"], strict=True))
+    table = judged(**{name: named | one | {"comparison": "less"} for name, one in lacking.items()})
+    assert table["verdict"].tolist() == ["fails"] * 3 and table["note"].str.contains("n part missing here").all()
+
+
+def test_where_cells_differ_the_verdict_says_on_which_streams():
+    differs = AGAINST_ALL | {"where": {"ids": "first"}}
+    rows = {row: differs | {"row": row} for row in ("reproduction", "theorem")}
+    table = judged(traces=changed(*B_IS_WORSE), **rows)
+    assert table["verdict"].tolist() == ["differs", "fails"]  # a theorem has to hold in all cells
+    assert set(table["by_cell"]) == {"holds on Game A; fails on b"}
+    found = claims.examine({"one": CLAIM | differs}, planned(GAMES), changed(*B_IS_WORSE))
+    [reading] = found["one"].readings
+    sampled = [dataclasses.replace(cell, sample=cell.stream == "b") for cell in reading.cells]
+    found["one"].readings[0] = dataclasses.replace(reading, cells=sampled)
+    assert claims_table(found, planned(GAMES).study).loc[0, "by_cell"] == "holds on Game A; on samples: fails on b"
+    mean = judged(traces=changed(*B_IS_WORSE), mean=differs | {"over": "mean"}).loc["mean"]
+    assert mean["verdict"] == "fails"
 
 
 def test_the_cell_that_decides_is_shown_and_cells_are_counted_each_by_itself():
     split = AGAINST_ALL | {"where": {"ids": "first"}}
     table = judged(traces=changed(*B_IS_WORSE), split=split, none={"learner": {"kind": "hedge"}})
     row, counts = table.loc["split"], ["cells_holding", "cells_failing", "cells_silent", "cells_total"]
-    assert (row["verdict"], row["deciding"]) == ("fails", "one minus all on b")
+    assert (row["verdict"], row["deciding"]) == ("differs", "one minus all on b")
     assert row["estimate"] < 0 and row["high"] < 0
     assert row[counts].tolist() == [1, 1, 0, 2] and table.loc["none", counts].tolist() == [0, 0, 0, 0]
     holding = judged(split=split).loc["split"]
@@ -286,7 +305,7 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
     """By p-values, and only among equal ones by estimates."""
 
     def decides(outcome, *cells):
-        undecided = statistics.judge([1.0], "greater")
+        undecided = statistics.judge([1.0], statistics.claimed("greater"))
         single = [dataclasses.replace(undecided, estimate=estimate, p_holds=p_holds, p_fails=p_fails)
                   for estimate, p_holds, p_fails in cells]  # fmt: skip
         cell = Cell("a", "one", "", pd.Series([1.0]), claim=CLAIM)
@@ -302,9 +321,9 @@ def test_families_are_corrected_each_by_itself_and_a_note_says_why_a_claim_is_un
     traces = played(GAMES)
     values = traces["first"][0].query("learner == 'one' and stream == 'a' and horizon == 10000")["value"]
     chance = CLAIM | {"on": {"ids": "a"}, "where": {"ids": "first"}}
-    near = chance | {"against": values.mean() - 2.5 * values.std() / math.sqrt(12)}  # p = 0.015
+    near = chance | {"against": values.mean() - 4.5 * values.std() / math.sqrt(12)}
     others = {f"null-{i}": chance | {"against": values.mean()} for i in range(4)}
-    table = judged(FIXED, alone=near | {"family": "own"}, among=near, **others)
+    table = judged(alone=near | {"family": "own"}, among=near, **others)
     assert table.loc["alone", "verdict"] == "holds"
     assert table.loc["among", "verdict"] == "undecided" and table.loc["among", "readings_holding"] == 0
     assert table.loc["alone", "estimate"] == table.loc["among", "estimate"]

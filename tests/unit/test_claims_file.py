@@ -21,9 +21,10 @@ from scant.online.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.grouping import parts
+from scant.study.plan import Plan
 from scant.study.selectors import check_selectors
 from scant.theory.observability import MAX_ITEMS
-from scant.verdict import selection
+from scant.verdict import claims, selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.selection import quantities
 
@@ -199,7 +200,8 @@ def test_the_schema_names_what_there_is():
     declared = {name for family in FAMILIES.values() for name in family.quantities}
     named = {*PROPERTIES["quantity"]["else"]["enum"]}  # for editors; `claims` has those that are declared
     assert {claim["quantity"] for claim in PARTS.values()} <= named <= declared | {"table"} == {*quantities(), "table"}
-    assert set(PROPERTIES["comparison"]["enum"]) == {*verdicts.COMPARISONS, "exact"}
+    for comparison in {*PROPERTIES["comparison"]["enum"]} - {"exact"}:
+        assert verdicts.claimed(comparison, 0.1, bound=1.0)
     assert tuple(PROPERTIES["over"]["enum"]) == ("all", "mean")
     assert {*PROPERTIES["table"]["enum"]} <= theory()
     assert {claim["measure"] for claim in PARTS.values() if "measure" in claim} <= set(MEASURED)  # by all runs
@@ -409,3 +411,48 @@ def test_each_quotation_is_short_and_of_a_row():
             for said in quotations:
                 assert any(one in said for one in words), said
                 assert len(said.split()) <= 25, said
+
+
+def test_rounds_of_a_statement_are_those_that_every_study_plays():
+    """Of its first reading, under which its verdict is; whole streams have their own length."""
+    said = re.compile(r"(\d[\d,]*) rounds|T = (\d[\d,]*)")
+    rounds = {
+        name: {int((one or other).replace(",", "")) for one, other in said.findall(claim["statement"])}
+        for name, claim in CLAIMS.items()
+    }
+    checked = set()
+    for path in (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))):
+        plan = Plan(*studies.load(read_yaml(path), ROOT / "config/datasets.yaml"))
+        examiner = claims._Examiner(plan, dict.fromkeys(plan.study["experiments"]), None, {}, 0.95, None, None)
+        for name, claim in OF_RUNS.items():
+            stated = rounds[name if name in rounds else name.rpartition(".")[0]]
+            fitting = (
+                experiment["rounds"]
+                for id, experiment in plan.study["experiments"].items()
+                if stated and isinstance(examiner._fitting(claim, id, experiment), claims._Fitting)
+            )
+            played = next(fitting, None)
+            if played is not None:
+                assert stated <= {*np.atleast_1d(played).tolist()}, f"{path.name}: {name} is played for {played} rounds"
+                checked.add(name)
+    assert len(checked) > 5
+
+
+NAMED = {  # learners and losses as statements name them, by the value of `kind` or `surrogate` that they are
+    "PDGD": "pdgd", "DBGD": "dbgd", "ListNet": "listnet", "SLAM": "slam", "RankSVM": "ranksvm", "KL": "kl",
+    "SmoothDCG": "smoothdcg", "OnlineRank": "online-rank", "Hedge": "hedge", "PermELearn": "permelearn",
+    "CombBand": "comb-band",
+}  # fmt: skip
+
+
+OF_RUNS_WHOLE = [name for name, claim in CLAIMS.items() if all("table" not in part for part in parts(claim))]
+
+
+@pytest.mark.parametrize("name", OF_RUNS_WHOLE)
+def test_learners_that_a_statement_names_are_those_of_its_cells(name):
+    keys = ("learner", "against", "each", "where", "other")
+    of_parts = str([{key: part.get(key) for key in keys} for part in parts(CLAIMS[name])])
+    named = {value for word, value in NAMED.items() if re.search(rf"\b{word}\b", CLAIMS[name]["statement"])}
+    if CLAIMS[name]["quantity"] == "lead_share":  # of ListNet's
+        named -= {"listnet"}
+    assert all(f"'{value}" in of_parts for value in named)

@@ -178,7 +178,7 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     study = planned(GAMES).study
     tables.write(tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims")
     read, made = readings.read(tmp_path / "claims-readings.csv"), cells_table(examined)
-    numbers = ["estimate", "low", "high", "n", "from", "to"]
+    numbers = ["estimate", "low", "high", "n", "from", "to", *readings.BESIDE]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
     others = [name for name in made if name not in numbers]
     assert {"statement", "row", "test"} <= {*others} and {*made["row"]} == {"extension"}

@@ -50,7 +50,8 @@ def claim(number=1, verdict="holds", **more) -> dict:
         "cells_silent": 0, "cells_total": 1, "tightness": None, "deciding": "kl on Digits", "note": "",
         "says_from": None, "refuted_by": "a mean below -1", "control": "Random", "control_verdict": "fails",
         "control_estimate": 0.0, "control_low": -0.1, "control_high": 0.05,
-        "premise": "", "bets": "", "bets_needed": None,
+        "premise": "", "agreeing": 4.0, "agreeing_least": 0.28, "tipping": 0.04, "worst": 0.01, "mark": "",
+        "by_cell": "", "named": "",
     } | more  # fmt: skip
 
 
@@ -59,6 +60,7 @@ def cell(number=1, **more) -> dict:
         "claim": f"c-{number}", "row": "extension", "first": True, "experiment": "top",
         "stream": "digits", "learner": "kl", "against": "",
         "estimate": 0.2, "low": 0.1, "high": 0.4, "n": 7, "from": 0.0, "to": np.inf, "verdict": "holds",
+        "agreeing": 6.0, "tipping": 0.04, "worst": 0.05, "mark": "",
     } | more  # fmt: skip
 
 
@@ -210,7 +212,7 @@ def test_a_claim_has_the_cells_of_its_first_reading(make):
     text = make([claim(cells_total=2, cells_failing=1), claim(2)], cells=cells)
     seen = Page(text)
     assert "Holds in 1 of 2 cells, fails in 1" in seen.text and "of another reading" not in text
-    assert {"digits", "letter", "[0.1, 0.4]"} <= {part.strip() for part in seen.text}
+    assert {"digits", "letter", "[0.1, 0.4]", "6 of 7", "one in 25", "0.05"} <= {part.strip() for part in seen.text}
     labels = [a["aria-label"] for tag, a in seen.elements if tag == "svg" and "aria-label" in a]
     assert labels == ["0.2, interval [0.1, 0.4]; claimed: above 0", "-0.3, no interval; claimed: above 0"]
     assert sum(tag == "details" and a.get("class") == "cells" for tag, a in seen.elements) == 1
@@ -220,14 +222,13 @@ def test_kinds_of_rows_are_counted_apart():
     claims = [claim(1), claim(2, readings_holding=3), claim(3, "fails", row="reproduction")]
     claims += [claim(4, "not testable here", row="reproduction"), claim(5, "undecided", needed=40, row="theorem")]
     claims += [claim(6, "undecided", needed=float("inf"), row="theorem", tightness=0.9)]
-    claims += [claim(7, row="theorem", tightness=0.00123), claim(8, row="theorem", tightness=0.4136)]
+    claims += [claim(7, row="theorem", tightness=0.00123), claim(8, row="theorem", tightness=0.4136, test="exact")]
     claims += [claim(9, "fails", row="theorem", tightness=7.0)]
     assert page.sentences(claims) == [
-        "Of 2 statements that the papers measured, 0 reproduce, 1 does not reproduce, 0 are undecided, and 1 could not "
-        "be tested here.",
-        "Of 2 extensions to other data, 2 extend, 0 do not extend, 0 are undecided, and 0 could not be tested here.",
-        "Of 5 theorem checks, 2 hold, 1 fails, 2 are undecided, and 0 could not be tested here; what was measured is "
-        "0.12 to 41 % of the bounds that hold.",
+        "Of 2 statements that the papers measured, 1 does not reproduce; 1 could not be tested here.",
+        "Of 2 extensions to other data, 2 extend.",
+        "Of 5 theorem checks, 1 is checked exactly: 1 holds; 4 are measured: 1 holds, 1 fails, 2 are undecided; "
+        "what was measured is 0.12 to 41 % of the bounds that hold.",
         "Of all 4 that hold, 1 does under every reading tried; 40 seeds or fewer would decide half of the undecided.",
     ]
     assert page.sentences([claim()])[0] == "No claim is about what a paper measured on data like its own."
@@ -243,22 +244,25 @@ def test_kinds_of_rows_are_counted_apart():
     ]  # fmt: skip
 
 
-def test_what_a_verdict_rests_on_stands_beside_it(make):
-    known = {"premise": "seeds near normal", "bets": "undecided", "bets_needed": 300.0}
-    text = make([claim(1) | known, claim(2, "undecided", bets="holds", row="theorem")])
-    assert "the verdict rests on seeds near normal" in text
-    assert "<dd>undecided; 300 seeds or more would decide it</dd>" in text and "<dd>holds</dd>" in text
-    assert page.sentences([claim(1) | known])[-1] == (
-        "1 of 1 verdicts rests on seeds near normal, and bets agree with 0."
-    )
+def test_what_a_verdict_supposes_and_what_would_overturn_it_stand_beside_it(make):
+    known = claim(1, premise="seeds near normal")
+    text = make([known, claim(2, mark="whatever seeds are like", premise="seeds near normal", by_cell="holds on a")])
+    so = "so in 4 of 5 seeds, in at least 28 % of all"
+    assert f"{so}; one seed in 25 at the far end of its range would move the mean to the margin" in text
+    assert "it supposes seeds near normal, but the verdict is so whatever seeds are like" in text
+    assert f"{so}; seeds that were not drawn would hardly overturn it" in text and "<dd>holds on a</dd>" in text
+    end = "1 of 1 verdicts supposes seeds near normal; 0 of these are so whatever seeds are like."
+    assert page.sentences([known])[-1] == end
 
 
 def test_it_says_in_a_sentence_what_it_is_by_whom_and_of_when():
     studied = [{"seeds": "8"}, {"seeds": "10 to 250"}]
     facts = {"studied": studied, "authors": "us", "environment": {"scant": "1.0", "made": "2026-11-05T10:00:00+00:00"}}
-    assert page.headline([claim(1), claim(2, "fails"), claim(3, "not testable here")], facts) == (
-        "How well rankers learn from scant feedback: 2 families of learners on 8 to 250 seeds and 2 of 3 claims tested "
-        "(1 holds, 1 fails, 0 are undecided), made with scant 1.0 by us on 5 November 2026."
+    of = [claim(1, test="exact"), claim(2, "fails"), claim(3, "differs"), claim(4, "not testable here")]
+    assert page.headline(of, facts) == (
+        "How well rankers learn from scant feedback: 2 families of learners on 8 to 250 seeds; 1 claim checked exactly "
+        "(1 holds, 0 fail); 2 claims measured (0 hold, 1 fails, 1 differs), made with scant 1.0 by us on "
+        "5 November 2026."
     )
     assert page.headline([], {}) == "How well rankers learn from scant feedback."
 
@@ -269,7 +273,7 @@ def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
         [one | {"rank": list(page.VERDICTS).index(one["verdict"])} for one in of]
     )}  # fmt: skip
     first, held, absent = parts
-    assert parts[first] == list(page.VERDICTS)[1:5] and (held, absent) == ("2 hold", "1 not testable here")
+    assert parts[first] == list(page.VERDICTS)[1:6] and (held, absent) == ("2 hold", "1 not testable here")
     seen = Page(make(of))
     folded = [a["class"] for tag, a in seen.elements if tag == "details" and a.get("class") in ("held", "absent")]
     assert folded == ["held", "absent"]

@@ -104,7 +104,7 @@ def claimed() -> pd.DataFrame:
             "statement": f"On data that no ranker separates, {claim} is better than any other learner, or as good.",
             "experiment": "e", "tuning": tuning, "first": True, "stream": stream, "learner": "auc-ranker, epsilon 0.2",
             "against": "x", "place": place, "estimate": 0.1 * place, "low": -0.1, "high": 0.4, "n": 5 + place,
-            "verdict": verdict, "from": 0.0, "to": np.inf,
+            "verdict": verdict, "from": 0.0, "to": np.inf, "mark": "", **dict.fromkeys(readings.BESIDE, 0.5),
         }
         for claim in ("a-ranker-over-logistic-undersampled", "b", "c")
         for place, (tuning, stream, verdict) in enumerate(

@@ -556,9 +556,9 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
         ("0.01", {"0.01": 0.5004, "0.1": 0.5}, ""),  # or so little that it may be chance
         ("0.01", {"0.01": 0.5006, "0.1": 0.5}, "least of 2"),
         ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.4, "1, exploring 0.3": 0.3,
-                              "0.1, exploring 0.3": 0.2}, "least of 2, least exploration of 2"),
+                              "0.1, exploring 0.3": 0.2}, "least of 2, least exploring of 2"),
         ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.5, "1, exploring 0.03": 0.3},
-         "largest exploration of 2"),
+         "largest exploring of 2"),
     ],
 )  # fmt: skip
 def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):

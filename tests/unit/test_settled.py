@@ -154,7 +154,6 @@ SHOWN = {  # figures and tables of experiments
 CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     # Tables and figures of runs know which streams are drawn, and from which seed.
     (("seed",), 3, "(stream|log|run|comparator|times|table) .*|figure figure-2.*"),
-    (("testing",), "fixed", ""),
     (("figures",), {"width": "column"}, "figure .*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),

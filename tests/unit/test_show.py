@@ -25,14 +25,16 @@ KNOWN = {
     "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e", "deciding": "kl on Digits", "note": "",
     "says_from": np.nan, "refuted_by": "a mean below -1", "control": "Random", "control_verdict": "fails",
     "control_estimate": -0.5, "control_low": -0.6, "control_high": -0.4,
-    "premise": "", "bets": "", "bets_needed": np.nan,
+    "premise": "", "agreeing": 7.0, "agreeing_least": 0.47, "tipping": 0.25, "worst": 0.05, "mark": "", "by_cell": "",
+    "named": "",
 }  # fmt: skip
 STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure", "data", "statement")
 NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
 ROWS = [
     KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4, "high": 0.6,
      "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1, "cells_failing": 1,
-     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal", "bets": "undecided", "bets_needed": 70.0},
+     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal", "mark": "whatever seeds are like",
+     "by_cell": "holds on digits; fails on letter"},
     KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1, "low": -0.1, "high": 0.3,
      "needed": 30.0, "statement": "It may."},
     KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here", "family": "ads",
@@ -42,6 +44,7 @@ CELL = {
     "claim": "top-a", "statement": "It learns.", "family": "top", "row": "theorem", "quantity": "NDCG@10", "test": "t",
     "experiment": "e", "tuning": "held-out", "first": True, "stream": "digits", "learner": "kl", "against": "",
     "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8, "from": 0.1, "to": np.inf, "verdict": "holds",
+    "agreeing": 8.0, "agreeing_least": 0.63, "tipping": 0.25, "worst": 0.3, "mark": "",
 }  # fmt: skip
 CELLS = [
     CELL,
@@ -65,7 +68,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     text = show(folder)
-    assert text.startswith("Of 2 statements that the papers measured, 0 reproduce, 0 do not reproduce, 1 is undecided,")
+    assert text.startswith("Of 2 statements that the papers measured, 1 is undecided; 1 could not")
     lines = text.splitlines()
     facts = "0.5 [0.4, 0.6], n = 8; holds in 1 of 2 cells, fails in 1; holds under 2 of 3 readings"
     assert f"  ✓ top-a: holds; {facts}" in lines
@@ -102,7 +105,9 @@ def test_a_claim_is_shown_whole(folder):
     told = {name: fact.strip() for name, fact in told.items()}
     assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
     assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == "t, n = 8"
-    assert told["rests on"] == "seeds near normal" and told["bets say"] == "undecided; 70 seeds or more would decide it"
+    assert told["supposes"] == "seeds near normal; it is so whatever seeds are like"
+    assert told["seeds"] == "7 of 8 seeds, in at least 47 % of all" and told["worst seed"] == "0.05"
+    assert told["overturned"].startswith("one seed in 4 at the far end") and told["by cell"].endswith("on letter")
     assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith("to 50 %")
     first, second = (text.index(f"tuning {tuning}") for tuning in ("held-out", "paper"))
     assert text.index("letter") < second and first < second and text.index("0.7 [") > second

@@ -38,7 +38,7 @@ def test_adagrads_bound_holds_for_all_gradients(gradients, radius):
 
 @given(GRADIENTS, st.sampled_from([0.1, 1.0, 30.0]), st.sampled_from([1.5, 5.0]))
 def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradients, radius, largest):
-    steps = CoinBetting(2, radius, largest)
+    steps = CoinBetting(2, radius, largest=largest)
     regret = linear_regret(steps, gradients, radius)
     assert steps.largest == largest
     assert regret <= bounds.coin_regret(radius, steps.lengths, largest) * (1 + 1e-9) + 1e-9
@@ -46,7 +46,7 @@ def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradient
 
 def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
     """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x = T is best."""
-    steps, rounds = CoinBetting(1, 1.0, 1.0), 20
+    steps, rounds = CoinBetting(1, 1.0, largest=1.0), 20
     weights = np.zeros(1)
     for _ in range(rounds):
         steps.take(weights, np.array([-1.0]))

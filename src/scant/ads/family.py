@@ -447,12 +447,13 @@ class Ads(Family):
         return [file for log, part in parts for file in files(study, datasets, log, part, [0])]
 
     def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
-        if log_origin(study["logs"][place], datasets) != "log" or self.draws(study, learner):
-            return True
+        simulated = log_origin(study["logs"][place], datasets) != "log"
         settings = study["learners"][learner]
         fitted = learner_of(settings["kind"])
-        split = fitted.regularised and experiment["tuning"] == "held-out" and len(settings.get("lambdas", LAMBDAS)) > 1
-        return split or (fitted.learns == "ad" and experiment["undersample"] is not None)
+        several = fitted.regularised and len(settings.get("lambdas", LAMBDAS)) > 1
+        splits_rows = several and experiment["tuning"] == "held-out"
+        undersamples = fitted.learns == "ad" and experiment["undersample"] is not None
+        return simulated or self.draws(study, learner) or splits_rows or undersamples
 
     # --- presenting
 

@@ -554,8 +554,8 @@ def _is_regressor(model) -> bool:
 def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : settings by name. For a built-in learner, those that only other kinds have are ignored; a user's class has
-        to take them all
+    options : settings by name. A built-in learner ignores settings of other kinds; a user's class has to accept every
+        one
     """
     from scant.schema import check
 

@@ -61,7 +61,7 @@ def _settings(runs: pd.DataFrame) -> pd.Series:
 
 
 def joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Long tables as one, whose texts stay categories."""
+    """Long tables put together; columns of text stay categorical."""
     nothing = _table(pd.DataFrame(columns=COLUMNS))
     return pa.concat_tables([nothing, *map(_table, frames)]).unify_dictionaries().to_pandas()
 

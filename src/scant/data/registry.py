@@ -60,6 +60,7 @@ class Dataset:
     archive: Archive | None = None
     get: str = ""
     plain_http: bool = False
+    sample: bool = False
     own: bool = False
     study: str = ""
 

@@ -33,7 +33,11 @@ def against(frame: pd.DataFrame, along: str):
             rows = panel[panel["learner"] == learner].sort_values(along)
             if rows.empty:
                 continue
-            _bound(axis, rows.dropna(subset="bound"), along, look[0], learner, bounds)
+            bounded = rows.dropna(subset="bound")
+            _draw_bound(axis, bounded, along, look[0], learner)
+            if len(bounded) and _named_bound(bounded) not in bounds:  # several learners may have it
+                _name_bound(axis, bounded, along, look[0], *ENDS[len(bounds) % 2])
+                bounds.append(_named_bound(bounded))
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points):
@@ -56,22 +60,29 @@ def against(frame: pd.DataFrame, along: str):
     return figure
 
 
-def _bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str, bounds: list[tuple]) -> None:
-    """Draw a learner's bound, and its name unless it is among `bounds`, the names and last values of those named."""
-    look = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3, "label": learner}
-    axis.plot(rows[along], rows["bound"], ":", **look)
-    if rows.empty:
-        return
-    place, side = ENDS[len(bounds) % 2]
-    name, last = rows["bound_by"].iloc[place], rows["bound"].iloc[-1]
-    if (name, last) in bounds:  # several learners have it
-        return
+def _named_bound(rows: pd.DataFrame) -> tuple[str, float]:
+    """The name of a learner's bound, and its last value."""
+    return rows["bound_by"].iloc[-1], rows["bound"].iloc[-1]
+
+
+def _draw_bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str) -> None:
+    """Draw a learner's bound as a dotted line."""
+    look = {"color": colour, "lw": 0.9, "zorder": 1, "marker": "_", "markersize": 3}
+    axis.plot(rows[along], rows["bound"], ":", label=learner, **look)
+
+
+def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, place: int, side: str) -> None:
+    """Write the name of a bound beside its first or last point; `place` and `side` are of `ENDS`."""
     axis.annotate(
-        name, (rows[along].iloc[place], rows["bound"].iloc[place]), (0, 2),
-        textcoords="offset points", ha=side, fontsize=6.5, color=colour,
+        rows["bound_by"].iloc[place],
+        (rows[along].iloc[place], rows["bound"].iloc[place]),
+        (0, 2),
+        textcoords="offset points",
+        ha=side,
+        fontsize=6.5,
+        color=colour,
         bbox={"facecolor": "w", "edgecolor": "none", "pad": 0.5, "alpha": 0.85},
-    )  # fmt: skip
-    bounds.append((name, last))
+    )
 
 
 against_n = partial(against, along="queries")

@@ -171,19 +171,13 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
             direction = mean.newton(weights, smoothing, gradient, ball.radius)
         else:
             direction = ball.project(weights - step * gradient) - weights
-        slope, size = float(gradient @ direction), 1.0
+        slope = float(gradient @ direction)
         flat = flat + 1 if -slope <= STALLED * (abs(smooth) + enough_of_zero) else 0
         if flat > MEMORY or not direction.any():
             break
-        while True:  # shorter steps, until one is low enough: not above all recent values
-            trial = weights + size * direction
-            value, smooth, support, new_gradient = mean.evaluate(trial, smoothing)
-            used += 1
-            if smooth <= max(recent) + 1e-4 * size * slope or size < 1e-10 or used >= passes:
-                break
-            # The minimum of a parabola through both values and the slope, unless it is too near to either.
-            shorter = -0.5 * size * size * slope / (smooth - recent[-1] - size * slope)
-            size = shorter if 0.1 * size <= shorter <= 0.9 * size else size / 2
+        trial, evaluation, tries = _line_search(mean, weights, direction, slope, smoothing, recent, passes - used)
+        used += tries
+        value, smooth, support, new_gradient = evaluation
         moved, bent = trial - weights, new_gradient - gradient
         curvature = float(moved @ bent)
         step = float(moved @ moved) / curvature if curvature > 0 else 10 * step
@@ -194,6 +188,32 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
     gap = max(0.0, best - bound)
     certified = gap <= enough * abs(best) + enough_of_zero
     return Solution(best_weights, best, gap, used, "certified" if certified else "not certified")
+
+
+def _line_search(
+    mean: Mean, weights, direction, slope: float, smoothing: float, recent: list[float], most: int
+) -> tuple[np.ndarray, Evaluation, int]:
+    """The first of a whole step and shorter ones that is low enough: not above all recent values.
+
+    direction : float64 (d), the whole step; slope : of the smoothed value along it
+    recent : smoothed values, the last of which is at `weights`
+    most : how many steps are tried; the last one is taken as it is
+
+    Returns
+    -------
+    weights : after the step; the evaluation there, and how many steps were tried
+    """
+    size, tried = 1.0, 0
+    while True:
+        trial = weights + size * direction
+        evaluation, tried = mean.evaluate(trial, smoothing), tried + 1
+        smooth = evaluation.smooth
+        low_enough = smooth <= max(recent) + 1e-4 * size * slope
+        if low_enough or size < 1e-10 or tried == most:
+            return trial, evaluation, tried
+        # The minimum of a parabola through both values and the slope, unless it is too near to either.
+        shorter = -0.5 * size * size * slope / (smooth - recent[-1] - size * slope)
+        size = shorter if 0.1 * size <= shorter <= 0.9 * size else size / 2
 
 
 class Difference:

@@ -274,10 +274,13 @@ class Contextual(Family):
 
     def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
         """How many seeds are set aside to choose a learner's rate and variant: none if it has only one of each."""
-        settings = study["learners"][learner]
-        cls = self._class_of(settings)
-        several = len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
+        several = self._has_several(study["learners"][learner], experiment)
         return experiment["tuning_seeds"] if several else 0
+
+    def _has_several(self, settings: dict, experiment: dict) -> bool:
+        """Whether a learner has several rates or variants, of which one is chosen."""
+        cls = self._class_of(settings)
+        return len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
 
     def read(self, plan, shown):
         """The files of streams that a figure or table is made of: those that experiments it shows are played on."""
@@ -596,9 +599,8 @@ class Top(Contextual):
                 raise SettingError(f"the learner {learner!r} on the stream {stream!r}: {error}") from None
 
     def _several_rates(self, study, experiment):
-        entries = (study["learners"][learner] for learner in experiment["learners"])
-        return any(len(entry.get("rates", [1])) > 1 or len(self._class_of(entry).variants(entry)) > 1
-                   for entry in entries)  # fmt: skip
+        learners = experiment["learners"]
+        return any(self._has_several(study["learners"][learner], experiment) for learner in learners)
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]

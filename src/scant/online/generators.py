@@ -1,4 +1,7 @@
-"""What the streams that are not made of data sets come from. No run needs them all, so that they are named apart."""
+"""Generators of streams that are not made of data sets.
+
+Settings choose from this list; a run imports its own generator alone.
+"""
 
 from scant.data import simulated
 from scant.online.adversary import LowerBoundAdversary

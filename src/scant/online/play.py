@@ -91,7 +91,6 @@ def query_order(
     queries = np.flatnonzero(stream.relevant > 0) if empty == "skip" else np.arange(len(stream))
     if resampled is not None and len(queries):
         # In the order of the files, which shuffled passes undo.
-        # In the order of the files, which shuffled passes undo.
         queries = np.sort(resampled.choice(queries, len(queries)))
         if order == "as-is":  # second copies after all first ones: a learner knows the query that it met a round before
             copies = np.arange(len(queries)) - np.searchsorted(queries, queries)
@@ -194,21 +193,19 @@ def play_plain(
                 ranking = learner.rank(features)
                 grades = answer(ranking) if callable(answer) else answer
             with in_round(played + 1):
-                row, seen = [measure(ranking, grades, value) for measure in functions], grades
-            if learner.k is not None:
-                seen = np.full(len(grades), -1, np.int64)
-                seen[ranking[: learner.k]] = grades[ranking[: learner.k]]
-            updated = learner.learn(features, seen, ranking)
+                measured = [measure(ranking, grades, value) for measure in functions]
+            updated = learner.learn(features, _seen_grades(grades, ranking, learner.k), ranking)
         except NonFiniteScores:
             failed_in = played + 1
             break
-        loss = 1 - row[own_measure] if np.any(grades > 0) else 0.0
-        own_ranking = learner.own_ranking
+        mistakes = updated  # a pairwise learner updates where it ranked a pair the wrong way
+        lost = 1 - measured[own_measure] if np.any(grades > 0) else 0.0
+        own_ranking = ranking if learner.own_ranking is None else learner.own_ranking
         of_round = {
-            "measured": row,
-            "loss": updated if learner.pairwise else loss,
+            "measured": measured,
+            "loss": mistakes if learner.pairwise else lost,
             "updated": updated,
-            "ranker": row[0] if own_ranking is None else MEASURES["ndcg@10"](own_ranking, grades, value),
+            "ranker": MEASURES["ndcg@10"](own_ranking, grades, value),
             "surrogate": learner.suffered(grades),
             "events": learner.events(ranking),
         }
@@ -219,6 +216,15 @@ def play_plain(
             failed_in = played
             break
     return _played(played, records, learner, failed_in)
+
+
+def _seen_grades(grades: np.ndarray, ranking: np.ndarray, k: int | None) -> np.ndarray:
+    """The grades of the first k documents of a ranking, -1 for the others; all grades if k is None."""
+    if k is None:
+        return grades
+    seen = np.full(len(grades), -1, np.int64)
+    seen[ranking[:k]] = grades[ranking[:k]]
+    return seen
 
 
 def _records(rounds: int, watched: int = 0) -> dict[str, np.ndarray]:

@@ -127,7 +127,8 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
             print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
         table = trace(seed, played, learner, rate == "theory", general, measures)
         if len(variants) > 1:
-            table = table.append_column(top.CHOSEN, pa.repeat(float(learner.setup.gamma), len(table)))
+            [key] = [key for key in variant if variant[key] != entry.get(key)]
+            table = table.append_column(top.CHOSEN + key, pa.repeat(float(variant[key]), len(table)))
         tables.append(table)
     return tables, learner
 

@@ -24,12 +24,13 @@ class Steps:
     about = ""
     rated = False
 
-    def __init__(self, features: int, scale: float):
+    def __init__(self, features: int, radius: float = 1.0, rate: float | None = None):
         """
         features : d, how many weights there are
-        scale : the radius of the ball that the weights are kept in, 1 if there is none; the rate of steps that need one
+        radius : of the ball that the weights are kept in; 1 without a ball
+        rate : of steps that need one
         """
-        self.features, self.scale, self.squares = features, scale, 0.0
+        self.features, self.radius, self.rate, self.squares = features, radius, rate, 0.0
 
     def take(self, weights: np.ndarray, gradient: np.ndarray) -> None:
         """Move `weights` (d), in place, against `gradient` (d). The caller projects them on their ball, if any."""
@@ -52,7 +53,7 @@ class AdaGrad(Steps):
     about = "AdaGrad"
 
     def _size(self, weights) -> float:
-        return np.sqrt(2) * self.scale / np.sqrt(self.squares)
+        return np.sqrt(2) * self.radius / np.sqrt(self.squares)
 
 
 class FeatureAdaGrad(Steps):
@@ -65,14 +66,14 @@ class FeatureAdaGrad(Steps):
     about = "AdaGrad by feature"
     rated = True
 
-    def __init__(self, features, scale):
-        super().__init__(features, scale)
+    def __init__(self, features, radius=1.0, rate=None):
+        super().__init__(features, radius, rate)
         self.of_feature = np.zeros(features)
 
     def _move(self, weights, gradient):
         self.of_feature += gradient**2
         roots = np.sqrt(self.of_feature)
-        weights -= np.divide(self.scale * gradient, roots, where=roots > 0, out=np.zeros(self.features))
+        weights -= np.divide(self.rate * gradient, roots, where=roots > 0, out=np.zeros(self.features))
 
 
 class DistanceOverGradients(Steps):
@@ -84,8 +85,8 @@ class DistanceOverGradients(Steps):
     kind = "dog"
     about = "DoG"
 
-    def __init__(self, features, scale):
-        super().__init__(features, scale)
+    def __init__(self, features, radius=1.0, rate=None):
+        super().__init__(features, radius, rate)
         self.distance = FIRST_DISTANCE
 
     def _size(self, weights) -> float:
@@ -100,8 +101,8 @@ class _Betting(Steps):
     at most that of the point on what is left.
     """
 
-    def __init__(self, features, scale):
-        super().__init__(features, scale)
+    def __init__(self, features, radius=1.0, rate=None):
+        super().__init__(features, radius, rate)
         self.point, self.total = np.zeros(features), np.zeros(features)
 
     def _move(self, weights, gradient):
@@ -125,8 +126,8 @@ class CoinBetting(_Betting):
     kind = "coin"
     about = "coin betting"
 
-    def __init__(self, features, scale, largest: float = 0.0):
-        super().__init__(features, scale)
+    def __init__(self, features, radius=1.0, rate=None, largest: float = 0.0):
+        super().__init__(features, radius, rate)
         self.largest, self.lengths, self.reward = largest, 0.0, 0.0
 
     def _bet(self, gradient):
@@ -152,8 +153,8 @@ class Cocob(_Betting):
     kind = "cocob"
     about = "COCOB"
 
-    def __init__(self, features, scale):
-        super().__init__(features, scale)
+    def __init__(self, features, radius=1.0, rate=None):
+        super().__init__(features, radius, rate)
         self.largest, self.lengths, self.reward = np.zeros(features), np.zeros(features), np.zeros(features)
 
     def _bet(self, gradient):
@@ -175,9 +176,9 @@ FREE = {kind: steps for kind, steps in STEPS.items() if not steps.rated}  # whic
 CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
 
-def made(kind: str, features: int, scale: float, rate: float | None) -> Steps | None:
-    """Steps of this kind, for this number of features; None for a schedule's steps. See `Steps` for the scale."""
-    return STEPS[kind](features, rate if STEPS[kind].rated else scale) if kind in STEPS else None
+def made(kind: str, features: int, radius: float, rate: float | None) -> Steps | None:
+    """Steps of this kind, as `Steps` takes them; None for a schedule's steps."""
+    return STEPS[kind](features, radius, rate) if kind in STEPS else None
 
 
 def check(settings: Mapping) -> None:

@@ -436,7 +436,7 @@ def _steps_without_rates(rounds: int = 500) -> Iterator[Check]:
     }
     for (name, gradients), radius in product(losses.items(), (0.1, 1.0, 10.0)):
         largest = float(np.linalg.norm(gradients, axis=1).max())
-        adagrad, coin = AdaGrad(3, radius), CoinBetting(3, radius, largest)
+        adagrad, coin = AdaGrad(3, radius), CoinBetting(3, radius, largest=largest)
         regrets = [linear_regret(steps, gradients, radius) for steps in (adagrad, coin)]
         stated = (bounds.adagrad_regret(adagrad.squares, radius), bounds.coin_regret(radius, coin.lengths, largest))
         sources = ("Orabona 2019, section 4.2", "Orabona and Pal 2016")

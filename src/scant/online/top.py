@@ -17,6 +17,8 @@ from scant.online import click_learners, estimators, held_out, steps
 from scant.online.iterates import CHOICES as ITERATES
 from scant.online.iterates import ITERATE, Iterates
 from scant.online.learners import RATES, STEPS, Contextual, Ideal, Random
+from scant.online.policy_gradient import PolicyGradient
+from scant.online.ridge import Ridge
 from scant.online.steps import SCHEDULE
 from scant.theory import bounds
 
@@ -25,8 +27,8 @@ OBJECTIVES = ("squared", "kl", "smoothdcg", "ranksvm", "listnet", "ndcg-squared"
 LOSSES = ("squared", "logistic", "listnet", "ranksvm")  # of the documents seen
 CODES = (*OBJECTIVES, "logistic")  # what can be descended on, in the order of scant.kernels.top
 PAIRWISE = ("ranksvm", "logistic")  # a query of one document has nothing for these
-CHOSEN = "chosen_exploration"  # the last column of run files of learners with several probabilities of exploring
-CHOSEN_FROM = ("exploration", "gamma")  # settings that may list several
+CHOSEN = "chosen_"  # before the name of a setting that lists several: a column of such a learner's run files
+CHOSEN_FROM = ("exploration", "gamma", "mismatch")  # settings of which one may list several, to choose from as rates
 EVERY_GRADE = 2**31 - 1  # a k that no query has as many documents as
 # How a learner explores, besides by a schedule: at a constant probability, or at place k alone.
 CONSTANT, SLOT = "constant", "slot"
@@ -145,10 +147,14 @@ def check_theory(settings: Settings) -> None:
         )
 
 
-def _probabilities(limits: Mapping) -> list[dict]:
-    """The schemas of a probability, and of several of which one is chosen; `limits` is that of the least."""
-    probability = {"type": "number", "maximum": 1, **limits}
-    return [probability, {"type": "array", "minItems": 2, "uniqueItems": True, "items": probability}]
+def _several(number: Mapping) -> list[Mapping]:
+    """The schemas of a number, and of several of which one is chosen."""
+    return [number, {"type": "array", "minItems": 2, "uniqueItems": True, "items": number}]
+
+
+def _probabilities(limits: Mapping) -> list[Mapping]:
+    """As `_several`, of a probability; `limits` is that of the least."""
+    return _several({"type": "number", "maximum": 1, **limits})
 
 
 SMOOTHED = ("surrogate", "smoothdcg")  # the condition for settings of its smoothing, see `Setting.when`
@@ -158,6 +164,12 @@ K = Setting(
     {"type": "integer", "minimum": 1},
     about="How many grades on top the learner sees; by default the fewest that it can do with.",
 )
+MISMATCH = Setting(
+    "mismatch",
+    {"oneOf": _several({"type": "number", "exclusiveMinimum": 0})},
+    about="Reading: the experiment's mismatch, for this learner; of several one is chosen as rates are.",
+    reading=True,
+)  # fmt: skip
 GAMMA = Setting(
     "gamma",
     {"oneOf": _probabilities({"exclusiveMinimum": 0})},
@@ -266,7 +278,7 @@ class Top(Contextual):
 
     @classmethod
     def variants(cls, entry):
-        """One for each probability of exploring, or constant in front of it, if there are several to choose from."""
+        """One for each value of a setting that lists several to choose from."""
         several = [key for key in CHOSEN_FROM if isinstance(entry.get(key), list)]  # one key at most
         return [{**entry, key: number} for key in several for number in entry[key]] or [entry]
 
@@ -455,8 +467,11 @@ class Top(Contextual):
         exploration = settings.get("exploration", default)
         if "gamma" in settings and not isinstance(exploration, str):
             raise SettingError("gamma does nothing unless exploration is a schedule or slot. Leave one of the two out")
-        if settings.get("steps") in steps.FREE and any(isinstance(settings.get(key), list) for key in CHOSEN_FROM):
-            raise SettingError("exploration is chosen as rates are, which these steps have none of: name one number")
+        several = [key for key in CHOSEN_FROM if isinstance(settings.get(key), list)]
+        if several and settings.get("steps") in steps.FREE:
+            raise SettingError(f"{several[0]} is chosen as rates are, which these steps have none of: name one number")
+        if len(several) > 1:
+            raise SettingError(f"{several[0]} and {several[1]} list several: choose from one at a time")
 
 
 class RTop(Top):
@@ -464,7 +479,9 @@ class RTop(Top):
 
     kind = "rtop"
     about = "RTop-kF, which sees the grades of its top k (thesis, Algorithm 5)."
-    settings = (SURROGATE, RATES, STEPS, ITERATE, K, GAMMA, EXPLORATION, CENTRE, SIGN, EPSILON, EPSILON_DECAY)
+    settings = (
+        SURROGATE, RATES, STEPS, ITERATE, K, GAMMA, EXPLORATION, MISMATCH, CENTRE, SIGN, EPSILON, EPSILON_DECAY,
+    )  # fmt: skip
     looks: ClassVar = {surrogate: Look(*look) for surrogate, look in COLOURS.items()}
     sees = "top"
     heeds = (*Top.heeds, "mismatch")
@@ -474,7 +491,7 @@ class RTop(Top):
         needed = estimators.NEEDS[settings.objective][0]
         k = entry.get("k") or (1 if needed == estimators.ALL else needed)  # which the check refuses, with the reason
         estimators.check(settings.objective, k)
-        settings = replace(settings, k=k, mismatch=readings["mismatch"])
+        settings = replace(settings, k=k, mismatch=entry.get("mismatch", readings["mismatch"]))
         return _exploring(settings, entry, entry.get("exploration", EXPLORATION.absent), gamma)
 
     @classmethod
@@ -562,6 +579,5 @@ class ListNetDescent(Top):
 
 
 DESCENDING = {learner.kind: learner for learner in (RTop, Seen, GradientDescent, ListNetDescent)}
-LEARNERS = (
-    DESCENDING | {learner.kind: learner for learner in (Random, Ideal)} | held_out.LEARNERS | click_learners.LEARNERS
-)
+OTHERS = (Random, Ideal, Ridge, PolicyGradient)
+LEARNERS = DESCENDING | {learner.kind: learner for learner in OTHERS} | held_out.LEARNERS | click_learners.LEARNERS

@@ -1,6 +1,7 @@
 """The traces of contextual learners: their columns, the choice of learning rates, and averages over seeds."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,9 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
 }
 AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory" or "none", see `completed`
-EXPLORING = ", exploring "  # between a rate and the probability of exploring that is chosen with it
+# What stands between a rate and the number that is chosen with it, by the setting that lists several.
+WITH = {"exploration": "exploring", "gamma": "exploring", "alpha": "alpha", "mismatch": "mismatch"}
+CHOSEN_WITH = re.compile(rf", ({'|'.join(WITH.values())}) ")
 MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
 SHOWN = ["ndcg@10", "ap"]  # the measures that tables and figures show of every experiment, and choose rates by
@@ -73,16 +76,19 @@ def way(kind: str, played: dict) -> str:
 def completed(table: pa.Table) -> pa.Table:
     """The table of a run file with two more columns.
 
-    setting : text, the rate: a number, "theory", or "none" for learners without one. If the probability of exploring is
-        chosen too, it follows, as in "0.01, exploring 0.1", and is in the column `gamma`
+    setting : text, the rate: a number, "theory", or "none" for learners without one. What is chosen with it follows, as
+        in "0.01, exploring 0.1"; a probability of exploring, or a mismatch, is in the column of that name, too
     tuning_seed : whether the seed is set aside to choose rates; the others are reported
     """
     setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
     setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
-    if top.CHOSEN in table.column_names:
-        exploration = table[top.CHOSEN]
-        setting = pc.binary_join_element_wise(setting, pc.cast(exploration, pa.string()), EXPLORING)
-        table = table.set_column(table.column_names.index("gamma"), "gamma", exploration).drop_columns(top.CHOSEN)
+    for name in [name for name in table.column_names if name.startswith(top.CHOSEN)]:
+        number, key = table[name], name.removeprefix(top.CHOSEN)
+        setting = pc.binary_join_element_wise(setting, pc.cast(number, pa.string()), f", {WITH[key]} ")
+        column = "gamma" if key == "exploration" else key
+        table = table.drop_columns(name)
+        if column in table.column_names:
+            table = table.set_column(table.column_names.index(column), column, number)
     table = table.append_column("setting", setting.combine_chunks().dictionary_encode())
     return table.append_column("tuning_seed", pc.greater_equal(table["seed"], TUNING))
 
@@ -160,24 +166,26 @@ def edge(best: str, means: pd.Series) -> str:
     """Whether the best rate is the least or the largest of its grid, so that one beyond it may be better.
 
     It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and where the grid
-    is `FLAT` at its end, so that nothing changes beyond. The same is said of a probability of exploring that is chosen
-    with the rate ("least exploration of 3"), each at the other's best value.
+    is `FLAT` at its end, so that nothing changes beyond. The same is said of what is chosen with the rate, such as a
+    probability of exploring ("least exploring of 3"), each at the other's best value.
 
     means : by rate, as text, the means that the rate was chosen by
     """
-    rate, exploring, exploration = best.partition(EXPLORING)
-    same_exploration = [name for name in means.index if name.endswith(exploring + exploration)]
-    rates = [name for name in same_exploration if name.partition(EXPLORING)[0] not in ("theory", "none")]
-    edges = [_end(best, means[rates], "", 0)]
-    if exploring:
-        same_rate = [name for name in means.index if name.startswith(rate + exploring)]
-        edges.append(_end(best, means[same_rate], " exploration", 2))
+    rate, *chosen = CHOSEN_WITH.split(best)
+    numbers = {name: CHOSEN_WITH.split(name) for name in means.index}
+    rates = {name: parts[0] for name, parts in numbers.items() if parts[1:] == chosen}
+    edges = [
+        _end(best, means, {name: number for name, number in rates.items() if number not in ("theory", "none")}, "")
+    ]
+    if chosen:
+        same_rate = {name: parts[2] for name, parts in numbers.items() if parts[0] == rate}
+        edges.append(_end(best, means, same_rate, f" {chosen[0]}"))
     return ", ".join(filter(None, edges))
 
 
-def _end(best: str, means: pd.Series, words: str, part: int) -> str:
-    """At which end of the means' grid the best one is, or ""; `part` is which part of a name its number is."""
-    grid = sorted(means.index, key=lambda name: float(name.partition(EXPLORING)[part]))
+def _end(best: str, means: pd.Series, numbers: dict[str, str], words: str) -> str:
+    """At which end of a grid the best one is, or ""; `numbers` are those of the grid, by name."""
+    grid = sorted(numbers, key=lambda name: float(numbers[name]))
     if len(grid) < 2 or best not in (grid[0], grid[-1]):
         return ""
     end, following = ("least", grid[1]) if best == grid[0] else ("largest", grid[-2])

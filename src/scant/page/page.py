@@ -17,13 +17,13 @@ from scant.files import read_cells, read_rows, visible, write_text
 from scant.learning import families
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
-from scant.page.story import resting, story
+from scant.page.story import beside, resting, story
 from scant.present.tables import check as check_table
 from scant.study.plan import OF_CLAIMS
 from scant.verdict import words
 from scant.verdict.readings import Cell, Claim, titled
 
-VERDICTS = dict(zip(words.VERDICTS, "✓✗?≈∅" + ABSENT, strict=True))  # in the order that sorts them
+VERDICTS = dict(zip(words.VERDICTS, "✓✗±?≈∅" + ABSENT, strict=True))  # in the order that sorts them
 MANY = 8  # columns; in a table of more, those that are the same in every row are told beside it
 FEW = 12  # cells; a claim of no more has them unfolded
 ROWS = 200  # a table of more is not on the page, but in its file
@@ -132,9 +132,9 @@ def sentences(claims: list[Claim]) -> list[str]:
     }
     told = []
     for row, head in heads.items():
-        counts = Counter(claim["verdict"] for claim in claims if claim["row"] == row)
-        if total := counts.total():
-            told.append(f"Of {total} {head[total > 1]}, {_counted(row, counts)}")
+        of_kind = [claim for claim in claims if claim["row"] == row]
+        if of_kind:
+            told.append(f"Of {len(of_kind)} {head[len(of_kind) > 1]}, {_counted(row, of_kind)}")
             if row == "theorem" and (tight := tightness(claims)):
                 told[-1] += f"; {tight}"
         elif row == "reproduction":
@@ -144,19 +144,21 @@ def sentences(claims: list[Claim]) -> list[str]:
 
 def headline(claims: list[dict], about: dict) -> str:
     """What the study is, by whom and of when, in a sentence."""
-    studied, counts = about.get("studied", []), Counter(claim["verdict"] for claim in claims)
+    studied = about.get("studied", [])
     seeds = [int(number) for row in studied for number in re.findall(r"\d+", row["seeds"])]
     kinds = f"{len(studied)} famil{'y' if len(studied) == 1 else 'ies'} of learners"
     parts = [f"{kinds} on {spread(seeds)} seeds"] if seeds else []
-    if tested := counts.total() - counts[words.UNTESTABLE]:
-        decided = f"{_are(counts['holds'], 'holds', 'hold')}, {_are(counts['fails'], 'fails', 'fail')}"
-        undecided = _are(counts["undecided"], "is undecided", "are undecided")
-        parts.append(f"{tested} of {len(claims)} claims tested ({decided}, {undecided})")
+    for how, of in _by_test(claims).items():
+        each = Counter(claim["verdict"] for claim in of)
+        outcomes = [f"{_are(each['holds'], 'holds', 'hold')}", f"{_are(each['fails'], 'fails', 'fail')}"]
+        outcomes += [_are(each[words.DIFFERS], "differs", "differ")] if each[words.DIFFERS] else []
+        outcomes += [_are(each["undecided"], "is undecided", "are undecided")] if each["undecided"] else []
+        parts.append(f"{_are(len(of), 'claim', 'claims')} {how} ({', '.join(outcomes)})")
     environment, made = about.get("environment", {}), ""
     if "made" in environment and about.get("authors"):
         day = date.fromisoformat(environment["made"][:10])
         made = f", made with scant {environment['scant']} by {about['authors']} on {day.day} {day:%B %Y}"
-    said = f": {' and '.join(parts)}" if parts else ""
+    said = f": {'; '.join(parts)}" if parts else ""
     return f"How well rankers learn from scant feedback{said}{made}."
 
 
@@ -178,16 +180,30 @@ def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
     }
 
 
-def _counted(row: str, counts: Counter) -> str:
+def _by_test(claims: list[dict]) -> dict[str, list[dict]]:
+    """The claims that were tested, those "checked exactly" apart from those "measured"; only what there is."""
+    tested = [claim for claim in claims if claim["verdict"] != words.UNTESTABLE]
+    exact = [claim for claim in tested if claim["test"] == "exact"]
+    measured = [claim for claim in tested if claim["test"] != "exact"]
+    return {how: of for how, of in (("checked exactly", exact), ("measured", measured)) if of}
+
+
+def _counted(row: str, claims: list[dict]) -> str:
     """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is undecided"."""
-    holds, fails = (words.said(row, verdict) for verdict in words.VERDICTS[:2])
-    parts = [_are(counts["holds"], holds, words.PLURAL[holds]), _are(counts["fails"], fails, words.PLURAL[fails])]
-    parts.append(_are(counts["undecided"], "is undecided", "are undecided"))
-    if counts[words.ALIKE]:
-        parts.append(_are(counts[words.ALIKE], "does not discriminate", "do not discriminate"))
-    if counts[words.SILENT]:
-        parts.append(_are(counts[words.SILENT], "says nothing here", "say nothing here"))
-    return f"{', '.join(parts)}, and {counts[words.UNTESTABLE]} could not be tested here"
+    plurals = {
+        **{words.said(row, one): words.PLURAL[words.said(row, one)] for one in ("holds", "fails")},
+        words.DIFFERS: "differ", words.ALIKE: "do not discriminate", words.SILENT: "say nothing here",
+    }  # fmt: skip
+    texts = []
+    by_test = _by_test(claims)
+    for how, of in by_test.items():
+        counts = Counter(words.said(row, claim["verdict"]) for claim in of)
+        parts = [_are(counts[said], said, several) for said, several in plurals.items() if counts[said]]
+        parts += [_are(counts["undecided"], "is undecided", "are undecided")] if counts["undecided"] else []
+        head = f"{len(of)} {_are(len(of), 'is', 'are').split(' ')[1]} {how}: " if len(by_test) > 1 else ""
+        texts.append(head + ", ".join(parts))
+    absent = len(claims) - sum(map(len, by_test.values()))
+    return "; ".join([*texts, *([f"{absent} could not be tested here"] if absent else [])])
 
 
 def tightness(claims: list[Claim]) -> str:
@@ -242,7 +258,7 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
         row["in_cells"] = words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
     claimed = {words.claimed(cell["from"], cell["to"], write) for cell in cells}
     row["control_said"] = words.said(row["row"], row["control_verdict"])
-    row["bets_say"] = words.of_bets(row["row"], row["bets"], row["bets_needed"]) if row["bets"] else ""
+    row["beside"] = beside(row)
     row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
     row["cells"] = _placed(cells, write)
     return row
@@ -289,6 +305,11 @@ def _placed(cells: list[dict], write) -> list[dict]:
         place = {"from": 0.0, "to": 100.0} | places if "estimate" in places else None
         texts = {"claimed": words.claimed(cell["from"], cell["to"], write), "interval": interval(cell, write)}
         texts["measured"] = ABSENT if cell["estimate"] is None else write(cell["estimate"])
+        texts["so"] = f"{cell['agreeing']:g} of {cell['n']}" if _known(cell["agreeing"]) else f"{cell['n']}"
+        texts["far"] = (
+            f"one in {words.one_in(cell['tipping'])}" if _known(cell["tipping"]) and cell["tipping"] < 1 else ABSENT
+        )
+        texts["last"] = write(cell["worst"]) if _known(cell["worst"]) else ABSENT
         placed.append(cell | {"place": place} | texts)
     return placed
 

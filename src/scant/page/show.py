@@ -145,9 +145,14 @@ def _whole(row: Claim, cells: list[Cell]) -> str:
         "tightness": f"the bound was attained to {100 * row['tightness']:.3g} %" if row["tightness"] else "",
         "test": f"{row['test']}, n = {row['n']}" if row["test"] else "",
         "refuted by": row["refuted_by"],
-        "rests on": row["premise"],
-        "bets say": words.of_bets(row["row"], row["bets"], row["bets_needed"]) if row["bets"] else "",
+        "supposes": row["premise"] + (f"; it is so {row['mark']}" if row["mark"] else ""),
+        "seeds": words.agreeing(row["agreeing"], row["n"], row["agreeing_least"])
+        if row["agreeing"] is not None
+        else "",
+        "overturned": words.tipping(row["tipping"]) if row["tipping"] is not None else "",
+        "worst seed": page.shown(row["worst"]) if row["worst"] is not None else "",
         "cells": _cell_counts(row),
+        "by cell": row["by_cell"],
         "decides": row["deciding"],
         "control": _control(row),
         "readings": f"holds under {row['readings_holding']} of {row['readings_total']}",

@@ -4,14 +4,13 @@ import base64
 import binascii
 import json
 import math
-import os
 import shlex
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from scant.errors import DataError, SettingError, printable, printable_lines
+from scant.errors import DataError, printable, printable_lines
 from scant.files import visible
 from scant.study import events
 
@@ -88,22 +87,6 @@ def status(folder, root=".") -> Status:
     begun = recorded(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
     learners = by("learner", jobs)
     return Status(folder.name, state, len(finished), total, seconds, left, rules, learners, begun, failed)
-
-
-def study_file(folder, root=".") -> Path:
-    """The file of a study's settings: the one that was planned last, else the copy among its results, which is JSON.
-
-    Raises
-    ------
-    SettingError : there is neither
-    """
-    folder, root = Path(folder), Path(root)
-    if named := _named(folder, root):
-        return Path(os.path.relpath(root / named))
-    copy = folder / "study.json"
-    if not copy.is_file():
-        raise SettingError(f"the settings of the study {folder.name!r} are not known here: name its --study-file")
-    return copy
 
 
 def _named(folder: Path, root: Path) -> str:

@@ -5,7 +5,6 @@ and its numbers from the estimates behind that verdict: where the verdict is ano
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -13,13 +12,12 @@ from fnmatch import fnmatchcase
 from markupsafe import Markup
 
 from scant.learning.families import Answer, Question
-from scant.page.numbers import measured, percent, shown, spread
+from scant.page.numbers import DIFFERENCE, measured, percent, shown, spread
 from scant.verdict import words
 from scant.verdict.readings import OVERALL
 
 SENTENCES = 2  # of an answer, at most
 PLACES = 3  # that a sentence names; of more it says how many
-NAMED = re.compile(r"(?:proof of )?(?:Theorem|Lemma|Corollary|Proposition|Table|Algorithm) [\w.]*\w")
 WIDTH = 2.0  # of a dot, in percent of the scale
 
 
@@ -35,8 +33,7 @@ def story(
     Returns
     -------
     rows : `id` and `text` of the question, `figure` or None, its `finding` and the `unit` of that, `sentences`, each
-        with `text` and `claim` (None if it is of no single claim), `sure`, how sure they are, and `claims`, those that
-        were tested
+        with `text` and `claim` (None if it is of no single claim), and `claims`, those that were tested
     """
     answered = []
     for question in questions:
@@ -51,44 +48,42 @@ def story(
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
-    """The answer to a question from claims: `finding`, its `unit`, the `sentences` behind it, how `sure` they are."""
+    """The answer to a question from claims: `finding`, its `unit`, and the `sentences` behind it."""
     by_id = {claim["id"]: claim for claim in tested}
     answers = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
     answers.sort(key=lambda pair: pair[1]["verdict"] not in words.DECIDED)  # the decided ones first
     answers = answers[:SENTENCES]
     if not answers:
         counted = {"text": _counted(tested), "claim": None}
-        sure = _sure([claim for claim in tested if claim["verdict"] in words.DECIDED])
-        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted], "sure": sure}
+        return {"finding": _tally(question, tested), "unit": "", "sentences": [counted]}
     (answer, claim), *others = answers
-    sentences = [{"text": Markup("{}.").format(_capital(evidence(claim))), "claim": claim}] if evidence(claim) else []
-    sentences += [{"text": sentence(other, its_claim), "claim": its_claim} for other, its_claim in others]
-    seeds = "checked exactly" if claim["test"] == "exact" else f"{claim['n']:g} seeds" if claim["n"] else ""
-    unit = ", ".join(filter(None, (_capital(claim["quantity"]), seeds)))
-    sure = _sure([claim for _, claim in answers])
-    return {"finding": finding(answer, claim), "unit": unit, "sentences": sentences, "sure": sure}
+    sentences = [{"text": behind(claim), "claim": claim}] if behind(claim) else []
+    for other, its_claim in others:
+        texts = [finding(other, its_claim) + Markup("."), behind(its_claim)]
+        sentences.append({"text": Markup(" ").join(filter(None, texts)), "claim": its_claim})
+    return {"finding": finding(answer, claim), "unit": _capital(claim["quantity"]), "sentences": sentences}
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
     """The answer to a question of which no claim was tested: who is best in the experiments of its figure."""
     if not boards:
-        return {"finding": question.text, "unit": "", "sentences": [], "sure": ""}
+        return {"finding": question.text, "unit": "", "sentences": []}
     first = boards[0]
     sentences = [{"text": _best(board), "claim": None} for board in boards[:SENTENCES]]
     text = f"Who has the best {first['measure']}?"
     finding = Markup("{} is best on <i>{}</i>").format(first["best"][0], first["streams"][0])
     if alike := _alike(first, 0):
         finding += Markup(", not told apart from {}").format(_listed(alike))
-    return {"finding": finding, "text": text, "unit": first["measure"], "sentences": sentences, "sure": ""}
+    return {"finding": finding, "text": text, "unit": first["measure"], "sentences": sentences}
 
 
 def _tally(question: Question, claims: list[dict]) -> str:
     """How many of the claims of a question fail, as its finding: "13 of 58 theorem checks fail"."""
-    fails = sum(claim["verdict"] == "fails" for claim in claims)
     if not any(claim["verdict"] in words.DECIDED for claim in claims):
         return "Undecided so far"
+    fails = sum(claim["verdict"] == "fails" for claim in claims)
     what = words.ROWS[question.row][0] if question.row else "claims"
-    return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'}"
+    return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'} as printed"
 
 
 def _asks(question: Question, claim: dict) -> bool:
@@ -96,16 +91,11 @@ def _asks(question: Question, claim: dict) -> bool:
     return of_kind and any(fnmatchcase(claim["id"], pattern) for pattern in question.claims)
 
 
-def sentence(answer: Answer, claim: dict) -> Markup:
-    """What a claim came to, in words: who did what, where, and by how much."""
-    numbers = evidence(claim)
-    return finding(answer, claim) + (Markup(" ({}).").format(numbers) if numbers else Markup("."))
-
-
 def finding(answer: Answer, claim: dict) -> Markup:
-    """What a claim came to, without its numbers: "SLAM is more than 5 % behind ListNet on Digits, not on Letters".
+    """What was found, in words: "PDGD ranks better than DBGD on Digits, by 0.069, in 16 of 16 seeds".
 
-    Streams whose cells, by themselves, came out otherwise than the claim are told apart from the others.
+    Where its cells differ both sides are named, by their streams if these tell them apart, else by
+    their learners.
     """
     verdict = claim["verdict"]
     if verdict == words.SILENT:
@@ -115,14 +105,56 @@ def finding(answer: Answer, claim: dict) -> Markup:
     if verdict == "undecided":
         return Markup("Undecided: whether {} {}").format(answer.subject, answer.holds.strip(","))
     agreed, contrary, _ = _sides(claim)
+    subject = _capital(answer.subject)
+    if verdict == words.DIFFERS:
+        sides = _told_apart(agreed, contrary)
+        return Markup("{} {}{}, but {}{}").format(subject, answer.holds, sides[0], answer.fails, sides[1])
     said = answer.fails if verdict == "fails" else answer.holds
     where = _places(agreed) if not _overall(claim) else Markup(" in the mean over {} cells").format(len(agreed))
-    text = Markup("{} {}{}").format(_capital(answer.subject), said if where else said.strip(","), where)
+    text = Markup("{} {}{}").format(subject, said if where else said.strip(","), where)
     if contrary:
         text += Markup(", not{}").format(_places(contrary))
     if verdict == words.ALIKE:
-        text += Markup("; but so does {}, which should not").format(claim["control"])
-    return text
+        return text + Markup("; but so does {}, which should not").format(claim["control"])
+    return text + _size(claim, _overall(claim) or agreed)
+
+
+def _size(claim: dict, cells: list[dict]) -> str:
+    """By how much, and in how many seeds: ", by 0.069, in 16 of 16 seeds"."""
+    counted = [cell for cell in cells if cell["agreeing"] is not None]
+    if not counted:
+        return ""
+    estimates = [abs(cell["estimate"]) for cell in counted]
+    of_difference = claim["measures"].startswith(DIFFERENCE)
+    if of_difference and all(0.0 in (cell["from"], cell["to"]) for cell in counted):
+        text = f", by {spread(estimates)}"
+    else:
+        text = f": {measured([cell | {'low': None} for cell in counted], claim['measures'])}"
+    least = min(counted, key=lambda cell: cell["agreeing"] / cell["n"])
+    shares = {cell["agreeing"] / cell["n"] for cell in counted}
+    return f"{text}, in {least['agreeing']:g} of {least['n']} seeds{' or more' if len(shares) > 1 else ''}"
+
+
+def behind(claim: dict) -> Markup:
+    """What is behind a finding, in a sentence: the numbers, in how many seeds, what would overturn it."""
+    text = Markup("; ").join(filter(None, [evidence(claim), beside(claim)]))
+    return Markup("{}.").format(_capital(text)) if text else Markup("")
+
+
+def beside(claim: Mapping) -> str:
+    """In how many seeds of the cell that decides it is so, what would overturn it, and the worst seed."""
+    if claim["agreeing"] is None:
+        return ""
+    so = words.agreeing(claim["agreeing"], claim["n"], claim["agreeing_least"])
+    where = f" ({claim['deciding']})" if claim["cells_total"] > 1 and claim["deciding"] else ""
+    parts = [f"{'as claimed' if claim['verdict'] == 'undecided' else 'so'} in {so}{where}"]
+    if claim["mark"]:
+        parts.append("seeds that were not drawn would hardly overturn it")
+    elif claim["tipping"] is not None:
+        parts.append(words.tipping(claim["tipping"]))
+    if claim["worst"] is not None:
+        parts.append(f"the seed that speaks most against it has {shown(claim['worst'])}")
+    return "; ".join(parts)
 
 
 def evidence(claim: dict) -> Markup:
@@ -179,6 +211,22 @@ def _places(cells: list[dict]) -> Markup:
     return Markup(" on {}").format(listed) if places else Markup("")
 
 
+def _told_apart(*sides: list[dict]) -> list[str]:
+    """On which streams, or for which learners, the cells of each side are."""
+
+    def common(key: str) -> set:
+        return set.intersection(*({cell[key] for cell in cells} for cells in sides))
+
+    if not common("stream"):
+        return [_places(cells) for cells in sides]
+    whole = common("learner")
+    named = [
+        dict.fromkeys(f"{cell['learner']} on {cell['stream']}" if whole else cell["learner"] for cell in cells)
+        for cells in sides
+    ]
+    return [f" for {' and '.join(names)}" if len(names) <= PLACES else f" in {len(names)} cells" for names in named]
+
+
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
     """What was measured; without cells, the claim's own estimate.
 
@@ -198,56 +246,39 @@ def _pair(cells: list[dict]) -> str:
     return f"{learners.pop() if len(learners) == 1 else 'each'} minus {other}"
 
 
-def _sure(claims: list[dict]) -> str:
-    """On how many seeds and on which premise answers rest, and under how many readings they hold.
-
-    Of those that are undecided also how many seeds would decide them.
-    """
-    exact = sum(claim["test"] == "exact" for claim in claims)
-    parts = [f"{exact} checked exactly"] if exact else []
-    if seeds := [claim["n"] for claim in claims if claim["test"] != "exact" and claim["n"]]:
-        parts.append(f"{'the others on ' if exact else ''}{spread(seeds, lambda n: f'{n:g}')} seeds")
-    holding = [claim for claim in claims if claim["verdict"] == "holds" and claim["readings_total"]]
-    if any(claim["readings_total"] > 1 for claim in holding):
-        agreed = sum(claim["readings_holding"] for claim in holding)
-        tried = sum(claim["readings_total"] for claim in holding)
-        parts.append(f"{agreed} of {tried} readings agree")
-    if premised := resting(claims):
-        named = [claim for claim in claims if claim["premise"]]
-        links = [Markup('<a href="#{}">{}</a>').format(claim["anchor"], claim["id"]) for claim in named]
-        which = Markup(": {}").format(Markup(", ").join(links)) if len(links) <= PLACES else ", marked below"
-        parts.append(premised + which)
-    needed = [claim["needed"] for claim in claims if claim["verdict"] == "undecided" and claim["needed"] is not None]
-    if needed:
-        parts.append(f"{words.needed(max(needed))} would decide what is undecided")
-    return Markup("; ").join(parts)
-
-
 def resting(claims: Iterable[Mapping]) -> str:
-    """How many verdicts rest on a premise about seeds, and with how many of them bets agree; "" if none does."""
+    """How many verdicts suppose something of seeds, and how many of these need not; "" if none does."""
     decided = [claim for claim in claims if claim["verdict"] in (*words.DECIDED, words.ALIKE)]
     premised = [claim for claim in decided if claim["premise"]]
     if not premised:
         return ""
     premises = " or ".join(dict.fromkeys(claim["premise"] for claim in premised))
-    agreed = sum(claim["bets"] == ("fails" if claim["verdict"] == "fails" else "holds") for claim in premised)
-    rest = "rests" if len(premised) == 1 else "rest"
-    return f"{len(premised)} of {len(decided)} verdicts {rest} on {premises}, and bets agree with {agreed}"
+    marked = sum(claim["mark"] != "" for claim in premised)
+    verb = "supposes" if len(premised) == 1 else "suppose"
+    return f"{len(premised)} of {len(decided)} verdicts {verb} {premises}; {marked} of these are so {words.MARK}"
 
 
 def _counted(claims: list[dict]) -> Markup:
-    """How many claims hold and fail, where those that fail are stated, and what share of the bounds is used."""
-    counts = Counter(claim["verdict"] for claim in claims)
-    holds, fails = (f"{counts[name]} {words.PLURAL[name] if counts[name] != 1 else name}" for name in words.DECIDED)
-    text = Markup("Of {} tested, {} and {}").format(len(claims), holds, fails)
+    """How many claims hold and fail, exact checks and what was measured apart, and what it is that fails.
+
+    Also what share of the bounds is used.
+    """
+    texts = []
+    for how, exact in (("checked exactly", True), ("measured", False)):
+        counts = Counter(claim["verdict"] for claim in claims if (claim["test"] == "exact") == exact)
+        if counts:
+            outcomes = [f"{counts[one]} {words.PLURAL[one] if counts[one] != 1 else one}" for one in words.DECIDED[:2]]
+            outcomes += [f"{counts['undecided']} undecided"] if counts["undecided"] else []
+            texts.append(f"Of {counts.total()} {how} {', '.join(outcomes)}")
+    text = Markup("{}").format(". ".join(texts))
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
-        by_place = {_printed(claim["place"]): claim for claim in reversed(failing)}  # each place once, the last first
+        by_name = {claim["named"] or claim["place"]: claim for claim in failing}  # each once
         links = [
-            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], place)
-            for place, claim in by_place.items()
+            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], name)
+            for name, claim in by_name.items()
         ]
-        text += Markup(": ") + Markup(", ").join(reversed(links))
-    text += Markup("; {} undecided.").format(counts["undecided"]) if counts["undecided"] else Markup(".")
+        text += Markup(". What fails: ") + Markup("; ").join(links)
+    text += Markup(".")
     shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
     if shares:
         half = shares[len(shares) // 2]
@@ -255,14 +286,6 @@ def _counted(claims: list[dict]) -> Markup:
             spread(shares, percent), percent(half)
         )
     return text
-
-
-def _printed(place: str) -> str:
-    """The name of a statement in its document, or else its section: "Lemma 29", "section 4.3.1"."""
-    if match := NAMED.search(place):
-        return match[0]
-    first = re.split("[;,]", place)[0]
-    return f"section {first}" if first[:1].isdigit() else first
 
 
 def strip(claims: list[dict]) -> dict | None:

@@ -102,12 +102,6 @@ STUDY = {  # sections of a study besides places, learners and experiments
             },
         },
     },
-    "testing": {
-        "description": "The tests of claims: anytime ones, valid however often one looks while seeds are added, or "
-        "those for a fixed number of seeds.",
-        "enum": ["anytime", "fixed"],
-        "default": "anytime",
-    },
     "figures": {
         "description": "How figures are made: `pdf`, whether as PDF, too, besides SVG and PNG; `width`, whether panels "
         "lie side by side over a page or below each other in a column; `font_size`, in points.",

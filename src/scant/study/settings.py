@@ -70,21 +70,6 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
     return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
 
 
-def looked_at(config: dict) -> tuple[dict, dict]:
-    """As `load`, of somebody else's study: its own code is not imported, so that what this would check is not.
-
-    Raises
-    ------
-    SettingError : a setting does not fit the schema, or an experiment names what there is not
-    """
-    check(config, schema(), "study")
-    _check_ids(config)
-    names = config.get("missing", missing.STOP)
-    if names == missing.LEAVE_OUT:
-        config = config | {"missing": list(missing.absent(*load(config, checked=True)))}
-    return load(config, checked=True)
-
-
 def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
     """The content of a study file in which the key `missing` names the data sets to leave out, if it says `leave-out`.
 
@@ -175,7 +160,7 @@ def _refuse_alike(what: str, names) -> None:
 def check_file(config: dict, file, record) -> None:
     """Refuse a second study file with the id of another, whose results it would overwrite; keep which file is first.
 
-    A file that differs only in numbers of seeds, as `scant more` writes it, goes on with the results of the first.
+    A file that differs only in numbers of seeds goes on with the results of the first.
 
     Parameters
     ----------

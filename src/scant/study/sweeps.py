@@ -32,20 +32,27 @@ def expand(study: dict, datasets: Mapping) -> dict:
     experiments, stated = {}, study["experiments"]
     for name, experiment in stated.items():
         basis = experiments[name] = {key: value for key, value in experiment.items() if key != "sweep"}
-        combinations = []
         try:
-            for levels in _combinations(experiment):
-                _check(study, basis, levels)
-                for id, variant in _variant(study, datasets, name, basis, levels).items():
-                    if variant["sweeps"] in combinations:  # two items of a sweep may come to the same
-                        continue
-                    if id in stated or id in experiments:
-                        raise SettingError(f"there is an experiment {id!r} already")
-                    combinations.append(variant["sweeps"])
-                    experiments[id] = variant
+            variants = _variants(study, datasets, name, basis, _combinations(experiment))
+            if taken := [id for id in variants if id in stated or id in experiments]:
+                raise SettingError(f"there is an experiment {taken[0]!r} already")
         except SettingError as error:
             raise SettingError(f"experiments.{name}.sweep: {error}") from None
+        experiments |= variants
     return study | {"experiments": experiments}
+
+
+def _variants(study: dict, datasets: Mapping, name: str, basis: dict, combinations) -> dict:
+    """The experiments of all combinations of levels, by id: one for each, if two items of a sweep come to the same."""
+    variants = {}
+    for levels in combinations:
+        _check(study, basis, levels)
+        for id, variant in _variant(study, datasets, name, basis, levels).items():
+            if variant["sweeps"] not in [other["sweeps"] for other in variants.values()]:
+                if id in variants:
+                    raise SettingError(f"there is an experiment {id!r} already")
+                variants[id] = variant
+    return variants
 
 
 def learner_readings() -> dict[str, Setting]:

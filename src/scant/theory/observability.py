@@ -485,16 +485,27 @@ def _formal_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
     coefficients : int64 of shape (rankings, relevance vectors, numbers)
     enclosures : an integer v for each number, which is in [v - 1, v + 1] / 10^DIGITS
     """
-    vectors = relevances(game.m, game.top_grade)
-    if game.base not in ("dcg", "ndcg"):
-        # Times this, they are whole: denominators are at most a product of two numbers up to m (AP: |R| and a
-        # position; AUC: |R| (m - |R|)) or of one and a power of two (ERR).
-        losses = _some_losses(game, shown) * (lcm(*range(1, game.m + 1)) ** 2 * 2**game.m)
-        whole = np.rint(losses)
-        if np.abs(losses - whole).max() > 1e-6:
-            raise ArithmeticError(f"the losses of {game} are not rational as supposed")
-        return whole.astype(np.int64)[:, :, None], [10**DIGITS]
+    if game.base in ("dcg", "ndcg"):
+        return _discounted_losses(game, shown)
+    return _rational_losses(game, shown), [10**DIGITS]
 
+
+def _rational_losses(game: _Game, shown) -> np.ndarray:
+    """Losses times a factor that makes them whole, int64 (rankings, relevance vectors, 1).
+
+    Denominators are at most a product of two numbers up to m (AP: |R| and a position; AUC: |R| (m - |R|)), or of one
+    and a power of two (ERR).
+    """
+    losses = _some_losses(game, shown) * (lcm(*range(1, game.m + 1)) ** 2 * 2**game.m)
+    whole = np.rint(losses)
+    if np.abs(losses - whole).max() > 1e-6:
+        raise ArithmeticError(f"the losses of {game} are not rational as supposed")
+    return whole.astype(np.int64)[:, :, None]
+
+
+def _discounted_losses(game: _Game, shown) -> tuple[np.ndarray, list[int]]:
+    """Those of DCG and NDCG, as `_formal_losses` has them: combinations of discounts, or of discounts over ideals."""
+    vectors = relevances(game.m, game.top_grade)
     cut = game.m if game.cut is None else game.cut
     gains = 2**vectors - 1
     ranked = -gains[:, np.array([list(ranking) for ranking in shown])].swapaxes(0, 1)

@@ -15,7 +15,7 @@ import numpy as np
 # ordinary size; half with the second, for those of learners that share nearly all chance. benchmarks/verdicts.py
 # measures what it does with differences that are not normal.
 SCALES = (0.5, 10.0)
-LEAST_SEEDS = 8  # fewer decide nothing by t: they may be alike by luck. Chosen by benchmarks/premise.py
+LEAST_SEEDS = 12  # fewer decide nothing by t: they may be alike by luck. benchmarks/premise.py says what fewer would do
 LEAST_VALUES = 5  # nor do fewer different values
 LARGEST_T = 1e9
 BISECTIONS = 60
@@ -73,73 +73,40 @@ def least_t(n: int, p: float) -> float:
     return high
 
 
-@lru_cache(maxsize=1)
-def _nodes() -> tuple[np.ndarray, np.ndarray]:
-    """Shares v of the stake and their weights: a uniform prior on v, by 200 points of Gauss's quadrature."""
-    nodes, weights = np.polynomial.legendre.leggauss(200)
-    return (nodes + 1) / 2, weights / 2
+def log_share_evidence(ones: int, n: int, bound: float) -> float:
+    """The logarithm of the evidence against "the share is at most `bound`" in n values of 0 and 1.
 
-
-def log_share_evidence(values, counts, bound: float) -> np.ndarray:
-    """The logarithm of the evidence against "the mean is at most `bound`" in values that are not below 0.
-
-    It is the mean over v, uniform between 0 and 1, of the product of 1 - v + v value / bound over all values: the
-    winnings of one who always bets the share v that the next value is above the bound. No factor is more than 1 on
-    average if the mean is at most the bound, whatever the distribution of the values (Waudby-Smith and Ramdas, 2024).
-    For values of 0 and 1 it is the ratio of binomial likelihoods under shares above the bound, uniform between it and
-    1, and at the bound.
-
-    Parameters
-    ----------
-    values : (m,) the different values
-    counts : (m,) or (m, k) how often each of them occurred; in columns for several samples
-    bound : the largest mean of the null hypothesis
+    It is the ratio of binomial likelihoods under shares above the bound, uniform between it and 1, and at the bound:
+    the truncated beta-binomial mixture (Robbins, 1970). It falls with the bound.
 
     Returns
     -------
-    log_evidence : shape () or (k,); infinite if no values above 0 can have such a mean
-    """
-    values, counts = np.asarray(values, float), np.asarray(counts, float)
-    if bound < 0:
-        return np.full(counts.shape[1:], math.inf)
-    if bound == 0 and np.any(counts[values > 0]):
-        return np.where(counts[values > 0].sum(axis=0) > 0, math.inf, -np.log1p(counts.sum(axis=0)))
-    stakes, weights = _nodes()
-    gains = values / bound if bound else np.zeros_like(values)
-    logs = np.log1p(stakes[:, None] * (gains - 1)) @ counts
-    most = logs.max(axis=0)
-    return most + np.log(weights @ np.exp(logs - most))
-
-
-@lru_cache(maxsize=65536)
-def least_share(values: tuple, counts: tuple, p: float) -> float:
-    """The lower end of the confidence sequence of a mean: the largest bound against which the evidence is 1/p.
-
-    values, counts : the different values, between 0 and 1, and how often each occurred
-    """
-    low, high = 0.0, float(np.dot(values, counts) / np.sum(counts))
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        against = log_share_evidence(values, counts, middle) >= -math.log(p)
-        low, high = (middle, high) if against else (low, middle)
-    return low
-
-
-def missed_by_bets(values, counts, bound: float, n: int, p: float) -> float:
-    """The probability that the evidence of `log_share_evidence` stays below 1/p in n values like those of a sample.
-
-    The logarithm of the evidence is taken as normal: its mean is that of n values in the sample's proportions, its
-    variance that of the winnings at the best stake.
-
-    values, counts : the different values of the sample, and how often each occurred
+    log_evidence : infinite where a share at the bound cannot have these values
     """
     from scipy import special
 
-    values, shares = np.asarray(values, float), np.asarray(counts, float) / np.sum(counts)
-    short = -math.log(p) - float(log_share_evidence(values, n * shares, bound))
-    spread = 0.0
-    if bound > 0:
-        logs = np.log1p(_nodes()[0][:, None] * (values / bound - 1))
-        best = logs[np.argmax(logs @ shares)]
-        spread = math.sqrt(n * (shares @ (best - shares @ best) ** 2))
-    return float(special.ndtr(short / spread)) if spread > 0 else float(short > 0)
+    if bound < 0 or (bound == 0 and ones):
+        return math.inf
+    if bound >= 1:
+        return -math.inf
+    mixed = special.betaln(ones + 1, n - ones + 1) + _log_above(ones + 1, n - ones + 1, bound) - math.log1p(-bound)
+    return float(mixed - special.xlogy(ones, bound) - special.xlog1py(n - ones, -bound))
+
+
+def _log_above(a: int, b: int, bound: float) -> float:
+    """The logarithm of the probability that a beta variable is above the bound."""
+    from scipy import special
+
+    above = special.betaincc(a, b, bound)
+    return math.log(above) if above > 0 else -math.inf
+
+
+@lru_cache(maxsize=65536)
+def least_share(ones: int, n: int, p: float) -> float:
+    """The lower end of the confidence sequence of a share: the largest bound against which the evidence is 1/p."""
+    low, high = 0.0, ones / n
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        against = log_share_evidence(ones, n, middle) >= -math.log(p)
+        low, high = (middle, high) if against else (low, middle)
+    return low

@@ -85,12 +85,14 @@ class _Fitting(NamedTuple):
     streams, learners : the ids that the claim is about
     elsewhere : the experiment to compare with, which may be the same; None if the claim compares with no learner
     others : the learners to compare with; None to compare each learner with itself in the other experiment
+    lacks : which learners that the statement names are not there
     """
 
     streams: tuple[str, ...]
     learners: tuple[str, ...]
     elsewhere: str | None = None
     others: tuple[str, ...] | None = None
+    lacks: str = ""
 
     @property
     def involved(self) -> set[str]:
@@ -126,7 +128,7 @@ class _Examiner:
         if "control" not in claim or not examined.readings:
             return examined
         replaced = {key: value for key, value in claim["control"].items() if key != "words"}
-        control = {key: value for key, value in claim.items() if key not in ("control", "each")} | replaced
+        control = {key: value for key, value in claim.items() if key not in ("control", "each", "places")} | replaced
         first = examined.readings[0]
         of_control = self._examined(control, None if "where" in replaced else (first.experiment, first.tuning))
         return replace(examined, control=next(iter(of_control.readings), None), control_missing=of_control.missing)
@@ -156,7 +158,7 @@ class _Examiner:
                     reading = self._reading(claim, name, tuning, fitting, of_kind, own)
                     if not any(_repeats(reading, earlier) for earlier in readings):
                         readings.append(reading)
-        readings.sort(key=lambda reading: (reading.verdict.verdict == SILENT, not reading.own))
+        readings.sort(key=lambda one: (one.verdict.verdict == SILENT, one.lacks != "", not one.own))
         closest = max(lacking, key=lambda reason: reason.progress)  # the first of several
         reason = selection.lacking(self.plan, self.whole, claim) or closest.reason
         return Examined(claim, readings, "" if readings else reason)
@@ -187,12 +189,15 @@ class _Examiner:
             return _Lacking(5, f"no learner with {in_words(claim['against'])} to compare with")
         return self._with_each(claim, _Fitting(streams, learners, elsewhere, others))
 
-    def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting | _Lacking:
-        """What fits a claim, if that includes each learner that the claim names."""
-        for wanted in claim.get("each", ()):
-            if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved):
-                return _Lacking(5, f"no learner with {in_words(wanted)}, which the statement names")
-        return fitting
+    def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting:
+        """What fits a claim, with what it lacks of the learners that the claim names."""
+        absent = [
+            in_words(wanted)
+            for wanted in claim.get("each", ())
+            if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved)
+        ]
+        lacks = f"no learner with {', or '.join(absent)}, which the statement names" if absent else ""
+        return fitting._replace(lacks=lacks)
 
     def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
         """The cells of an experiment on the document's own data, with True, and those on others, with False, if any.
@@ -259,7 +264,7 @@ class _Examiner:
 
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
         """The pairs of learners that a claim compares in an experiment, as far as they have values."""
-        streams, learners, elsewhere, others = fitting
+        streams, learners, elsewhere, others, _ = fitting
         quantity, only_epsilon = claim["quantity"], claim.get("epsilon")
         options = tuple((key, claim[key]) for key in self._quantity(quantity, name).options if key in claim)
         values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
@@ -277,6 +282,7 @@ class _Examiner:
                 declared, why = self._quantity(quantity, name), _why(rows)
                 facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
                 facts |= {"claim": claim, "experiment": name, "tuning": tuning}
+                facts |= {"sample": self._of_sample(family.place.key, stream)}
                 # A value over several games, such as a slope in the number of items, is of all of the claim's.
                 places = [stream] if stream in streams else streams
                 drawn = self._drawn_anew(name, places, learner)
@@ -317,6 +323,12 @@ class _Examiner:
         """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
         return self.study[section].get(id, {}).get("stands_for", id)
 
+    def _of_sample(self, section: str, id: str) -> bool:
+        """Whether a place has a sample of a data set, or of a stream that has one."""
+        settings = self.study[section].get(id, {})
+        dataset = (settings | self.study["streams"].get(settings.get("stream"), {})).get("dataset")
+        return dataset is not None and self.plan.datasets[dataset].sample
+
     def _reading(
         self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell], own: bool
     ) -> Reading:
@@ -331,8 +343,11 @@ class _Examiner:
             place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        judged = judging.judged(claim, cells, self.level, self.study["testing"])
-        return Reading(name, tuning, levels, cells, *judged, own)
+        judged = judging.judged(claim, cells, self.level)
+        lacks, places = [fitting.lacks], len({cell.stream for cell in cells})
+        if places < claim.get("places", 0):
+            lacks.append(f"{places} of the {claim['places']} {place.key} that the statement is about")
+        return Reading(name, tuning, levels, cells, *judged, own, "; ".join(filter(None, lacks)))
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -371,7 +386,7 @@ class _Examiner:
             Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        judged = judging.judged(claim, cells, self.level, self.study["testing"])
+        judged = judging.judged(claim, cells, self.level)
         return Examined(claim, [Reading("", None, {}, cells, *judged)])
 
 
@@ -383,14 +398,16 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
     if len(examined) == 1:
         return replace(examined[0], claim=claim)
     judged = [part for part in examined if part.readings]
+    missing = "; ".join(dict.fromkeys(part.missing for part in examined if part.missing))
+    if not judged:
+        return Examined(claim, missing=missing)
     first = [_with_cell(part.claim, part.readings[0]) for part in judged]
     controls = [_with_cell(part.claim, part.control) for part in judged if part.control]
     return Examined(
         claim,
-        [_of_all(first), *chain.from_iterable(part.readings[1:] for part in judged)] if judged else [],
-        "; ".join(dict.fromkeys(part.missing for part in examined if part.missing)),
-        _of_all(controls) if controls else None,
-        next((part.control_missing for part in judged if part.control_missing), ""),
+        [_of_all(first, missing), *chain.from_iterable(part.readings[1:] for part in judged)],
+        control=_of_all(controls) if controls else None,
+        control_missing=next((part.control_missing for part in judged if part.control_missing), ""),
     )
 
 
@@ -402,16 +419,24 @@ def _with_cell(claim: dict, reading: Reading) -> Reading:
     return replace(reading, cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)], single=[reading.verdict])
 
 
-def _of_all(readings: list[Reading]) -> Reading:
-    """The first readings of a claim's parts as one: it holds if all of them do, and fails if one does."""
+def _of_all(readings: list[Reading], missing: str = "") -> Reading:
+    """The first readings of a claim's parts as one: it holds if all of them do, and fails if one does.
+
+    missing : what the study lacks for its other parts
+    """
     judged = chain.from_iterable(
         [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single for reading in readings
     )
-    cells = [cell for reading in readings for cell in reading.cells]
-    single = [verdict for reading in readings for verdict in reading.single]
-    own = all(reading.own for reading in readings)
+    lacks = dict.fromkeys(filter(None, [missing, *(reading.lacks for reading in readings)]))
     return replace(
-        readings[0], levels={}, cells=cells, single=single, verdict=verdicts.together([*judged]), summary=None, own=own
+        readings[0],
+        levels={},
+        cells=[cell for reading in readings for cell in reading.cells],
+        single=[verdict for reading in readings for verdict in reading.single],
+        verdict=verdicts.together([*judged]),
+        summary=None,
+        own=all(reading.own for reading in readings),
+        lacks="; ".join(lacks),
     )
 
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator, MaxNLocator, NullLocat
 
 from scant.present import panels, style
 from scant.verdict import words
-from scant.verdict.readings import OVERALL, titled
+from scant.verdict.readings import BESIDE, OVERALL, titled
 
 OUTCOMES = {  # colour, marker and whether it is filled
     "holds": (style.PALETTE[0], "o", True),
@@ -26,7 +26,7 @@ CLAIMED = "0.9"  # the colour of where a claim says that an estimate lies
 # reading apart. Where these are not enough to do so, `experiment` is used, too.
 DRAWN = (
     *("claim", "statement", "family", "row", "quantity", "first", "place", "estimate", "low", "high", "n", "verdict"),
-    *("test", "from", "to"),
+    *("test", "from", "to", "mark", *BESIDE),
 )
 CELLS = ("stream", "learner", "against", "tuning")
 MANY = 50  # points are smaller in panels with this many estimates or more

@@ -20,6 +20,7 @@ class Cell:
     drawn : whether each seed draws something anew; if not, all seeds are one observation
     within : the least and the largest that a difference can be, if that is known
     share : whether the quantity is a share, with the tests of shares
+    sample : whether the stream is of a few queries that do not stand for their data set
     why : why there are no differences; "" if there are
     ceiling : the difference furthest on the side on which the claim fails that could have been measured; NaN if unknown
     says_from : the horizon or sample size from which on the ceiling would violate the claim; NaN if unknown
@@ -37,6 +38,7 @@ class Cell:
     drawn: bool = True
     within: tuple[float, float] | None = None
     share: bool = False
+    sample: bool = False
     why: str = ""
     ceiling: float = math.nan
     says_from: float = math.nan
@@ -65,6 +67,7 @@ class Reading:
         seed, with its interval. It is about these streams and learners, not about others like them. None if seeds or
         streams leave no mean
     own : whether it is on the document's own data, where the claim says which these are
+    lacks : what the statement names and the study has not, so that it can refute the claim, not confirm it
     """
 
     experiment: str
@@ -75,11 +78,12 @@ class Reading:
     verdict: verdicts.Verdict
     summary: verdicts.Verdict | None = None
     own: bool = True
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A claim, its readings in a study, and, if it has none, or none of one of its parts, what the study lacks for one.
+    """A claim, its readings in a study, and, if it has none, what the study lacks for one.
 
     control : the reading of the claim's control that goes with the first reading; None if there is none
     control_missing : what the study lacks for it

@@ -15,56 +15,70 @@ from scant.verdict.words import SILENT
 
 
 def judged(
-    claim: dict, cells: list[Cell], level: float, testing: str
+    claim: dict, cells: list[Cell], level: float
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
     """The verdict on each cell, on all of them together, and, if they are several, on their mean.
 
     If the claim compares the quantity with a number, estimates are of the quantity itself.
     """
-    single, together, mean = _judged_differences(claim, cells, level, testing)
+    single, together, mean = _judged_differences(claim, cells, level)
     number = compared_with(claim)
 
     def shifted(verdict):
-        return replace(
-            verdict, estimate=verdict.estimate + number, low=verdict.low + number, high=verdict.high + number
-        )
+        names = ("estimate", "low", "high", "worst")
+        return replace(verdict, **{name: getattr(verdict, name) + number for name in names})
 
     return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
 
 
 def _judged_differences(
-    claim: dict, cells: list[Cell], level: float, testing: str
+    claim: dict, cells: list[Cell], level: float
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
     """The verdicts of `judged`, with estimates of the differences."""
-    comparison, how = claim["comparison"], claim.get("over", "all")
     silent = [_says_nothing(cell) for cell in cells]
-    if comparison == "exact":
+    if claim["comparison"] == "exact":
         single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
         single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
         return single, verdicts.together(single), None
-    settings, relative = _test_settings(claim, level)
-    settings["testing"] = testing
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
-    differences = [cell.differences.reindex(seeds) for cell in cells]
-    bases = [_size(cell.of.reindex(seeds)) if relative else None for cell in cells]
+    single = [
+        _silenced(_of_mean(claim, [cell], seeds, level), quiet) for cell, quiet in zip(cells, silent, strict=True)
+    ]
+    speaking = [cell for cell, verdict in zip(cells, single, strict=True) if verdict.verdict != SILENT] or cells
+    mean, of_mean = None, claim.get("over") == "mean"
+    if of_mean or (len(speaking) > 1 and not any(cell.exact for cell in speaking)):
+        mean = _silenced(_of_mean(claim, speaking, seeds, level), all(silent))
+    return single, mean if of_mean else verdicts.together(single), mean
 
-    def alone(cell: Cell, difference: pd.Series, base, quiet: bool) -> verdicts.Verdict:
-        facts = {"of": base, "exact": cell.exact, "within": cell.within, "share": cell.share}
-        verdict = verdicts.judge(cell.observed(difference), comparison, **facts, **settings)
-        return _silenced(_named(verdict, [cell]), quiet)
 
-    single = list(map(alone, cells, differences, bases, silent))
-    speaking = [number for number, verdict in enumerate(single) if verdict.verdict != SILENT] or range(len(cells))
-    exact = [cells[number].exact for number in speaking]
-    mean = None
-    if how == "mean" or (len(speaking) > 1 and not any(exact)):
-        settings |= {"exact": all(exact), "within": cells[0].within, "share": cells[0].share}
-        if not any(cells[number].drawn for number in speaking):
-            differences = [cell.observed(difference) for cell, difference in zip(cells, differences, strict=True)]
-        bases = [bases[number] for number in speaking] if relative else None
-        over_cells = verdicts.over([differences[number] for number in speaking], comparison, of=bases, **settings)
-        mean = _silenced(_named(over_cells, [cells[number] for number in speaking]), all(silent))
-    return single, mean if how == "mean" else verdicts.together(single), mean
+def _of_mean(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdicts.Verdict:
+    """The verdict on the mean over some cells in each seed; seeds that one of them lacks are left out."""
+    differences = sum(cell.differences.reindex(seeds) for cell in cells) / len(cells)
+    drawn = any(cell.drawn for cell in cells)
+    interval = _claimed(claim, cells, seeds)
+    if all(cell.exact for cell in cells):
+        return verdicts.certain(differences, interval, level)
+    if not drawn:
+        differences = cells[0].observed(differences)
+    first = cells[0]
+    verdict = verdicts.judge(differences, interval, first.within, first.share, level)
+    return verdict if drawn else replace(verdict, test="nothing drawn")
+
+
+def _claimed(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Claimed:
+    """The interval in which a claim says that the mean over some cells lies, see `_interval`."""
+    of = [cell.of.reindex(seeds).abs() for cell in cells if cell.of is not None]
+    return _interval(claim, sum(of) / len(of) if of else None)
+
+
+def _interval(claim: dict, of) -> verdicts.Claimed:
+    """The interval in which a claim says that a mean lies; `of` is what a relative margin is a share of."""
+    margin = claim.get("margin", 0.0)
+    relative = isinstance(margin, dict)
+    bound = claim["against"] if claim["comparison"] == "slope" else math.nan
+    if not relative:
+        return verdicts.claimed(claim["comparison"], margin, bound=bound)
+    return verdicts.claimed(claim["comparison"], margin["relative"], _size(of), bound)
 
 
 def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
@@ -72,37 +86,20 @@ def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
     tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
     if most is None:
         return verdicts.exact(values, 0.0, tolerance, level)
-    verdict = verdicts.judge([values.max()], "slope", tolerance, level, bound=most, exact=True)
-    return replace(verdict, n=len(values))
+    at_most = verdicts.claimed("slope", tolerance, bound=most)
+    return replace(verdicts.certain([values.max()], at_most, level), n=len(values))
 
 
 def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
     """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
     if not silent or verdict.verdict == "fails":
         return verdict
-    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, effects=(), bets=None)
-
-
-def _named(verdict: verdicts.Verdict, cells: list[Cell]) -> verdicts.Verdict:
-    """The verdict on some cells; if no seed of theirs draws anything anew, its test is "nothing drawn"."""
-    if any(cell.drawn or cell.exact for cell in cells):
-        return verdict
-    return replace(verdict, test="nothing drawn")
+    return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, sides=())
 
 
 def _size(values):
     """The sizes that relative margins are shares of: absolute values, as a regret may be below 0, and above 0."""
     return np.maximum(np.abs(values), np.finfo(float).tiny)
-
-
-def _test_settings(claim: dict, level: float) -> tuple[dict, bool]:
-    """The settings of `verdicts.judge` for a claim, and whether its margin is a share of the other's value."""
-    margin = claim.get("margin", 0.0)
-    relative = isinstance(margin, dict)
-    settings = {"margin": margin["relative"] if relative else margin, "level": level}
-    if claim["comparison"] == "slope":
-        settings["bound"] = claim["against"]
-    return settings, relative
 
 
 def compared_with(claim: dict) -> float:
@@ -119,15 +116,13 @@ def claimed_interval(cell: Cell) -> tuple[float, float]:
 
 
 def _ends(cell: Cell) -> tuple[float, float]:
-    """The interval in which a claim says that a cell's difference lies."""
+    """The interval in which a claim says that a cell's difference lies; a relative margin is taken at its mean."""
     claim = cell.claim
-    settings, relative = _test_settings(claim, 0.95)
-    margin = settings["margin"]
     if claim["comparison"] == "exact":
-        most = allowed(claim["quantity"])
+        most, margin = allowed(claim["quantity"]), claim.get("margin", 0.0)
         return (-margin, margin) if most is None else (-math.inf, most + margin)
-    margin *= cell.of.abs().mean() if relative and cell.of is not None else 1.0
-    return verdicts.COMPARISONS[claim["comparison"]](margin, settings.get("bound", math.nan))[:2]
+    low, high, _ = _claimed(claim, [cell], cell.differences.index)
+    return float(np.nanmean(low)), float(np.nanmean(high))
 
 
 def _says_nothing(cell: Cell) -> bool:
@@ -188,10 +183,10 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
             raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
-    settings, relative = _test_settings(claim, level)
+    margin = claim.get("margin", 0.0)
     if comparison == "slope":  # the largest entry, at most `against`
-        verdict = verdicts.judge([values.astype(float).max()], comparison, exact=True, **settings)
-        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + settings["margin"]
+        verdict = verdicts.certain([values.astype(float).max()], _interval(claim, None), level)
+        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + margin
         return _silenced(replace(verdict, n=values.size), silent)
     other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
     if other.shape != values.shape:
@@ -199,9 +194,9 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
     other = other.astype(float).ravel()
     differences = values.astype(float).ravel() - other
     if comparison == "exact":
-        return verdicts.exact(differences, 0.0, settings["margin"], level)
+        return verdicts.exact(differences, 0.0, margin, level)
     single = [
-        verdicts.judge([difference], comparison, of=[_size(base)] if relative else None, exact=True, **settings)
+        verdicts.certain([difference], _interval(claim, base), level)
         for difference, base in zip(differences, other, strict=True)
     ]
     sign = {"less": -1, "greater": 1}.get(comparison)

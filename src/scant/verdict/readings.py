@@ -17,6 +17,7 @@ OF_CELLS = [
     *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
     "against",
 ]
+BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
@@ -60,8 +61,13 @@ class Claim(TypedDict):
     control_low: float | None
     control_high: float | None
     premise: str
-    bets: str
-    bets_needed: float | None
+    agreeing: float | None
+    agreeing_least: float | None
+    tipping: float | None
+    worst: float | None
+    mark: str
+    by_cell: str
+    named: str
 
 
 # A row of `scant.verdict.tables.cell_rows`, which has the settings that differ between readings besides, as text.
@@ -70,6 +76,7 @@ Cell = TypedDict(
     {
         **dict.fromkeys(OF_CELLS, str), "first": bool, **dict.fromkeys(("estimate", "low", "high"), float | None),
         "n": int, "from": float, "to": float, "verdict": str, "test": str,
+        **dict.fromkeys(BESIDE, float | None), "mark": str,
     },
 )  # fmt: skip
 COLUMNS, CELL_COLUMNS = list(Claim.__annotations__), list(Cell.__annotations__)
@@ -139,7 +146,7 @@ def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
                 raise DataError(path, reason, line, advice) from None
             if value not in (
                 known := {
-                    "verdict": VERDICTS, "row": ROWS, **dict.fromkeys(("control_verdict", "bets"), ("", *VERDICTS)),
+                    "verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS),
                 }.get(name, (value,))
             ):  # fmt: skip
                 reason = f"has the {name} {short(value)}, which is none of {', '.join(known)}"
@@ -195,6 +202,7 @@ def specification(frame: pd.DataFrame, claims: Sequence[str], titles: Mapping[st
         counts = Counter(named.values())
         rows[column] = rows[column].map({id: id if counts[title] > 1 else title for id, title in named.items()})
     columns = [*OF_CELLS, "place", "estimate", "low", "high", "n", "verdict", "test", "from", "to"]
+    columns += [*BESIDE, "mark"]
     readings = [key for key in rows if key not in columns and len(set(rows[key])) > 1]
     return rows[[*columns, *readings]].reset_index(drop=True)
 

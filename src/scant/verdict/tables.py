@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,16 @@ from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
 from scant.study.grouping import parts
-from scant.verdict import selection
+from scant.verdict import selection, words
 from scant.verdict import statistics as verdicts
 from scant.verdict.anytime import LEAST_SEEDS
 from scant.verdict.claims import OWN, TABLE, pair
 from scant.verdict.examined import Cell, Examined, Reading
 from scant.verdict.judging import allowed, claimed_interval, compared_with, deciding
-from scant.verdict.readings import CELL_COLUMNS, COLUMNS, OVERALL, titled
-from scant.verdict.words import ALIKE, DECIDED, PREMISES, SILENT, UNTESTABLE, UNTOLD, needed
+from scant.verdict.readings import BESIDE, CELL_COLUMNS, COLUMNS, OVERALL, Claim, titled
+from scant.verdict.words import DECIDED, DIFFERS, SILENT, UNTESTABLE, UNTOLD
+
+PLACES = 4  # that a text names; of more it says how many
 
 
 def read_theory(paths) -> dict[str, pd.DataFrame]:
@@ -37,99 +40,160 @@ def read_theory(paths) -> dict[str, pd.DataFrame]:
     return {path.stem: read_table(path) for path in map(Path, paths)}
 
 
+class Judged(NamedTuple):
+    """A reading of a claim with its verdict, corrected for the family of claims.
+
+    reading : which
+    verdict : one of `scant.verdict.words.VERDICTS`
+    corrected : the verdict with its numbers, in which the reading takes the place of the claim's first
+    of_cells : the verdict on each cell, corrected for their number, too
+    """
+
+    reading: Reading
+    verdict: str
+    corrected: verdicts.Verdict
+    of_cells: list[str]
+
+
+class Outcome(NamedTuple):
+    """What came of a claim: its readings, and that of its control, None if there is none."""
+
+    readings: list[Judged]
+    control: Judged | None
+
+
+def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
+    """What came of each claim. All claims of a family have to be there."""
+    families = {}
+    for name, examination in examined.items():
+        if examination.readings:
+            first = examination.readings[0].verdict
+            families.setdefault(examination.claim["family"], {})[name] = first
+
+    def outcome(name: str, claim: dict, readings: list[Reading], control: Reading | None) -> Outcome:
+        family = families.get(claim["family"], {})
+        of = [_judged(name, claim, reading, family) for reading in readings]
+        return Outcome(of, _judged(name, claim, control, family) if control else None)
+
+    return {
+        name: outcome(name, examination.claim, examination.readings, examination.control)
+        for name, examination in examined.items()
+    }
+
+
+def _judged(name: str, claim: dict, reading: Reading, family: Mapping) -> Judged:
+    """A reading of a claim with its verdict; `family` has the first readings' verdicts.
+
+    Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
+    hold in all. A reading that lacks what the statement names may refute the claim, never confirm it.
+    """
+    corrected = verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
+    of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
+    of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
+    outcome = corrected.verdict
+    measured = {said for said, cell in zip(of_cells, reading.single, strict=True) if cell.test != verdicts.EXACT}
+    if outcome == "fails" and {"holds", "fails"} <= measured and not of_mean and _kind(claim, reading) != "theorem":
+        outcome = DIFFERS
+    if reading.lacks and outcome not in ("fails", DIFFERS):
+        outcome = UNTESTABLE
+    return Judged(reading, outcome, corrected, of_cells)
+
+
+def _kind(claim: dict, reading: Reading) -> str:
+    """The kind of row that a claim is under a reading."""
+    return claim.get("row", UNTOLD) if reading.own else UNTOLD
+
+
 def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
-    """One row for each claim. Verdicts are with Holm's correction within the claim's family, all of which is examined.
+    """One row for each claim. Verdicts are corrected within the claim's family, all of which is examined.
 
     Its columns, `COLUMNS`, are among others:
 
     verdict : under the claim's first reading, one of `scant.verdict.words.VERDICTS`
-    estimate, low, high, n, test : of the cell that decides, with its interval, under the first reading; of exact claims
-        about tables, the deviation
+    estimate, low, high, n, test : of the cell that decides, with its interval, under the first reading;
+        of exact claims about tables, the deviation
     deciding : the cell that decides, in words: the learners and the stream; "" for claims about tables
-    note : what a reader needs to know of the verdict: why it is undecided, local slopes, rates at the edge of a grid
+    agreeing, agreeing_least : in how many seeds of that cell it is as the verdict says (of what is
+        undecided, as claimed), and, by that, in which share of all seeds at least
+    tipping, worst : see `scant.verdict.statistics.Verdict`
+    premise : what the test of a verdict supposes of seeds; "" of others
+    mark : `words.MARK` where seeds that may well have been missed cannot overturn the verdict
+    by_cell : where cells differ, on which it holds, and on which it fails
+    note : what a reader needs to know of the verdict: why it is undecided, local slopes, rates at the
+        edge of a grid
     needed : from how many seeds on they would decide an undecided claim, with power 0.8
-    readings_holding, readings_total : under how many readings the claim would hold if they were the first, of how many
-        that say something
-    matters, matters_share : the reading that the estimate depends on most, and its share of the estimate's variance
-        over readings with the same streams and learners
-    data : the streams of the first reading; for a claim that is not testable, what it needs and what is missing
-    experiment : of the first reading
-    row : its kind, one of `scant.verdict.words.ROWS`
-    words, chosen : a quotation by which the statement is found in its source; what was chosen where that leaves room
+    readings_holding, readings_total : under how many readings the claim would hold if they were the
+        first, of how many that say something
+    matters, matters_share : the reading that the estimate depends on most, and its share of the
+        estimate's variance over readings with the same streams and learners
+    data : the streams of the first reading; for a claim that is not testable, what is missing
+    row, experiment : its kind, one of `scant.verdict.words.ROWS`; the experiment of the first reading
+    named, words, chosen : what the statement is in its source; a quotation by which it is found there;
+        what was chosen where that leaves room
     quantity : what the estimate is of, in words, with its unit
-    cells_holding, cells_failing, cells_silent, cells_total : in how many cells of the first reading the claim holds,
-        fails and says nothing, each cell by itself, of how many; 0 for claims about tables
-    says_from : the least horizon or sample size from which on a cell that says nothing would say something
-    tightness : of a claim about a bound, the share of the bound that was measured in the cell that decides; of a lower
-        bound, its share of what was measured: 1 is a bound that is attained, more than 1 one that does not hold
-    control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in words, with the
-        verdict on it by the same test, in the claim's place in its family, and the estimate of the cell that decides
-    refuted_by : in words, the least violation that would have been seen in that cell, with an interval as wide; ""
-        where no chance is involved
-    premise : of a verdict that rests on one, what its test supposes of seeds; "" of others
-    bets, bets_needed : where a test has a premise and the range of the quantity is known, what bets, which have none,
-        say of the same seeds, and from how many seeds on they would decide what they leave undecided
+    cells_holding, cells_failing, cells_silent, cells_total : in how many cells of the first reading the
+        claim holds, fails and says nothing, of how many; 0 for claims about tables
+    says_from : the least horizon or sample size from which on a cell that says nothing would
+    tightness : of a claim about a bound, the share of it that was measured in the cell that decides; of
+        a lower bound, its share of what was measured: more than 1 is one that does not hold
+    control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in
+        words, with the verdict on it by the same test, and the estimate of the cell that decides
+    refuted_by : in words, the least violation that would have been seen in that cell, with an interval
+        as wide; "" where no chance is involved
     """
-    first = {name: examination.readings[0].verdict for name, examination in examined.items() if examination.readings}
-    families = {}
-    for name, verdict in first.items():
-        families.setdefault(examined[name].claim["family"], {})[name] = verdict
-    rows = []
-    for name, examination in examined.items():
-        claim, readings, family = examination.claim, examination.readings, examination.claim["family"]
-        row = _untested(name, claim)
-        if not readings:
-            row["data"] = "; ".join(filter(None, [claim.get("data"), f"missing here: {examination.missing}"]))
-            rows.append(row)
-            continue
-        by_reading = [_corrected(name, reading, families[family]) for reading in readings]
-        verdict, shares, matters = by_reading[0], verdicts.shares(dict(enumerate(by_reading))), _matters(readings)
-        cell, decides = _deciding(readings[0], verdict)
-        part = cell.claim if cell else parts(claim)[0]
-        if not readings[0].own:
-            row["row"] = UNTOLD
-        row |= {key: getattr(verdict, key) for key in ("verdict", "needed")} | _estimate(decides)
-        row |= {key: shares[key] for key in ("readings_holding", "readings_total")}
-        row |= dict(zip(("matters", "matters_share"), next(iter(matters.items()), ("", np.nan)), strict=True))
-        row |= {"data": _where(readings[0], study, part), "experiment": readings[0].experiment}
-        row |= _cells(readings[0]) | {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
-        row["refuted_by"] = _refuted_by(readings[0], cell, decides)
-        row["premise"] = _premise(readings[0], verdict, decides)
-        if verdict.bets:
-            row |= {"bets": verdict.bets.verdict, "bets_needed": verdict.bets.needed}
-        row |= {"deciding": _named(readings[0], cell, study), "says_from": _says_from(readings[0])}
-        ceiling = cell.ceiling + compared_with(part) if cell else None
-        row |= {"note": _note(part, readings[0], verdict, decides, ceiling)}
-        if examination.missing:
-            row["note"] = " ".join(filter(None, [row["note"], f"In part missing here: {examination.missing}."]))
-        if examination.control:
-            of_control = _corrected(name, examination.control, families[family])
-            _, decides = _deciding(examination.control, of_control)
-            row |= {f"control_{key}": getattr(decides, key) for key in ("estimate", "low", "high")}
-            row["control_verdict"] = of_control.verdict
-            if verdict.verdict == of_control.verdict == "holds":
-                row["verdict"] = ALIKE
-        elif examination.control_missing:
-            row["control"] += f" (missing here: {examination.control_missing})"
-        rows.append(row)
-    return rows
+    outcomes = judged(examined)
+    return [_row(name, one, outcomes[name], study) for name, one in examined.items()]
+
+
+def _row(name: str, examination: Examined, outcome: Outcome, study: dict) -> dict:
+    """The row of a claim, see `claim_rows`."""
+    claim, row = examination.claim, _untested(name, examination.claim)
+    first = next(iter(outcome.readings), None)
+    if first is None or first.verdict == UNTESTABLE:
+        missing = first.reading.lacks if first else examination.missing
+        return row | {"data": "; ".join(filter(None, [claim.get("data"), f"missing here: {missing}"]))}
+    reading = first.reading
+    cell, decides = _deciding(first)
+    part = cell.claim if cell else parts(claim)[0]
+    row |= {"verdict": first.verdict, "row": _kind(claim, reading), "needed": first.corrected.needed}
+    row |= _estimate(decides) | _beside(decides, first.verdict) | _readings(outcome.readings)
+    row |= {"premise": _premise(first, decides), "mark": _mark(first.corrected, first.verdict)}
+    row |= {"data": _where(reading, study, part), "experiment": reading.experiment}
+    row |= _cells(first.of_cells) | {"by_cell": _by_cell(first, study)}
+    row |= {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
+    row |= {"refuted_by": _refuted_by(reading, cell, decides), "says_from": _says_from(reading)}
+    row |= {"deciding": _cell_named(reading, cell, study), "note": _note(part, first, cell, decides)}
+    if outcome.control:
+        _, decides_control = _deciding(outcome.control)
+        row |= {f"control_{key}": getattr(decides_control, key) for key in ("estimate", "low", "high")}
+        row["control_verdict"] = outcome.control.verdict
+        if first.verdict == outcome.control.verdict == "holds":
+            row["verdict"] = words.ALIKE
+    elif examination.control_missing:
+        row["control"] += f" (missing here: {examination.control_missing})"
+    return row
 
 
 def _untested(name: str, claim: dict) -> dict:
     """The row of a claim that is not testable, with what is known of any claim before it is tested."""
-    row = {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
-    row |= {"family": claim["family"], "figure": claim.get("figure") or "", "n": 0, "experiment": "", "matters": ""}
-    row |= dict.fromkeys(("readings_holding", "readings_total"), 0) | _cells(Reading("", None, {}, [], [], None))
-    row |= {"row": claim.get("row", UNTOLD), "words": _words(claim), "chosen": claim.get("chosen", "")}
-    row |= {"quantity": _quantity_words(parts(claim)[0]), "refuted_by": ""}
-    row |= dict.fromkeys(("test", "deciding", "note", "control_verdict"), "")
+    row = dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is str), "")
+    row |= dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is int), 0)
+    row |= {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
+    row |= {"family": claim["family"], "figure": claim.get("figure") or ""}
+    row |= {"row": claim.get("row", UNTOLD), "chosen": claim.get("chosen", "")}
+    row |= {key: claim["source"].get(key, "") for key in ("words", "named")}
     controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
-    return row | {"control": "; ".join(dict.fromkeys(controls)), "premise": "", "bets": ""}
+    row |= {"control": "; ".join(dict.fromkeys(controls))}
+    return row | {"quantity": _quantity_words(parts(claim)[0])}
 
 
-def _corrected(name: str, reading: Reading, family: Mapping[str, verdicts.Verdict]) -> verdicts.Verdict:
-    """The verdict under a reading, corrected for the claim's family, in which it takes the place of the first."""
-    return verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
+def _readings(of_readings: list[Judged]) -> dict:
+    """Under how many readings a claim holds, of those that say something, and which matters most."""
+    outcomes = [one.verdict for one in of_readings if one.verdict not in (SILENT, UNTESTABLE)]
+    matters = _matters([one.reading for one in of_readings])
+    name, share = next(iter(matters.items()), ("", math.nan))
+    counts = {"readings_holding": outcomes.count("holds"), "readings_total": len(outcomes)}
+    return counts | {"matters": name, "matters_share": share}
 
 
 def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], path) -> None:
@@ -137,7 +201,9 @@ def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], pa
 
     order : the ids of all claims of the study
     """
-    cells = {name: cell_rows({name: examination}) for name, examination in examined.items()}
+    cells = {name: [] for name in examined}
+    for row in cell_rows(examined):
+        cells[row["claim"]].append(row)
     rows = [[order.index(row["id"]), row, cells[row["id"]]] for row in claim_rows(examined, study)]
     with atomic(path) as temporary:
         temporary.write_text(json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item()) + "\n")
@@ -179,23 +245,74 @@ def _source(claim: dict) -> str:
     return f"{source.get('document') or source['title']}, {source['place']}"
 
 
-def _words(claim: dict) -> str:
-    """The words of the document by which the claim is found there; "" if it quotes none."""
-    return claim["source"].get("words", "")
-
-
-def _cells(reading: Reading) -> dict[str, int]:
-    """In how many cells of a reading its claim holds, fails and says nothing, each cell by itself, of how many."""
-    outcomes = [verdict.verdict for verdict in reading.single]
+def _cells(of_cells: list[str]) -> dict[str, int]:
+    """In how many cells a claim holds, fails and says nothing, of how many."""
     counted = {"holding": "holds", "failing": "fails", "silent": SILENT}
-    counts = {f"cells_{name}": outcomes.count(outcome) for name, outcome in counted.items()}
-    return counts | {"cells_total": len(outcomes)}
+    counts = {f"cells_{name}": of_cells.count(outcome) for name, outcome in counted.items()}
+    return counts | {"cells_total": len(of_cells)}
 
 
-def _deciding(reading: Reading, verdict: verdicts.Verdict) -> tuple[Cell | None, verdicts.Verdict]:
-    """The cell of a reading that decides on its corrected verdict, with the verdict on it; that on all without one."""
-    number = deciding(reading, verdict.verdict)
-    return (None, reading.verdict) if number is None else (reading.cells[number], reading.single[number])
+def _by_cell(first: Judged, study: dict) -> str:
+    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on letters".
+
+    Samples of data sets stand apart, at the end.
+    """
+    if len({*first.of_cells}) < 2:
+        return ""
+    of = list(zip(first.reading.cells, first.of_cells, strict=True))
+    whole, samples = ([pair for pair in of if pair[0].sample == sample] for sample in (False, True))
+    texts = [_sides(whole, study)] if whole else []
+    return "; ".join(texts + ([f"on samples: {_sides(samples, study)}"] if samples else []))
+
+
+def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
+    """Which cells came to what: by their streams if these tell the sides apart, else by their learners, too."""
+    against = len({cell.against for cell, _ in of}) > 1
+    namings = (
+        lambda cell: f"on {_title(cell, study)}",
+        lambda cell: f"for {_pair(cell, study, against)}",
+        lambda cell: f"for {_pair(cell, study, against)} on {_title(cell, study)}",
+    )
+    for naming in namings:
+        sides = {outcome: dict.fromkeys(naming(cell) for cell, one in of if one == outcome) for _, outcome in of}
+        if sum(map(len, sides.values())) == len(set().union(*sides.values())):
+            break
+    preposition = f"{naming(of[0][0]).split(' ')[0]} "
+    texts = []
+    for outcome in filter(sides.__contains__, words.VERDICTS):
+        names = [name.removeprefix(preposition) for name in sides[outcome]]
+        several = f"in {len(names)} cells"
+        texts.append(f"{outcome} " + (several if len(names) > PLACES else preposition + " and ".join(names)))
+    return "; ".join(texts)
+
+
+def _pair(cell: Cell, study: dict, against: bool = True) -> str:
+    """The learner of a cell by its title, and, if `against`, the one that it is compared with."""
+    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
+    learner = titled(cell.learner, titles)
+    return f"{learner} minus {titled(cell.against, titles)}" if cell.against and against else learner
+
+
+def _deciding(one: Judged) -> tuple[Cell | None, verdicts.Verdict]:
+    """The cell of a reading that decides on its verdict, with the verdict on it; that on all without one."""
+    number = deciding(one.reading, one.corrected.verdict)
+    return (None, one.reading.verdict) if number is None else (one.reading.cells[number], one.reading.single[number])
+
+
+def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
+    """What stands beside the verdict on a cell, `outcome`, and needs no premise: the columns `BESIDE`."""
+    if verdict.test not in (verdicts.T, verdicts.BINOMIAL) or outcome == SILENT:
+        return dict.fromkeys(BESIDE, math.nan)
+    agreeing = verdict.n - verdict.inside if outcome in ("fails", DIFFERS) else verdict.inside
+    least = verdicts.agreeing_least(agreeing, verdict.n, verdict.level)
+    tipping = verdict.tipping if outcome in DECIDED and verdict.test == verdicts.T else math.nan
+    return dict(zip(BESIDE, (agreeing, least, tipping, verdict.worst), strict=True))
+
+
+def _mark(verdict: verdicts.Verdict, outcome: str) -> str:
+    """`MARK` if what is decided by a test with a premise does not need it."""
+    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdict.level
+    return words.MARK if needless and outcome in ("holds", "fails") else ""
 
 
 def _estimate(verdict: verdicts.Verdict) -> dict:
@@ -205,46 +322,45 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
 def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
     """The least violation of a claim that would have refuted it, in words: "a mean below 2".
 
-    A mean refutes if an interval around it, as wide as the one measured, is outside what is claimed. Where seeds that
-    are missing could overturn a verdict by t, the mean has to be so far outside that they cannot. "" where no chance
-    is involved, where so few seeds give no interval, or where no mean that is possible is far enough.
+    A mean refutes if an interval around it, as wide as the one measured, is outside what is claimed.
+    "" where no chance is involved, where so few seeds give no interval, or where no mean that is
+    possible is far enough.
     """
-    if decides.test in ("exact", "none", "nothing drawn") or math.isnan(decides.low + decides.high):
+    if decides.test not in (verdicts.T, verdicts.BINOMIAL) or math.isnan(decides.low + decides.high):
         return ""
-    low, high = np.mean([claimed_interval(one) for one in ([cell] if cell else reading.cells)], axis=0).tolist()
-    known = (cell or reading.cells[0]).within
-    least, most = np.add(known or (-math.inf, math.inf), compared_with((cell or reading.cells[0]).claim)).tolist()
+    cells = [cell] if cell else reading.cells
+    low, high = np.mean([claimed_interval(one) for one in cells], axis=0).tolist()
+    range_of = np.add(cells[0].within or (-math.inf, math.inf), compared_with(cells[0].claim))
     # The interval around such a mean ends where what is claimed begins.
     below, above = low - (decides.high - decides.estimate), high + (decides.estimate - decides.low)
-    if known and decides.test in PREMISES:
-        missed = (1 - decides.level) ** (-1 / decides.n) - 1  # the odds of a seed that n seeds may well have missed
-        # Seeds at the far end of the range, with these odds, would not bring the mean back to what is claimed.
-        below, above = min(below, low - missed * (most - low)), max(above, high + missed * (high - least))
-    ends = [f"below {below:.3g}"] if math.isfinite(low) and below > least else []
-    ends += [f"above {above:.3g}"] if math.isfinite(high) and above < most else []
+    ends = [f"below {below:.3g}"] if math.isfinite(low) and below > range_of[0] else []
+    ends += [f"above {above:.3g}"] if math.isfinite(high) and above < range_of[1] else []
     return f"a mean {' or '.join(ends)}" if ends else ""
 
 
-def _premise(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+def _premise(one: Judged, decides: verdicts.Verdict) -> str:
     """What the tests of a verdict suppose of seeds; "" if nothing is decided, or if they suppose nothing."""
-    tests = [decides.test] if verdict.verdict in DECIDED else []
-    if verdict.verdict == "holds":  # in every cell
-        tests += [single.test for single in reading.single if single.verdict != SILENT]
-    return next((PREMISES[test] for test in tests if test in PREMISES), "")
+    tests = [decides.test] if one.verdict in DECIDED else []
+    if one.verdict == "holds":  # in every cell
+        tests += [single.test for single in one.reading.single if single.verdict != SILENT]
+    return next((words.PREMISES[test] for test in tests if test in words.PREMISES), "")
 
 
-def _named(reading: Reading, cell: Cell | None, study: dict) -> str:
+def _cell_named(reading: Reading, cell: Cell | None, study: dict) -> str:
     """A cell in words: "SLAM minus ListNet on digits"; the mean of all if no single one decides, "" for tables."""
     if cell is None:
         return OVERALL if reading.cells else ""
-    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
     if not cell.learner:  # rows of a table
         return cell.stream
-    if cell.experiment:
-        place = study[families.of(study["experiments"][cell.experiment]).place.key]
-        titles |= {name: settings.get("title", name) for name, settings in place.items()}
-    learner, against, stream = (titled(name, titles) for name in (cell.learner, cell.against, cell.stream))
-    return (f"{learner} minus {against}" if against else learner) + f" on {stream}"
+    return f"{_pair(cell, study)} on {_title(cell, study)}"
+
+
+def _title(cell: Cell, study: dict) -> str:
+    """The title of a cell's place."""
+    if not cell.experiment:  # rows of a table, or kinds of logs in the study of bounds
+        return cell.stream
+    place = study[families.of(study["experiments"][cell.experiment]).place.key]
+    return titled(cell.stream, {name: settings.get("title", name) for name, settings in place.items()})
 
 
 def _says_from(reading: Reading) -> float:
@@ -257,56 +373,55 @@ def _says_from(reading: Reading) -> float:
     return min(horizons, default=math.nan)
 
 
-def _note(
-    claim: dict, reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict, ceiling: float | None
-) -> str:
+def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str:
     """What a reader needs to know of a claim's verdict.
 
-    Why it is undecided; of a slope, whether it is only the margin that makes it hold, and how it changes on the way;
-    which rates are at the edge of their grid.
-
-    decides : the verdict on the cell that decides
-    ceiling : the worst that could have been measured there; None if that is not known
+    Why it is undecided; of a slope, whether it is only the margin that makes it hold, and how it
+    changes on the way; which rates are at the edge of their grid; what the study lacks.
     """
-    notes = []
-    if verdict.verdict == "undecided":
-        notes.append(_undecided(reading, verdict, decides))
-    if verdict.verdict == SILENT and ceiling is not None:
-        notes.append(f"even {ceiling:.3g}, the worst that could have been measured, is as claimed")
+    notes, cells = [], one.reading.cells
+    if one.verdict == "undecided":
+        notes.append(_undecided(one, decides))
+    if one.verdict == SILENT and cell:
+        most = cell.ceiling + compared_with(claim)
+        notes.append(f"even {most:.3g}, the worst that could have been measured, is as claimed")
     of_slope = claim["comparison"] == "slope" and claim["quantity"] != TABLE
-    if of_slope and verdict.verdict == "holds" and decides.low > claim["against"]:
+    if of_slope and one.verdict == "holds" and decides.low > claim["against"]:
         notes.append(f"within {claim['margin']:g} of {claim['against']:g}, above it")
-    if local := [f"{cell.learner} on {cell.stream} {cell.local}" for cell in reading.cells if cell.local]:
+    if local := [f"{cell.learner} on {cell.stream} {cell.local}" for cell in cells if cell.local]:
         notes.append(f"local slopes, by power of ten: {'; '.join(local)}")
-    if edges := list(dict.fromkeys(cell.edge for cell in reading.cells if cell.edge)):
+    if edges := list(dict.fromkeys(cell.edge for cell in cells if cell.edge)):
         notes.append(f"rates at the edge of their grid: {'; '.join(edges)}")
+    if one.reading.lacks:
+        notes.append(f"in part missing here: {one.reading.lacks}")
     return ". ".join(note[:1].upper() + note[1:] for note in notes)
 
 
-def _undecided(reading: Reading, verdict: verdicts.Verdict, decides: verdicts.Verdict) -> str:
+def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
     """Why a claim is undecided."""
-    if reading.verdict.verdict != "undecided":
-        alone = {"holds": "hold", "fails": "fail"}[reading.verdict.verdict]
-        return f"by itself it would {alone}; the correction for its family of claims leaves it undecided"
+    alone = one.reading.verdict.verdict
+    if alone != "undecided":
+        return (
+            f"by itself it would {words.PLURAL[alone]}; the correction for its family of claims leaves it undecided; "
+            f"{words.needed(one.corrected.needed)} would decide it"
+        )
     if decides.test == "nothing drawn":
         return "all seeds are one observation, since they draw nothing anew"
+    if decides.split:
+        return f"the mean and the typical seed differ: it is as claimed in {decides.inside} of {decides.n} seeds"
     if math.isnan(decides.low):
-        if decides.n < LEAST_SEEDS:
-            return f"{decides.n} seed{'s allow' if decides.n > 1 else ' allows'} no test"
-        return f"{decides.n} seeds with so few different values allow no test"
-    if not math.isnan(decides.overturned):
-        return (
-            f"by what {decides.n} seeds have it would be decided, but they may have missed what overturns it: one seed "
-            f"in {1 / decides.overturned:.3g} at the far end of the range; {needed(verdict.needed)} would decide it"
-        )
-    counts = _cells(reading)
+        few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
+        return f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} allow{'' if decides.n > 1 else 's'} no test"
+    counts = _cells(one.of_cells)
     several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
     text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""
-    return f"{text}the interval has values on both sides of what is claimed" + (
-        ", and no number of seeds is known to be enough"
-        if math.isinf(verdict.needed)
-        else f"; {needed(verdict.needed)} would decide it"
+    enough = one.corrected.needed
+    rest = (
+        f"{words.needed(enough)} would decide it"
+        if math.isfinite(enough)
+        else "no number of seeds is known to be enough"
     )
+    return f"{text}the interval has values on both sides of what is claimed; {rest}"
 
 
 def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
@@ -333,15 +448,8 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     if not reading.cells:
         return claim["table"]
 
-    def title(cell: Cell) -> str:
-        if cell.claim["quantity"] == TABLE:
-            return cell.claim["table"]
-        if not cell.experiment:  # it is about kinds of logs in the study of bounds
-            return cell.stream
-        place = study[families.of(study["experiments"][cell.experiment]).place.key]
-        return place.get(cell.stream, {}).get("title", cell.stream)
-
-    return "; ".join(dict.fromkeys(map(title, reading.cells)))  # titles may have commas
+    titles = (cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells)
+    return "; ".join(dict.fromkeys(titles))  # titles may have commas
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
@@ -374,38 +482,42 @@ def cells_frame(rows: list[dict]) -> pd.DataFrame:
 def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
     """One row for each claim, reading, stream and pair of learners, and for rows of tables that are parts of a claim.
 
-    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first (whether the
-    claim's verdict is under this reading), stream, learner, against, estimate, low, high, n (as counted), verdict and
-    test (on this cell alone, without a correction for the family), from and to (the interval in which the claim says
-    that the estimate lies; a relative margin is taken at its mean), and a column for each setting that differs between
-    readings; "n (setting)" if another column has its name. Where a reading has several streams and a mean over its
+    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first
+    (whether the claim's verdict is under this reading), stream, learner, against, estimate, low, high, n
+    (as counted), verdict and test (corrected for the family and the number of cells), from and to (the
+    interval in which the claim says that the estimate lies; a relative margin is taken at its mean),
+    `BESIDE` and mark as in `claim_rows`, and a column for each setting that differs between readings; "n
+    (setting)" if another column has its name. Where a reading has several streams and a mean over its
     cells, a row of it follows, whose stream is `OVERALL`.
     """
     rows = []
-    for name, examination in examined.items():
-        claim, readings = examination.claim, examination.readings
-        for reading in readings:
-            kind = claim.get("row", UNTOLD) if reading.own else UNTOLD
+    for name, outcome in judged(examined).items():
+        claim = examined[name].claim
+        for one in outcome.readings:
+            reading = one.reading
             levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
             levels = {f"{key} (setting)" if key in CELL_COLUMNS else key: value for key, value in levels.items()}
-            judged = [
-                (cell, verdict, claimed_interval(cell))
-                for cell, verdict in zip(reading.cells, reading.single, strict=True)
+            of_cells = [
+                (cell, verdict, outcome_of_cell, claimed_interval(cell))
+                for cell, verdict, outcome_of_cell in zip(reading.cells, reading.single, one.of_cells, strict=True)
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
-                ends = tuple(np.mean([ends for _, _, ends in judged], axis=0).tolist())
-                judged.append(
-                    (replace(reading.cells[0], stream=OVERALL, learner="", against=""), reading.summary, ends)
-                )
+                ends = tuple(np.mean([ends for *_, ends in of_cells], axis=0).tolist())
+                mean = replace(reading.cells[0], stream=OVERALL, learner="", against="")
+                of_cells.append((mean, reading.summary, reading.summary.verdict, ends))
             rows += [
-                {"claim": name, "statement": claim["statement"], "family": claim["family"], "row": kind}
-                | {"quantity": _quantity_words(cell.claim), "experiment": cell.experiment, "tuning": cell.tuning}
-                | {"first": reading is readings[0], "stream": cell.stream}
+                {"claim": name, "statement": claim["statement"], "family": claim["family"]}
+                | {"row": _kind(claim, reading), "quantity": _quantity_words(cell.claim)}
+                | {"experiment": cell.experiment, "tuning": cell.tuning}
+                | {"first": one is outcome.readings[0], "stream": cell.stream}
                 | {"learner": cell.learner, "against": cell.against}
-                | {key: getattr(verdict, key) for key in ("estimate", "low", "high", "n", "verdict", "test")}
+                | _estimate(verdict)
+                | {"verdict": outcome_of_cell}
                 | dict(zip(("from", "to"), ends, strict=True))
+                | _beside(verdict, outcome_of_cell)
+                | {"mark": _mark(verdict, outcome_of_cell)}
                 | levels
-                for cell, verdict, ends in judged
+                for cell, verdict, outcome_of_cell, ends in of_cells
             ]
     return rows
 
@@ -415,15 +527,15 @@ def _quantity_words(claim: dict) -> str:
     against, exact = claim.get("against"), claim["comparison"] == "exact"
     if claim["quantity"] == TABLE:
         columns = ", ".join(np.atleast_1d(claim["column"]))
-        words = f"{columns} in the table {claim['table']}"
+        text = f"{columns} in the table {claim['table']}"
         if claim["comparison"] == "slope":
-            return words
-        return f"deviation of {words}" if exact or "expected" in claim else f"difference in {words}"
+            return text
+        return f"deviation of {text}" if exact or "expected" in claim else f"difference in {text}"
     quantity = next(iter(selection.declared(claim["quantity"]).values()))
     measure = claim.get("measure", "ndcg@10")
     name = measure.removeprefix(OWN)
     of = ", ".join(["own ranking"] * (name != measure) + ["last rounds"] * ("last" in claim))
     title = (title_of(name) if recordable(name) else name.upper()) + (f" ({of})" if of else "")
-    words = quantity.words.replace("time-averaged measure", title)
+    text = quantity.words.replace("time-averaged measure", title)
     compared = "other" in claim or isinstance(against, dict)
-    return f"difference in {words}" if compared and not quantity.compared else words
+    return f"difference in {text}" if compared and not quantity.compared else words

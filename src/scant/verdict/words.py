@@ -2,20 +2,22 @@
 
 import math
 
+DIFFERS = "differs"  # it holds in some cells, and fails in others
 SILENT = "says nothing here"  # nothing that could have been measured would violate the claim
 ALIKE = "does not discriminate"  # it holds, and so does its control, of which it is false
 UNTESTABLE = "not testable here"
-VERDICTS = ("holds", "fails", "undecided", ALIKE, SILENT, UNTESTABLE)
-DECIDED = VERDICTS[:2]
+VERDICTS = ("holds", "fails", DIFFERS, "undecided", ALIKE, SILENT, UNTESTABLE)
+DECIDED = VERDICTS[:3]
 MEANINGS = {  # of verdicts, for the page
     "holds": "What was measured is as claimed, with 95 % confidence however often one looks, or checked exactly.",
     "fails": "What was measured is not as claimed, with 95 % confidence however often one looks, or checked exactly.",
-    "undecided": "The interval of the estimate reaches over the boundary of what is claimed, or seeds that were not "
-    "drawn may overturn what these say: more seeds may decide it.",
+    DIFFERS: "It holds on some data, or for some learners, and fails on others, each with the same confidence.",
+    "undecided": "The mean over seeds may be on either side of what is claimed, or the typical seed is on the other "
+    "side of it.",
     ALIKE: "The claim holds, but so does its control, of which it should be false.",
     SILENT: "Nothing that could have been measured would violate the claim: a bound that is larger than the largest "
     "possible loss.",
-    UNTESTABLE: "The study lacks the data or the experiment that the claim is about.",
+    UNTESTABLE: "The study lacks data, a learner or an experiment that the claim names.",
 }
 ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
     "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
@@ -23,11 +25,8 @@ ROWS = {  # each kind of row: what several are called, and what it is of; the pa
     "theorem": ("theorem checks", "an identity, a table or a bound"),
     "question": ("questions", "what no paper says, asked by whoever wrote the claim"),
 }
-PREMISES = {  # what a test supposes of seeds; those that are not here suppose nothing
-    "anytime t": "seeds near normal",
-    "t": "seeds near normal",
-    "sign flips": "seeds symmetric about the margin",
-}
+PREMISES = {"anytime t": "seeds near normal"}  # what a test supposes of seeds; others suppose nothing
+MARK = "whatever seeds are like"  # what a verdict is, premise or not, if a study would hardly miss what overturns it
 OF_PAPERS = ("theorem", "reproduction")  # the kinds of rows that speak for the papers
 UNTOLD = "extension"  # the kind of a row that does not say its own
 SHOWN = {
@@ -81,9 +80,21 @@ def needed(seeds: float) -> str:
     return f"{seeds:g} seeds or more" if math.isfinite(seeds) else "no number of seeds"
 
 
-def of_bets(row: str, verdict: str, seeds: float | None) -> str:
-    """What bets say of a row of some kind, and from which number of seeds on they would decide it."""
-    return said(row, verdict) + (f"; {needed(seeds)} would decide it" if seeds is not None else "")
+def agreeing(seeds: float, n: int, least: float) -> str:
+    """In how many seeds it is so: "40 of 40 seeds, in at least 91 % of all"."""
+    return f"{seeds:g} of {n} seeds, in at least {100 * least:.0f} % of all"
+
+
+def tipping(share: float) -> str:
+    """What would overturn a verdict: "one seed in 28 at the far end of its range would move the mean to the margin"."""
+    if share >= 1:
+        return "no seed within its range could overturn it"
+    return f"one seed in {one_in(share)} at the far end of its range would move the mean to the margin"
+
+
+def one_in(share: float) -> str:
+    """Of how many seeds a share is one: "28", "3.9"."""
+    return f"{1 / share:,.0f}" if share <= 0.1 else f"{1 / share:.2g}" if share > 0 else "infinitely many"
 
 
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:

@@ -13,6 +13,7 @@ that the capital still falls in m. Second, units may have stakes above 1, and th
 What limits them is a unit of the largest stake that loses all of it. The larger that stake, the rarer such a unit is.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,36 +112,44 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
     """
     from scipy import special
 
-    goal = float(special.ndtri((1 + level) / 2)) ** 2 / 2
-    middle = float((count * gain).sum() / (count * stake).sum())
-
-    def refuted(m: float) -> bool:
-        x = gain - m * stake
-        lowest, highest = float(x.min()), float(x.max())
-        if not lowest < 0 < highest:
-            return True
-        low, high, multiplier = -1 / highest, -1 / lowest, 0.0
-        for _ in range(HALVINGS):
-            multiplier = multiplier if low < multiplier < high else (low + high) / 2
-            share = x / (1 + multiplier * x)
-            slope, curve = float((count * share).sum()), float((count * share**2).sum())
-            if slope > 0:
-                low = multiplier
-            else:
-                high = multiplier
-            multiplier += slope / curve
-            if slope**2 < 1e-9 * curve:
-                break
-        return float((count * np.log1p(multiplier * x)).sum()) >= goal
+    largest_ratio = float(special.ndtri((1 + level) / 2)) ** 2 / 2
+    estimate = float((count * gain).sum() / (count * stake).sum())
 
     def end(outside: float) -> float:
-        inside = middle
+        inside = estimate
         for _ in range(HALVINGS):
             between = (inside + outside) / 2
-            if refuted(between):
+            if _log_ratio(gain - between * stake, count) >= largest_ratio:
                 outside = between
             else:
                 inside = between
         return inside
 
     return end(0.0), end(1.0)
+
+
+def _log_ratio(x: np.ndarray, count) -> float:
+    """How much less likely the units are where x has a mean of 0 than where all are alike, as a logarithm.
+
+    It is the largest of sum log(1 + multiplier x) over multipliers: the root of its slope, which falls, by Newton's
+    steps that stay between two multipliers of slopes above and below 0. Infinite if x has one sign only.
+
+    x : float64 (cells); count : how often each occurs
+    """
+    lowest, highest = float(x.min()), float(x.max())
+    if not lowest < 0 < highest:
+        return math.inf
+    low, high, multiplier = -1 / highest, -1 / lowest, 0.0
+    for _ in range(HALVINGS):
+        if not low < multiplier < high:
+            multiplier = (low + high) / 2
+        share = x / (1 + multiplier * x)
+        slope, curve = float((count * share).sum()), float((count * share**2).sum())
+        if slope > 0:
+            low = multiplier
+        else:
+            high = multiplier
+        multiplier += slope / curve
+        if slope**2 < 1e-9 * curve:
+            break
+    return float((count * np.log1p(multiplier * x)).sum())

@@ -1,0 +1,241 @@
+"""The loop over rounds of least squares on the grades seen, with optimism or Thompson sampling.
+
+The readable counterpart, which tests hold it to, is `scant.online.ridge`.
+"""
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from scant.kernels import compiled
+from scant.kernels.pieces import SUMS, longest, measure_ranking, ndcg, prefetch, score
+from scant.kernels.sorting import sort_scores, sorter
+
+GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.online.ridge.EXPLORE
+MISMATCHED = 1
+BLOCK = 16  # documents whose widths are computed at once: the inverse is then read once for all of them
+RENEWED = 1.5  # how many times as many rounds pass until the inverse's largest eigenvalue is computed again
+LOOSE = 1 + 1e-9  # an earlier width bounds a later one but for rounding
+Learner = namedtuple("Learner", "explore k penalty alpha")
+
+
+@compiled(fastmath=SUMS)
+def fit_by_inverse(inverse, weights, x, grade, product):
+    """Take a document and its grade into ridge regression: `weights`, and the inverse matrix.
+
+    By the formula of Sherman and Morrison. product : float64 (features + 1), scratch
+    """
+    n = x.shape[0]
+    square, predicted = 0.0, 0.0
+    for j in range(n):
+        total, row = 0.0, inverse[j]
+        for l in range(n):  # noqa: E741
+            total += row[l] * x[l]
+        product[j] = total
+        square += x[j] * total
+        predicted += x[j] * weights[j]
+    shrink = 1 / (1 + square)
+    error = (grade - predicted) * shrink
+    for j in range(n):
+        weights[j] += error * product[j]
+        row, factor = inverse[j], shrink * product[j]
+        for l in range(n):  # noqa: E741
+            row[l] -= factor * product[l]
+
+
+@compiled(fastmath=SUMS)
+def fit_by_root(root, weights, x, grade, product, turned):
+    """As `fit_by_inverse`, with a square root of the inverse matrix, root root', in its place.
+
+    product, turned : float64 (features + 1), scratch
+    """
+    n = x.shape[0]
+    turned[:] = 0.0
+    for j in range(n):
+        row, own = root[j], x[j]
+        for l in range(n):  # noqa: E741
+            turned[l] += row[l] * own
+    square, predicted = 0.0, 0.0
+    for j in range(n):
+        total, row = 0.0, root[j]
+        for l in range(n):  # noqa: E741
+            total += row[l] * turned[l]
+        product[j] = total
+        square += turned[j] * turned[j]
+        predicted += x[j] * weights[j]
+    if square == 0.0:  # a document without features, and no intercept
+        return
+    error = (grade - predicted) / (1 + square)
+    shrink = (1 - 1 / math.sqrt(1 + square)) / square
+    for j in range(n):
+        weights[j] += error * product[j]
+        row, factor = root[j], shrink * product[j]
+        for l in range(n):  # noqa: E741
+            row[l] -= factor * turned[l]
+
+
+@compiled()
+def fill(x, target):
+    """Copy a document's features, float32, into float64, with a 1 for the intercept behind them."""
+    d = x.shape[0]
+    for j in range(d):
+        target[j] = x[j]
+    target[d] = 1.0
+
+
+@compiled(fastmath=SUMS)
+def squared_width(x, product):
+    """x' product, of a document and its product with the inverse matrix."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] * product[j]
+    return max(total, 0.0)
+
+
+@compiled(fastmath=SUMS)
+def squared_length(x):
+    """The squared length of a document's features, with the intercept's 1."""
+    total = 1.0
+    for j in range(x.shape[0]):
+        total += np.float64(x[j]) * np.float64(x[j])
+    return total
+
+
+@compiled()
+def most_optimistic(x, scores, order, start, intercept, alpha, inverse, largest, bounds, block, products):
+    """The place, from `start` on, of the document with the largest score + alpha * width; the first of equals in `x`.
+
+    A document's width is computed only where it can still win: no width is above the document's length times the root
+    of the inverse's largest eigenvalue, and none grows from round to round.
+
+    scores : float32 (m), without the intercept; order : the documents by descending score
+    largest : a bound on the largest eigenvalue of the inverse
+    bounds : float64 (m), each document's last width; infinite before the first. Written to
+    block, products : float64 (BLOCK, features + 1), scratch
+    """
+    m = scores.shape[0]
+    best, best_place = np.float32(-np.inf), -1
+    places = np.empty(BLOCK, np.int64)
+    filled = 0
+    for place in range(start, m):
+        i = order[place]
+        if bounds[i] == np.inf:
+            bounds[i] = math.sqrt(squared_length(x[i]) * largest)
+        if np.float32(scores[i] + intercept + alpha * bounds[i] * LOOSE) >= best:
+            fill(x[i], block[filled])
+            places[filled] = place
+            filled += 1
+        if filled < BLOCK and place < m - 1:
+            continue
+        np.dot(block[:filled], inverse, products[:filled])
+        for b in range(filled):
+            i = order[places[b]]
+            bounds[i] = math.sqrt(squared_width(block[b], products[b]))
+            value = np.float32(scores[i] + intercept + alpha * bounds[i])
+            if value > best or (value == best and i < order[best_place]):
+                best, best_place = value, places[b]
+        filled = 0
+    return best_place
+
+
+@compiled(fastmath=SUMS)
+def draw_weights(weights, root, alpha, random, normal, drawn):
+    """Weights drawn around the fitted ones, with the covariance alpha² root root', into `drawn`."""
+    n = weights.shape[0]
+    for j in range(n):
+        normal[j] = random.standard_normal()
+    for j in range(n):
+        total, row = 0.0, root[j]
+        for l in range(n):  # noqa: E741
+            total += row[l] * normal[l]
+        drawn[j] = weights[j] + alpha * total
+
+
+@compiled()
+def play(rounds, tables, learner, recorded, random, weights, ranker, events, updated):
+    """Play a learner that fits the grades of the documents seen by ridge regression.
+
+    Parameters
+    ----------
+    rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
+    learner : a `Learner`, with these fields
+    explore : one of the constants above
+    k : how many grades on top are seen
+    penalty : lambda of ridge regression
+    alpha : how many widths are added to a score (UCB), or how far weights are drawn (THOMPSON)
+    weights : float64 (features + 1), the intercept last, where to start; where it ends after the call
+    ranker : float64 (rounds), NDCG@10 of the ranking by the weights
+    events : int32 (rounds, 4), of which it sets whether the documents on top were not the weights' own
+    updated : uint8 (rounds)
+
+    Returns
+    -------
+    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    """
+    features, offsets, grades, relevant, queries = rounds
+    gains, discounts, _ = tables
+    measures, ideals, empty, measured = recorded
+    explore, k, penalty, alpha = learner
+    largest, d = longest(offsets), features.shape[1]
+    flat, flat_ideals = features.reshape(features.size), ideals.reshape(ideals.size)
+    all_scores, all_drawn = np.empty(largest, np.float32), np.empty(largest, np.float32)
+    all_own, all_other = np.empty(largest, np.uint32), np.empty(largest, np.uint32)
+    by_score, ranked = sorter(all_scores), np.empty(largest, np.int16)
+    spread = np.eye(d + 1) / (math.sqrt(penalty) if explore == THOMPSON else penalty)
+    product, turned, drawn_weights = np.empty(d + 1), np.empty(d + 1), np.empty(d + 1)
+    block, products = np.zeros((BLOCK, d + 1)), np.empty((BLOCK, d + 1))
+    eigenvalue, renewed = 1 / penalty, 0.0
+    bounds = np.full(features.shape[0] if explore == UCB else 0, np.inf)
+
+    for t in range(queries.shape[0]):
+        q = queries[t]
+        start, end = offsets[q], offsets[q + 1]
+        m = end - start
+        x, label, scores = features[start:end], grades[start:end], all_scores[:m]
+        own, shown, seen = all_own[:m], all_own[:m], min(k, m)
+        after = queries[min(t + 1, queries.shape[0] - 1)]  # it is fetched meanwhile
+        prefetch(flat_ideals, after * measures.shape[0])
+        if not score(x, weights[:d], scores, flat[offsets[after] * d : offsets[after + 1] * d]):
+            return t
+        sort_scores(scores, own, by_score)
+
+        # The list to show: sorted, but that a document from place k on may move up to it.
+        if explore != GREEDY:
+            if explore == UCB:
+                if t >= renewed:
+                    eigenvalue, renewed = np.linalg.eigvalsh(spread)[d] * LOOSE, 1 + t * RENEWED
+                place = most_optimistic(
+                    x, scores, own, seen - 1, weights[d], alpha, spread, eigenvalue, bounds[start:end], block, products
+                )  # fmt: skip
+            else:
+                draw_weights(weights, spread, alpha, random, product, drawn_weights)
+                if not score(x, drawn_weights[:d], all_drawn[:m], flat[:0]):
+                    return t
+                place = seen - 1
+                for p in range(seen, m):
+                    best, other = own[place], own[p]
+                    ahead = all_drawn[other] > all_drawn[best]
+                    if ahead or (all_drawn[other] == all_drawn[best] and other < best):
+                        place = p
+            shown = all_other[:m]
+            shown[: seen - 1], shown[seen - 1] = own[: seen - 1], own[place]
+            shown[seen : place + 1], shown[place + 1 :] = own[seen - 1 : place], own[place + 1 :]
+            events[t, MISMATCHED] = place != seen - 1
+
+        measure_ranking(
+            shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
+        )  # fmt: skip
+        ranker[t] = measured[t, 0]
+        if events[t, MISMATCHED] and relevant[q] > 0:
+            ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
+
+        for p in range(seen):
+            i = shown[p]
+            fill(x[i], block[0])
+            if explore == THOMPSON:
+                fit_by_root(spread, weights, block[0], label[i], product, turned)
+            else:
+                fit_by_inverse(spread, weights, block[0], label[i], product)
+        updated[t] = 1
+    return queries.shape[0]

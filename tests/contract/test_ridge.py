@@ -1,0 +1,95 @@
+"""Least squares on the grades seen: the compiled loop is the plain class, and both are ridge regression."""
+
+import numpy as np
+import pytest
+
+from scant.errors import SettingError
+from scant.online.play import play, play_plain, query_order
+from scant.online.ridge import EXPLORE, Ridge
+from scant.randomness import generator
+
+MISMATCHED = 1
+
+
+@pytest.fixture(params=["noisy", "odd"])
+def stream(request):
+    return request.getfixturevalue(request.param)
+
+
+def learner(stream, entry, penalty=0.5):
+    return Ridge.from_study(entry, {}, stream.metadata, penalty, generator(3, "noise"))
+
+
+def both(stream, entry, rounds=120):
+    """The plays of the compiled loop and of the class."""
+    queries = query_order(stream, generator(3, "queries"), rounds)
+    compiled = play(stream, queries, learner(stream, entry))
+    return compiled, play_plain((stream[q] for q in queries), rounds, learner(stream, entry))
+
+
+@pytest.mark.parametrize("explore", EXPLORE)
+@pytest.mark.parametrize("k", [1, 2, 10, 100])
+def test_the_compiled_loop_is_the_plain_class(stream, explore, k):
+    """The class solves the normal equations in each round; the loop takes in a document at a time."""
+    one, other = both(stream, {"k": k, "explore": explore, "alpha": 0.7})
+    np.testing.assert_array_equal(one.events, other.events)
+    for name in ("measured", "loss", "ranker", "weights"):
+        of_both = getattr(one, name), getattr(other, name)
+        np.testing.assert_allclose(*of_both, rtol=1e-7, atol=1e-9, err_msg=name)
+    explores = explore != "greedy" and k < stream.metadata["largest_query"]
+    assert one.events[:, MISMATCHED].any() == explores
+
+
+def test_it_fits_what_it_saw_as_ridge_regression_of_a_library_does(noisy):
+    from sklearn import linear_model
+
+    queries = query_order(noisy, generator(4, "queries"), 50)
+    ranker = learner(noisy, {"k": 3, "explore": "ucb", "alpha": 1.0})
+    x, y = [], []
+    for features, grades in (noisy[q] for q in queries):
+        ranking = ranker.rank(features)
+        ranker.learn(features, grades, ranking)
+        x += [np.append(features[i], 1.0) for i in ranking[:3]]
+        y += [grades[i] for i in ranking[:3]]
+    ridge = linear_model.Ridge(alpha=0.5, fit_intercept=False).fit(x, y)
+    np.testing.assert_allclose(ranker.weights, ridge.coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_grades_that_are_all_alike_teach_nothing_but_the_intercept(packed):
+    random = np.random.default_rng(5)
+    alike = packed((np.full(2, 2), random.random((2, 1), np.float32)) for _ in range(200))
+    ranker = learner(alike, {}, 1e-3)
+    play(alike, np.arange(200), ranker)
+    np.testing.assert_allclose(ranker.weights, [0.0, 2.0], atol=1e-3)
+
+
+def test_draws_have_the_covariance_of_ridge_regression(noisy):
+    ranker = learner(noisy, {"k": 2, "explore": "thompson", "alpha": 1.0})
+    for q in range(30):
+        features, grades = noisy[q]
+        ranker.learn(features, grades, np.arange(len(features)))
+    covariance = ranker.root @ ranker.root.T
+    np.testing.assert_allclose(covariance, np.linalg.inv(ranker.matrix), rtol=1e-8, atol=1e-12)
+
+
+def test_optimism_finds_what_greed_overlooks(packed):
+    """One kind of document is good but rarely on top: shown once each, greed stays with what it saw first."""
+    fair, good = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
+    stream = packed((np.array([1, 2]), np.array([fair, good])) for _ in range(40))
+    shown = {}
+    for explore in ("greedy", "ucb"):
+        played = play(stream, np.arange(40), learner(stream, {"explore": explore, "alpha": 2.0}))
+        shown[explore] = played.measured[-1, 0]
+    assert shown["ucb"] == 1 > shown["greedy"]
+
+
+def test_each_penalty_and_each_alpha_is_played():
+    entry = {"explore": "ucb", "lambdas": [0.1, 1.0], "alphas": [0.3, 1.0, 3.0]}
+    assert Ridge.rates(entry, {}) == [0.1, 1.0]
+    assert [variant["alpha"] for variant in Ridge.variants(entry)] == [0.3, 1.0, 3.0]
+    assert Ridge.variants({"alphas": [0.3, 1.0]}) == [{"alphas": [0.3, 1.0]}]
+
+
+def test_settings_that_do_nothing_are_refused():
+    with pytest.raises(SettingError, match="alphas do nothing"):
+        Ridge.check({"alphas": [1.0]})
