@@ -216,6 +216,49 @@ def new_cities(w):
     return trained(w, w.log(rates=rates), w.log(rates=rates, visits=w.visits(cities=CITIES[4:])), rates=rates)
 
 
+def lists(w, *reading, above=False, first=False):
+    """Three of nine ads in a list, whose users leave once they found one: the best first is worse."""
+    grade, rows = np.arange(9) // 3, ROWS // 3
+    shown = np.argsort(w.random.random((rows, 9)), axis=1)[:, :3]
+    reward, stays = np.zeros((rows, 3), int), np.ones(rows, bool)
+    for place, ad in enumerate(shown.T):
+        reward[:, place] = stays & (w.random.random(rows) < 0.3 + 0.1 * grade[ad])
+        stays &= ~((reward[:, place] == 1) & (grade[ad] == 2))
+    place = np.tile(np.arange(3), rows)
+    log = pd.DataFrame({
+        "visit": np.repeat(np.arange(rows), 3), "position": place + 1, "action": shown.ravel(),
+        "reward": reward.ravel(), "propensity": 1 / (9 - place) if above else 1 / 9,
+        "policy:best": (shown.ravel() == place + 6) * 1.0,
+    })  # fmt: skip
+    log = log[log["position"] == 1] if first else log
+    rates = (0.4, 0.5) if first else (0.338, 0.875 / 3)  # of a row: all lists, and users, enumerated
+    return w.given(log, ["--policy", "best"], reading, constant(1, 0), columns={"best": constant(0, 1)},
+                   rates=lambda visits: np.tile(rates, (len(visits), 1)))  # fmt: skip
+
+
+def applied(w):
+    """Ads whose ids begin as formulas do, chosen by a policy in use."""
+    w.ads = np.array([f"={ad}" for ad in w.ads])
+    train, saved, shown = w.written(w.log(), "train.csv"), w.folder / "saved.arrow", w.folder / "shown.csv"
+    visits = w.visits()
+    said("fit", train, "--policy", "logistic", "--epsilon", 0.2, "--output", saved)
+    said("apply", saved, w.written(visits, "new.csv"), "--seed", 1, "--output", shown)
+    log = visits.assign(**pd.read_csv(shown))
+    place = log["action"].map({ad: index for index, ad in enumerate(w.ads)}).to_numpy()
+    clicked = w.random.random(ROWS) < at(w.rates(log), place)
+    words = ["--train", train, "--policy", saved, "--least-propensity", 0.04]
+    return w.given(log.assign(reward=clicked.astype(int)), words)
+
+
+def sums(w):
+    log = w.log().groupby("action", as_index=False).agg(clicks=("reward", "sum"), visitors=("reward", "size"))
+    return w.given(log, ["--propensity", 0.5])
+
+
+def slates(w):
+    return w.given(pd.DataFrame({"slate": ["|".join(w.random.permutation(w.ads)) for _ in range(ROWS)], "click": 1}))
+
+
 KINDS = "logistic", "auc-ranker", "forest"
 LEAST = [*split(), "--least-propensity", 0.05]
 WRONG = WITHHELD, "propensities are not those"
@@ -279,6 +322,20 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "same-log": ("the test is the training log", REFUSED, "the same log", lambda w: Given(
         path := w.written(w.log()), ["--train", path, "--policy", "logistic"])),
     "new-cities": ("other cities in the test, clicking more", WARNED, "showing all ads alike earns", new_cities),
+    "lists": ("places of lists, --user visit", WITHHELD, "places of 10,000 lists",
+              lambda w: lists(w, "--user", "visit"), 2),
+    "lists-unsaid": ("the same, nothing said", WITHHELD, "places of 10,000 lists", lists, 2),
+    "lists-by-id": ("the same, --id visit", WITHHELD, "share a visit", lambda w: lists(w, "--id", "visit"), 2),
+    "given-above": ("propensities given what stands above", REFUSED, "given what stands above",
+                    lambda w: lists(w, above=True), 2),
+    "first-places": ("of these lists the first places", NUMBERS, "", lambda w: lists(w, above=True, first=True), 2),
+    "a-place": ("a place in each row, one row a visit", NUMBERS, "no problems", lambda w: w.given(
+        w.log().assign(position=w.random.integers(1, 4, ROWS)))),
+    "applied": ("ads that begin with =, chosen by `apply`", NUMBERS, "", applied),
+    "sums": ("sums by ad", REFUSED, "each row is a sum", sums),
+    "slates": ("lists in cells", REFUSED, "each row is a list", slates),
+    "certain": ("every propensity is 1", REFUSED, "they were not logged", lambda w: w.given(
+        w.log().assign(propensity=1.0))),
     "scikit-learn": ("a model of scikit-learn", NUMBERS, "", lambda w: w.given(w.log(), split(MODEL))),
 }  # fmt: skip
 

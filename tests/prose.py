@@ -8,19 +8,30 @@ A mark is a comment of Markdown right after the number or the word, which reader
     13<!-- default/claims row=reproduction verdict=holds: count -->
     fails<!-- default/claims id=top-competitive: verdict -->
 
-It names the study and the table of its reference (results/reference/STUDY/claims.csv, claims-readings.csv or
-tables/TABLE.csv), settings that select rows, and the column of the one row that they select; `count` is how many rows
-they select. A number is rounded as it is printed; before a percent sign it is 100 times what the table has. A verdict
-is a word by itself, holds, fails or undecided, which may be bold.
+It names the study and the table of its reference (results/reference/STUDY/claims.csv,
+claims-readings.csv or tables/TABLE.csv), settings that select rows (KEY=VALUE, or KEY!=VALUE for
+all others), and the column of the one row that they select. `count` is how many rows they select,
+and "COLUMN ±" half of a column's interval. A number is rounded as it is printed; before a percent
+sign it is 100 times what the table has. A verdict is one of `scant.verdict.words.VERDICTS`, which
+may be bold; the sentence around it has to be right with any of them.
 
-An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each shows, the figure's CSV
-file, which has to be the one in the manifest of the study's reference.
+In a section of results, one that has a mark or an image of a study, no number that a run could have
+made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,
+sizes ("10,000 rounds"), the level 95 % and places ("Figure 3.1"). What else is no result says so, in
+a comment right after it, or at the end of a line for the whole line:
+
+    0.05<!-- set -->      a setting or a margin, or what somebody else wrote down
+    0.0024<!-- exact -->  what is computed without a run
+
+An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each
+shows, the figure's CSV file, which has to be the one in the manifest of the study's reference.
 
     python tests/prose.py           # says which numbers and images are not those of the references
     python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
 """
 
 import argparse
+import itertools
 import json
 import re
 import shlex
@@ -30,13 +41,35 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from scant.verdict.words import VERDICTS
+
 ROOT = Path(__file__).parents[1]
-VERDICTS = ("holds", "fails", "undecided")
 NUMBER = rf"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(VERDICTS)}))(?P<unit>(?: ?%|\*\*)?)"
 MARKED = re.compile(
     NUMBER + r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): (?P<column>[^>]+?) -->"
 )
 MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
+EXEMPT = r"<!-- (?:set|exact) -->"
+PLACE = r"\d+(?:\.\d+)+[a-z]?"
+PLACES = r"thesis|sections?|Figures?|Tables?|Theorems?|Corollar(?:y|ies)|Lemma|eq\.|arXiv"
+SIZES = r"rounds|queries|documents|examples|rows|logs|features|seeds|cells"
+LET_ALONE = re.compile(
+    "|".join(
+        [
+            r"(?s:^```.*?^```)|^#.*$|`[^`\n]*`|\]\([^)\s]*\)",  # code, headings, links
+            rf"^.* {EXEMPT}[ |]*$|\S*{EXEMPT}",  # what says that it is no result
+            rf"(?:{PLACES})\s{PLACE}|(?:,|and|to) {PLACE}(?=[,;)])|\({PLACE}(?:, .*?)?\)",
+            r"\b\d+(?:\.\d+){2,}|\b(?:19|20)\d\d\b|\b95 %|\btop \d of \d",
+            rf"\b[\d,]+ (?:\w+ )?(?:{SIZES})\b",
+            r"\b\w (?:=|up to) [\d.,^]+(?: (?:to|and) [\d,^]+)?|\w\^\S+",  # T = 10,000; m^2
+        ]
+    ),
+    re.MULTILINE,
+)
+BARE = re.compile(
+    r"[-+±]? ?\d[\d,]*\.\d+|[-+±]? ?[\d.]+ ?%|± ?\d+|\b\d{1,3}(?:,\d{3})+|\b\d{4,}\b|\b\d+ of \d+\b"
+    rf"|\b(?:{'|'.join(VERDICTS)})\b"
+)
 
 
 class Marked(NamedTuple):
@@ -53,6 +86,7 @@ class Unresolved(Exception):
     """A mark that names no single number."""
 
 
+FENCED = re.compile(r"(?s:^```.*?^```)", re.MULTILINE)
 IMAGE = re.compile(r"!\[[^\]]*\]\((?:docs/)?images/(?P<name>[\w-]+/[\w.-]+)\.png\)")
 LISTED = "docs/images/figures.csv"
 
@@ -84,26 +118,49 @@ def numbers(path: Path) -> Iterator[Marked]:
         yield Marked(path, line, printed, expected, match.span("number"))
 
 
-def _value(study: str, table: str, where: str, column: str) -> str | int:
+def bare(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the text of each number and verdict in a section of results that nothing fills in."""
+    text = path.read_text(encoding="utf-8")
+    headings = re.finditer("^#", _blanked(text, FENCED), re.MULTILINE)
+    edges = [0, *(match.start() for match in headings), len(text)]
+    for start, end in itertools.pairwise(edges):
+        section = text[start:end]
+        if not (MARKED.search(section) or IMAGE.search(section)):
+            continue
+        left = _blanked(_blanked(section, MARKED), LET_ALONE)
+        for match in BARE.finditer(left):
+            yield text.count("\n", 0, start + match.start()) + 1, match.group().strip()
+
+
+def _blanked(text: str, pattern: re.Pattern) -> str:
+    """The text with blanks in the place of what matches."""
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
+def _value(study: str, table: str, where: str, column: str) -> str | int | float:
     from scant.files import read_rows
 
     folder = ROOT / "results/reference" / study
     path = folder / f"{table}.csv" if table in ("claims", "claims-readings") else folder / f"tables/{table}.csv"
     if not path.is_file():
         raise Unresolved(f"there is no {path.relative_to(ROOT)}")
-    wanted = dict(part.split("=", 1) for part in shlex.split(where))
+    wanted = [part.partition("=")[::2] for part in shlex.split(where)]
     head, rows = read_rows(path)
-    if unknown := [name for name in (*wanted, column) if name not in (*head, "count")]:
+    name, half, _ = column.partition(" ±")
+    ends = [f"{name}_low", f"{name}_high"] if f"{name}_low" in head else ["low", "high"]
+    used = [*(name.removesuffix("!") for name, _ in wanted), *(ends if half else [column])]
+    if unknown := [name for name in used if name not in (*head, "count")]:
         raise Unresolved(f"{path.relative_to(ROOT)} has no column {unknown[0]}")
-    rows = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+    for name, value in wanted:
+        rows = [row for row in rows if (row[name.removesuffix("!")] == value) != name.endswith("!")]
     if column == "count":
         return len(rows)
     if len(rows) != 1:
         raise Unresolved(f"{path.relative_to(ROOT)} has {len(rows)} rows with {where.strip()}")
-    return rows[0][column]
+    return (float(rows[0][ends[1]]) - float(rows[0][ends[0]])) / 2 if half else rows[0][column]
 
 
-def _printed(value: str | int, like: str, percent: bool) -> str:
+def _printed(value: str | int | float, like: str, percent: bool) -> str:
     """A word as it is; a number with as many decimals, and with a sign and commas if the other has them.
 
     Raises
@@ -168,6 +225,9 @@ def main() -> int:
                 text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
         if write:
             path.write_text(text, encoding="utf-8")
+        for line, number in bare(path):
+            wrong += 1
+            print(f"{path.name}:{line}: {number} is bare: a mark has to fill it in, or say that it is no result")
     drawn = images()
     for name, (shown, expected) in drawn.items():
         if expected and shown != expected:

@@ -32,7 +32,7 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     }
     table = pa.table(columns | {name: pa.array(log.features[:, index]) for index, name in enumerate(log.names)})
     if Path(target).suffix.lower() == ".csv":
-        files.write_text(target, files.harmless(table.to_pandas()).to_csv(index=False, lineterminator="\n"))
+        files.write_text(target, table.to_pandas().to_csv(index=False, lineterminator="\n"))
     else:
         files.write_parquet(table, target, {"campaign": name, "settings": settings, "policy": policy, "seed": seed})
 

@@ -69,24 +69,24 @@ def test_one_that_is_missing_is_an_error(role, lacking):
 def test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not():
     alike = made(age=1, colour="red", reward=0)  # rows that equal each other
     assert problems(read(alike.assign(visit=ids())), "duplicates") == []
-    assert problems(read(alike.assign(visit=ids()), id="visit"), "duplicates", "requests") == []
+    assert problems(read(alike.assign(visit=ids()), id="visit"), "duplicates", "lists") == []
     assert problems(read(alike), "duplicates")[0]["severity"] == "warning"
     twice = made(visit=ids())
     twice = pd.concat([twice, twice.iloc[:30].assign(reward=lambda part: 1 - part["reward"])])  # the click came later
-    (problem,) = problems(read(twice, id="visit"), "duplicates", "requests")
+    (problem,) = problems(read(twice, id="visit"), "duplicates", "lists")
     assert (problem["severity"], problem["count"]) == ("error", 30) and "logged twice" in problem["reason"]
     with pytest.raises(DataError, match=r"logged twice\. Keep one row of each"):
         sa.evaluate([], read(twice, id="visit"))
 
 
-def test_requests_with_several_ads_repeat():
+def test_rows_of_one_id_with_several_ads_share_a_visit():
     slates = made(request=np.arange(ROWS) // 3, position=np.arange(ROWS) % 3)
-    (problem,) = problems(read(slates, id="request"), "duplicates", "requests")
-    assert (problem["kind"], problem["severity"], problem["count"]) == ("requests", "warning", ROWS * 2 // 3)
-    assert "--user COLUMN" in problem["mend"]
-    (problem,) = problems(read(slates), "id", "user")
-    assert problem["kind"] == "user" and "looks like users, or requests that repeat" in problem["reason"]
-    assert problems(read(slates, user="request"), "id", "user") == []
+    (problem,) = problems(read(slates, id="request"), "duplicates", "lists")
+    assert (problem["severity"], problem["count"]) == ("warning", ROWS * 2 // 3)
+    second = np.arange(ROWS) == 1
+    few = made(request=np.arange(ROWS) - second, position=second.astype(int))
+    (problem,) = problems(read(few, id="request"), "duplicates", "lists", "requests")
+    assert (problem["kind"], problem["count"]) == ("requests", 1)
 
 
 @pytest.mark.parametrize(("name", "values", "kind"), [

@@ -19,6 +19,7 @@ ITERATES = "unit/test_iterates.py"
 KERNELS = "unit/test_kernels.py"
 LEAKS = "ads/test_ads_leaks.py"
 LIFTS = "ads/test_ads_lifts.py"
+OF_LISTS = "ads/test_ads_lists.py"
 LOSSES = "unit/test_games_losses.py"
 MEANS = "unit/test_report.py"
 NESTED = "ads/test_nested.py"
@@ -37,6 +38,7 @@ SETS = "unit/test_games_precision.py"
 SHOWINGS = "ads/test_ads_showings.py"
 SORTING = "unit/test_games_sorting.py"
 STEPS = "contract/test_steps.py"
+TABLES = "ads/test_ads_tables.py"
 TOP = "unit/test_top.py"
 UNIT = "ads/test_ads_unit.py"
 VERDICTS = "unit/test_verdicts.py"
@@ -254,6 +256,30 @@ MUTATIONS = [
      "cut > 1 - Fraction(parts, PARTS)", "cut <= Fraction(parts, PARTS)"),
     ("scant_ads/reading/digests.py", ROLES + "::test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not",
      "    if roles is None and log.id is not None:", "    if roles is None and log.id is None:"),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_what_chance_does_once_in_a_million_is_no_chance",
+     '- repeat * np.arange(size.max())', '- repeat * np.arange(1, size.max() + 1)'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[few at one time]",
+     '(size - 1).sum() < SHARED * len(ad)', '(size - 1).sum() < SHARED'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[matched pairs]",
+     '(key.is_named or not is_whole)', '(key.is_named or is_whole)'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[no ad twice in a day]",
+     'if (time % DAY).any() else {}', 'if time.any() else {}'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[an ad by hour]",
+     'uniform if "time" in columns else _least(head, ad)', 'uniform'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[number of the visit]",
+     'mend, True, is_sure)', 'mend, True, True)'),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_slots_with_fewer_ads_further_down_have_propensities_of_their_place",
+     ' and others.all()', ''),
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_rows_of_a_list_have_no_answer[places]",
+     '(np.diff(place) == 1) | (place[1:] == 0)', 'np.diff(place) == 1'),
+    ("scant_ads/reading/log.py", OF_LISTS + "::test_a_part_of_a_log_of_lists_is_one",
+     '(self.half_of or self)._head', 'self._head'),
+    ("scant_ads/diagnosis/health.py", ROLES + "::test_rows_of_one_id_with_several_ads_share_a_visit",
+     'more < lists.SHARED * rows', 'more < lists.SHARED'),
+    ("scant_ads/reading/tables.py", TABLES + "::test_a_log_is_not_taken_for_another_table",
+     'if of_arms and "reward" in sums', 'if "reward" in sums'),
+    ("scant_ads/reading/tables.py", TABLES + "::test_a_log_is_not_taken_for_another_table",
+     '(alike and differ)', 'alike'),
     ("scant/ads/forests.py", SCORERS + "::test_a_forest_of_rewards_is_that_of_scikit_learns_regression_trees",
      "DecisionTreeRegressor, rewards,", "DecisionTreeRegressor, rewards.round(1),"),
     ("scant/present/intervals.py", MEANS + "::test_the_interval_is_students[0.95-values0]",

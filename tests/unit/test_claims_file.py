@@ -10,6 +10,7 @@ import pytest
 from scant.ads import theorems as ads_theorems
 from scant.data import registry
 from scant.errors import SettingError
+from scant.files import read_rows
 from scant.games import atlas
 from scant.games import theorems as game_theorems
 from scant.generalisation import theorems as generalisation_theorems
@@ -164,6 +165,12 @@ def test_no_two_claims_ask_the_same():
     asked = [{key: value for key, value in claim.items() if key not in ("source", "statement", "family", "data")}
              for claim in PARTS.values()]  # fmt: skip
     assert all(one not in asked[:at] for at, one in enumerate(asked))
+
+
+def test_old_claims_are_still_there_or_it_is_said_why_not():
+    for row in read_rows(ROOT / "docs/claims-of-0.2.0.csv")[1]:
+        why = row["why, and where it is said now"]
+        assert row["now"] in CLAIMS or (not row["now"] and why), row
 
 
 # --- could it have come out otherwise?

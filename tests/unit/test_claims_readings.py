@@ -149,12 +149,8 @@ def contextual():
                     | {"setting": str(rate), "rate": rate, "theory": int(rate == 0.1), "tuning_seed": aside}
                     | {"round": 8, "ndcg@10": value, "ndcg": value, "ap": value, "ranker_ndcg@10": value}
                     | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
-                    | {
-                        "bound": 2.0 if rate == 1.0 else 4.0,
-                        "general_bound": 5.0,
-                        "generator": generator,
-                        "own_measure": "ap",
-                    }
+                    | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "updates": 8}
+                    | {"generator": generator, "own_measure": "ap"}
                 )
         found[name] = (pd.DataFrame(rows), plan.details(name))
     return found
@@ -193,6 +189,10 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
     assert table["verdict"].to_dict() == {"ahead": "holds", "bound": "holds", "general": "holds"}
     assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
+    # Next to twice the updates, which is what weights 0 give.
+    near_0 = {name: (frame.assign(general_bound=15.9), details) for name, (frame, details) in contextual.items()}
+    general = {"quantity": "bound_share", "bound": "general_bound", "where": {"kind": "perceptron"}} | corner
+    assert judged(STREAMS, near_0, general=general).loc["general", "verdict"] == "says nothing here"
 
 
 @pytest.mark.parametrize("how", ["all", "mean"])

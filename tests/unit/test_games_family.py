@@ -103,10 +103,31 @@ def test_regret_is_that_at_the_end_of_a_horizon_or_up_to_a_round(played, options
     assert worked_out("game_regret", played, **options) == pytest.approx(expected)
 
 
-def test_regret_after_a_round(played):
-    expected = {(game, learner, seed): regret(game, learner, seed, 1000) - regret(game, learner, seed, 100)
-                for game in GAMES for learner in EXPONENTS for seed in (0, 1)}  # fmt: skip
-    assert worked_out("game_regret", played, since=299, round=1000) == pytest.approx(expected)
+def test_average_regret_after_a_round(played):
+    def average(*run):
+        return regret(*run) / run[-1]
+
+    runs = [(game, learner, seed) for game in GAMES for learner in EXPONENTS for seed in (0, 1)]
+    expected = {run: average(*run, 3000) - average(*run, 100) for run in runs}
+    assert worked_out("average_change", played, since=299) == pytest.approx(expected)
+
+
+def test_slopes_on_how_much_is_seen_are_of_the_learner_that_sees_most(played):
+    more = played.traces.query("learner == 'one'").assign(learner="eight", k=8)
+    more["value"] = more["best"] - (more["best"] - more["value"]) * 8**-0.25
+    both = pd.concat([played.traces.query("learner == 'one'"), more]).assign(kind="rtopkf")
+    expected = {(game, "eight", seed): -0.25 for game in GAMES for seed in (0, 1)}
+    seen = Played("e", None, both, played.details, None)
+    assert worked_out("game_slope", seen, along="seen") == pytest.approx(expected)
+
+
+def test_slopes_over_rounds_may_begin_later(played):
+    late = played.traces["round"] >= 100
+    bent = played.traces.assign(value=played.traces["value"].where(late, -1e6))
+    expected = worked_out("game_slope", played, along="rounds")
+    bent = Played("e", None, bent, played.details, None)
+    assert worked_out("game_slope", bent, along="rounds", since=100) == pytest.approx(expected)
+    assert worked_out("game_slope", bent, along="rounds") != pytest.approx(expected)
 
 
 @pytest.mark.parametrize("options", [{}, {"along": "horizon"}, {"along": "rounds"}])

@@ -16,6 +16,11 @@ def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
     assert not wrong, "python tests/prose.py --write puts them right"
 
 
+@pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
+def test_no_result_stands_without_a_mark(path):
+    assert list(prose.bare(path)) == [], "see tests/prose.py"
+
+
 def test_images_show_what_the_references_do():
     known = {name: pair for name, pair in prose.images().items() if pair[1]}  # references of earlier versions know none
     wrong = [name for name, (shown, expected) in known.items() if shown != expected]
@@ -39,7 +44,9 @@ def document(tmp_path, monkeypatch):
     folder = tmp_path / "results/reference/s"
     (folder / "tables").mkdir(parents=True)
     (folder / "claims.csv").write_text("id,row,verdict\na,theorem,holds\nb,theorem,holds\nc,theorem,fails\n")
-    (folder / "tables/finals.csv").write_text('learner,ndcg@10\nslam,0.12345\n"two, of",2.5\ntwice,1\ntwice,2\n')
+    (folder / "tables/finals.csv").write_text(
+        "learner,ndcg@10,low,high\nslam,0.12345,0,0.4\n" + '"two, of",2.5,,\ntwice,1,,\ntwice,2,,\n'
+    )
     monkeypatch.setattr(prose, "ROOT", tmp_path)
     path = tmp_path / "README.md"
 
@@ -59,6 +66,32 @@ def test_a_mark_says_where_a_number_is_from(document):
     found = [(one.line, one.printed, one.expected) for one in prose.numbers(document(text))]
     assert found[:5] == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
     assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [("holds", "fails")]
+
+
+def test_half_of_an_interval_and_all_other_rows(document):
+    path = document("± 0.1<!-- s/finals learner=slam: ndcg@10 ± -->, 2<!-- s/claims id!=a: count -->")
+    assert [one.expected for one in prose.numbers(path)] == ["0.2", "2"]
+
+
+FILLED = "# Results\n3<!-- s/claims: count --> rows. "
+
+
+@pytest.mark.parametrize(
+    ("sentence", "bare"),
+    [
+        (
+            "SLAM has 0.12 ± 3, or 7 %, of 1,234; it **fails** in 2 of 3.",
+            ["0.12", "± 3", "7 %", "1,234", "fails", "2 of 3"],
+        ),
+        ("- 30 seeds play 10,000 rounds at T = 10,000 (95 % intervals; thesis 3.4.2, Figure 3.1).", []),
+        ("`0.5` of [it](docs/0.5.md), 0.5<!-- set -->; with 0.25<!-- exact --> no more, 0.75.", ["0.75"]),
+        ("| 0.5 | holds | <!-- exact -->", []),
+        ("\n# Settings\nThe default is 0.5.", []),
+        ("\n```\n# 0.5\n```\n0.5", ["0.5"]),
+    ],
+)
+def test_a_section_of_results_has_no_bare_numbers_and_verdicts(document, sentence, bare):
+    assert [text for _, text in prose.bare(document(FILLED + sentence))] == bare
 
 
 @pytest.mark.parametrize(

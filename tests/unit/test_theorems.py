@@ -75,7 +75,7 @@ def test_which_theorems_fail_as_printed(perceptrons, top, games):
         {"slam within a grade, NDCG", "general bound, printed", "lower bound as printed, NDCG",
          "lower bound as printed, AP"},
         {"listnet, does not decompose, 2 grades", "constant of squared, printed", "constant of kl, printed",
-         "degree of the constant of kl", "impossible, the proof's constant"},
+         "degree of the constant of kl"},
         {"all losses of Precision@n seen, k = n", "bound of DCG in 2^n - 1, epsilon as printed",
          "bound of the forecaster in m!", "rounds that explore"},  # the latter with fewer blocks
     ]  # fmt: skip

@@ -244,11 +244,12 @@ class FixedItems(Family):
     questions = FIXED_ITEMS
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", most=1.0),
-        "game_regret": Quantity(
-            "regret", "scant.games.quantities:game_regret", options=("since", "round"), better="low"
+        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("round",), better="low"),
+        "average_change": Quantity(
+            "change of average regret", "scant.games.quantities:average_change", options=("since",)
         ),
         "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
-        "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along",)),
+        "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along", "since")),
     }
     told = ("comparator", "baseline")
     engine = "scant.games.run:run_job"

@@ -22,17 +22,24 @@ KEYS = ["stream", "learner", "seed"]
 ROUNDING = 1e-12  # a floor up to this is 0
 
 
-def game_regret(played: Played, since: int | None = None, round: int | None = None) -> pd.DataFrame:
-    """The regret at the end of each game's longest horizon.
+def game_regret(played: Played, round: int | None = None) -> pd.DataFrame:
+    """The regret at the end of each game's longest horizon, or up to `round`.
 
-    since, round : the regret up to `round` is taken, less that up to `since`, if they are set; where a round was not
-        kept, the last kept one before it stands for it
+    Where a round was not kept, the last kept one before it stands for it, here and in `average_change`.
     """
     rows = frames.longest(frames.regrets(played.traces, played.about))
-    regret = _up_to(rows, round)
-    if since is not None:
-        regret = regret - _up_to(rows, since)
-    return regret.rename("value").reset_index()
+    return _up_to(rows, "regret", round).rename("value").reset_index()
+
+
+def average_change(played: Played, since: int) -> pd.DataFrame:
+    """By how much average regret, that up to a round over the round, changes from round `since` to the end.
+
+    It is of each game's longest horizon; below 0 if average regret drops.
+    """
+    rows = frames.longest(frames.regrets(played.traces, played.about))
+    rows = rows.assign(average=rows["regret"] / rows["round"])
+    change = _up_to(rows, "average") - _up_to(rows, "average", since)
+    return change.rename("value").reset_index()
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
@@ -63,17 +70,23 @@ def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
     return shares.assign(stream=named)
 
 
-def game_slope(played: Played, along: str = "horizon") -> pd.DataFrame:
-    """The slope of the log mean regret on the log of the horizon, the round, or the number of items.
+def game_slope(played: Played, along: str = "horizon", since: int | None = None) -> pd.DataFrame:
+    """The slope of the log mean regret on the log of the horizon, the round, the number of items, or k.
 
     Each seed has a pseudo-value of it, see `scant.present.slopes.pseudo_values`.
 
-    along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the longest horizon; or
-        "items", over games with the same stream and loss
+    along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the longest horizon;
+        "items", over games with the same stream and loss; or "seen", over the k of learners of one kind, of which the
+        one that sees most has the slope
+    since : of the rounds, the first; by default a hundredth of the horizon
     """
     if along == "rounds":
         rounds = frames.longest(frames.regrets(played.traces, played.about))
-        return slopes_of_seeds(late_rounds(rounds, "horizon"), "round", frames.POINTS)
+        return slopes_of_seeds(late_rounds(rounds, "horizon", since), "round", frames.POINTS)
+    if along == "seen":
+        ends = frames.longest(_ends(played)).query("k > 0").sort_values("k", kind="stable")
+        most = ends.groupby(["stream", "kind"])["learner"].transform("last")
+        return slopes_of_seeds(ends.assign(learner=most), "k", 2)
     if along == "items":
         return slopes_of_seeds(frames.longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
     return slopes_of_seeds(_ends(played), "horizon", frames.POINTS)
@@ -126,7 +139,7 @@ def _ends(played: Played) -> pd.DataFrame:
     return frames.ends(frames.regrets(played.traces, played.about))
 
 
-def _up_to(rows: pd.DataFrame, round: int | None) -> pd.Series:
-    """The regret up to a round, or to the last one, by stream, learner and seed."""
+def _up_to(rows: pd.DataFrame, column: str, round: int | None = None) -> pd.Series:
+    """A column up to a round, or to the last one, by stream, learner and seed."""
     kept = rows if round is None else rows[rows["round"] <= round]
-    return kept.sort_values("round", kind="stable").groupby(KEYS, sort=False)["regret"].last()
+    return kept.sort_values("round", kind="stable").groupby(KEYS, sort=False)[column].last()

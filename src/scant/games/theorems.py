@@ -22,7 +22,7 @@ SLOPE = 0.01  # how close the slope of a bound must come to the exponent that is
 def games_table() -> pd.DataFrame:
     """Theorems on games on fixed items, two seconds."""
     checks = _full_information, _bandit, _more_seen, _forecaster, _pairwise_loss, _cells, _blocks, _sorts
-    checks += _orders, _fpl, _guarantees
+    checks += _orders, _fpl, _guarantees, _choice_lower_bound
     return table([row for check in checks for row in check()])
 
 
@@ -309,6 +309,39 @@ def _fpl() -> Iterator[Check]:
         yield Check(check, "Ailon, section 4.1", quantity, "D, R and A as there", n, value, "=", stated, 2, SLOPE)
 
 
+def _choice_lower_bound() -> Iterator[Check]:
+    """Ailon, Theorem 3.3: on the uniform stream every learner has the same expected regret.
+
+    Whatever is shown costs (n - 1) / 2 a round. The best ranking costs sum_{u<v} |N_u - N_v| / 2
+    less, for the counts N of the items. Their differences are random walks that move in a round
+    with probability 2 / n.
+    """
+    for n in (2, 10, 100, 1000):
+        horizons = [2 * n, *(10**power for power in range(1, 7) if 10**power > 2 * n)]
+        sides = []
+        for rounds in horizons:
+            regret = n * (n - 1) / 4 * _distance_walked(rounds, 2 / n)
+            sides.append((regret, 0.003 * n**1.5 * math.sqrt(rounds)))
+        regret, bound = min(sides, key=lambda side: side[0] / side[1])
+        setting = f"T = {horizons[0]:,} to {horizons[-1]:,}, one item chosen uniformly"
+        yield Check(
+            "lower bound on choices", "Ailon, Theorem 3.3",
+            "regret, where it is least beside its bound", setting, n, regret, ">=", bound,
+            len(horizons),
+        )  # fmt: skip
+
+
+def _distance_walked(rounds: int, moves: float) -> float:
+    """E |S| of a random walk that moves, by +1 or -1, with a probability in each round."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    moved = np.arange(rounds + 1)
+    half = (moved + 1) // 2  # E |S| after 2 j - 1 and 2 j moves is 2 j C(2 j, j) / 4^j
+    distance = 2 * half * np.exp(gammaln(2 * half + 1) - 2 * gammaln(half + 1) - half * math.log(4))
+    ways = gammaln(rounds + 1) - gammaln(moved + 1) - gammaln(rounds - moved + 1)
+    return float(np.exp(ways + xlogy(moved, moves) + xlog1py(rounds - moved, -moves)) @ distance)
+
+
 def _guarantees() -> Iterator[Check]:
     """Ailon, sections 4 and 5: by how much other algorithms' guarantees are above OnlineRank's, as n or k grows.
 
@@ -328,7 +361,7 @@ def _guarantees() -> Iterator[Check]:
     def comb_band(n: int) -> float:
         return (n - 1) * game_bounds.comb_band(rounds, game_bounds.comb_band_rates(n, rounds)[0], n)
 
-    def online_rank(n: int, pairs: float) -> float:
+    def online_rank(n: int, pairs: float, rounds: float = rounds) -> float:
         return game_bounds.online_rank(rounds, game_bounds.online_rank_eta(n, pairs, rounds), n, pairs)
 
     def of_rankings(n: int) -> tuple[float, float]:
@@ -336,6 +369,22 @@ def _guarantees() -> Iterator[Check]:
         R, A = n * (n + 1) * (2 * n + 1) / 6, n * (n + 1) / 2
         fpl = 2 * math.sqrt(game_bounds.diameter(np.arange(n)) * R * A * rounds)
         return fpl, online_rank(n, n**2 * (n**2 - 1) / 12)
+
+    def dani(n: int, k: int) -> float:
+        """(4.1), with M = k (n - k), at a T that is n^5, so that log T grows as log n."""
+        rounds, M = float(n) ** 5, k * (n - k)
+        peer = M * math.sqrt(rounds * n * math.log(n) * math.log(rounds))
+        return peer / online_rank(n, M, rounds)
+
+    def on_matrices(n: int, k: int) -> float:
+        """FPL's bound on rankings as matrices over OnlineRank's."""
+        D, R, A = 2 * n, k * n, k * n * (n - 1) / 2
+        return 2 * math.sqrt(D * R * A * rounds) / online_rank(n, k * (n - k))
+
+    def permelearn_of_rankings(n: int) -> float:
+        best = rounds * (n + 1) ** 2 / (4 * n)  # random rankings' loss; the unit is n^2, a place's most
+        peer = n**2 * game_bounds.permelearn(best, game_bounds.permelearn_eta(n, best), n)
+        return peer / of_rankings(n)[1]
 
     def slope(f, low: int, high: int, of=math.log) -> float:
         return math.log(f(high) / f(low)) / (of(high) - of(low))
@@ -360,5 +409,14 @@ def _guarantees() -> Iterator[Check]:
          slope(lambda n: comb_band(n) / online_rank(n, n - 1), 100, 1000), ">=", 1, 1000),
         ("FPL over OnlineRank, rankings", in_n,
          slope(lambda n: of_rankings(n)[0] / of_rankings(n)[1], 1000, 10000), "=", 1 / 2, 10000),
+        ("PermELearn over OnlineRank, rankings", in_log,
+         slope(permelearn_of_rankings, 10**4, 10**6, loglog), "=", 1 / 2, 10**6),
+        ("Dani et al. over OnlineRank, single choice", f"{on}log n log T",
+         slope(lambda n: dani(n, 1), 100, 1000, lambda n: 2 * loglog(n)), "=", 1 / 2, 1000),
+        ("Dani et al. over OnlineRank in k", f"{on}k", slope(lambda k: dani(10**6, k), 1, 100), "=", 1 / 2, 10**6),
+        ("FPL on matrices over OnlineRank in n", in_n,
+         slope(lambda n: on_matrices(n, 1), 1000, 10000), "=", 1 / 2, 10000),
+        ("FPL on matrices over OnlineRank in k", f"{on}k",
+         slope(lambda k: on_matrices(10**6, k), 1, 100), "=", 1 / 2, 10**6),
     ):  # fmt: skip
         yield Check(check, "Ailon, sections 4 and 5", quantity, "T = 10^15", n, value, relation, stated, 2, SLOPE)

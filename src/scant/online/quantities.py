@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KEYS = ["stream", "learner", "seed"]
 WEIGHTS_0, RANDOM = "weights 0", "Random"  # trivial plays
 ROUNDING = 1e-9  # sums of losses this close are equal
+NEAR = 0.01  # a bound this close to what weights 0 give it, as a share of that, says no more
 LATE = 1 / 2  # "late" are the rounds after this share of the horizon
 DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot tell apart
 
@@ -161,8 +162,11 @@ def regret_slope(played: Played) -> pd.DataFrame:
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
 
-    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not simulated. A bound
-    that does not change with the rounds says something from some round on. The play `Random` is to rank at random.
+    The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not
+    simulated. Where the general bound's best weights are next to 0 at the end, it is twice the
+    number of updates, and the ceiling is that number, since no round loses more than 1. A bound
+    that does not change with the rounds says something from some round on. The play `Random` is to
+    rank at random.
 
     bound : "bound", which needs a separable stream, or "general_bound"
     """
@@ -172,6 +176,9 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
     rows = rows[((rows["theory"] == 1) | at_any_rate) & rows[bound].notna()]
     keys = pd.MultiIndex.from_frame(rows[["own_measure", "stream", "seed", "round"]])
     random, worst = losses.reindex(keys).to_numpy(), _worst_losses(rows, played.details)
+    if bound == "general_bound":
+        ends = rows.groupby(KEYS)[[bound, "updates"]].transform("max")
+        worst = worst.mask(np.isclose(ends[bound], 2 * ends["updates"], rtol=NEAR), rows["updates"])
     shares = {"value": rows["loss"], RANDOM: random, "ceiling": worst}
     rows = rows.assign(**{name: loss / rows[bound] for name, loss in shares.items()}, a_round=worst / rows["round"])
     rows = rows.dropna(subset="value")

@@ -28,7 +28,10 @@ PERCEPTRON = (
             ),
             Answer("perceptron-converges", "the perceptrons", "average more than 0.99", "average less than 0.99"),
             Answer(
-                "perceptron-over-listnet-separable", "the perceptrons", "are ahead of ListNet", "are behind ListNet"
+                "perceptron-over-listnet-separable",
+                "the perceptrons",
+                "are more than 0.005 ahead of ListNet",
+                "are less than 0.005 ahead of ListNet, or behind it",
             ),
         ),
     ),

@@ -120,13 +120,13 @@ def _resamples(n: int) -> np.ndarray:
     return generator(0, "bootstrap of slopes", n).multinomial(n, np.full(n, 1 / n), RESAMPLES).T / n
 
 
-def late_rounds(frame: pd.DataFrame, horizon: str) -> pd.DataFrame:
-    """The rows that slopes over rounds use: those whose `round` is at least `FROM` times the column `horizon`.
+def late_rounds(frame: pd.DataFrame, horizon: str, since: int | None = None) -> pd.DataFrame:
+    """The rows that slopes over rounds use: from round `since` on, or from `FROM` times the column `horizon`.
 
     Of rounds that are closer than `APART` on the log scale only the last counts, so that points are evenly spaced
     there: traces keep each of the last rounds, which would weigh as much as a power of ten.
     """
-    late = frame[frame["round"] >= FROM * frame[horizon]]
+    late = frame[frame["round"] >= (FROM * frame[horizon] if since is None else since)]
     spaced = []
     for end, rounds in late.groupby(horizon)["round"].unique().items():
         for round in sorted(rounds, reverse=True):

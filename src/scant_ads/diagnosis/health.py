@@ -15,7 +15,7 @@ from scant.ads import evaluation, intervals
 from scant.ads.learners import Uniform
 from scant.data import logs
 from scant.randomness import generator
-from scant_ads.diagnosis import measurement, showings
+from scant_ads.diagnosis import lists, measurement, showings
 from scant_ads.evaluation import clusters
 from scant_ads.reading.visits import Problem
 from scant_ads.unit import CLICKS, Unit
@@ -143,6 +143,12 @@ def propensities(summary, policies: Iterable[str], least_propensity: float | Non
     policies, least_propensity : see `probabilities`
     """
     tally = summary.all()
+    if tally.cells[""].first.min() == 1 and len(tally.ads) > 1 and not tally.eligible:
+        reason = f"every propensity is 1, and {len(tally.ads):,} ads are shown: they were not logged"
+        mend = ("Log the probability with which each ad is drawn, such as 0.2 for one of five at "
+                "random; if nothing was left to chance, nothing can be judged")  # fmt: skip
+        yield Problem("certain", "error", reason, mend)
+        return
     users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
     wrong = showings.problem(summary.showings, users.most if users else 1, tolerance(tally))
     if wrong:
@@ -263,11 +269,11 @@ def equal_rows(summary) -> Iterator[Problem]:
         mend = "Keep one row of each. If an ad is shown in several places, name them by --columns position=COLUMN"
         yield Problem("duplicates", "error", reason, mend, count)
     if more := summary.digests.equal(half=True) - count:
-        reason = f"requests repeat: {more:,} of {rows:,} rows have the id of an earlier one, but another ad or position"
-        mend = ("Rows of one request are not independent, which bounds ignore: name who asked by --user COLUMN, or the "
-                "request, in place of its --id")  # fmt: skip
-        mend = "Rows of one user are taken together, and those of a request are" if summary.by_user else mend
-        yield Problem("requests", "warning", reason, mend, more)
+        reason = (f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
+                  "another ad or position")  # fmt: skip
+        few = more < lists.SHARED * rows
+        mend = "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
+        yield Problem("requests" if few else lists.LISTS, "warning", reason, mend, more)
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:

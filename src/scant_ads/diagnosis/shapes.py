@@ -60,8 +60,7 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
     """
     from scipy import special
 
-    ids: dict[str, int] = {}
-    ad = np.concatenate([np.array([ids.setdefault(ad, len(ids)) for ad in part.actions])[part.action] for part in head])
+    ad = ads_of(head)
     propensity = np.concatenate([part.propensity for part in head])
     drawn = propensity < 1
     if not drawn.any():
@@ -70,7 +69,7 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
     names = [name for name in head[0].names if name not in reported]
     shuffled = generator(0, "advice", "stay").permutation(len(ad))
     for name in names:
-        code = _codes(head, name)
+        code = codes_of(head, name)
         order = np.lexsort((shuffled, code))
         order = order[drawn[order]]
         again = np.diff(code[order]) == 0
@@ -86,7 +85,15 @@ def _stay(head: list[Visits], reported: set[str]) -> Iterator[Problem]:
             yield Problem(STAYS, "warning", reason, mend, column=name)
 
 
-def _codes(head: list[Visits], name: str) -> np.ndarray:
+def ads_of(head: list[Visits]) -> np.ndarray:
+    """The number of each row's ad among those that there are, int (rows)."""
+    ids: dict[str, int] = {}
+    return np.concatenate([
+        np.array([ids.setdefault(ad, len(ids)) for ad in part.actions])[part.action] for part in head
+    ])  # fmt: skip
+
+
+def codes_of(head: list[Visits], name: str) -> np.ndarray:
     """The number of each row's value of a feature among those that there are, int (rows)."""
     if name not in head[0].categories:
         return np.unique(np.concatenate([part.features[:, part.names.index(name)] for part in head]),

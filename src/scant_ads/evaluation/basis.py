@@ -67,15 +67,17 @@ class Basis:
         reward = tally.cells[""].second
         self.unit = replace(test.unit, binary=bool(((reward == 0) | (reward == 1)).all()))
         self.same_log = summing.logged_by_today(test, training)
-        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
             raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
                             advice="Name them in both by --eligible, or --ignore them")  # fmt: skip
-        self.notes, serious = [], [problem for problem in test.problems if problem.kind in DOUBTS]
+        equal_rows = list(health.equal_rows(summary))
+        of_test = [*test.problems, *equal_rows]
+        self.notes, serious = [], [problem for problem in of_test if problem.kind in DOUBTS]
         self._note(
             test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
         )
+        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         problems = list(health.propensities(summary, columns, self.least_propensity))
@@ -83,7 +85,7 @@ class Basis:
         self.in_no_order = summary.showings.in_no_order
         self._note(test.name, [problem for problem in problems if problem is not self.wrong])
         self._note(test.name, health.sorted_rows(summary))
-        self._note(test.name, health.equal_rows(summary))
+        self._note(test.name, equal_rows)
         self._note(test.name, health.alike_ids(logs.ordered({*tally.ads})))
         self.hindsight = self._measured(test.name, summary, tally)
         if training is not None:

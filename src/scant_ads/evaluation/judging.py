@@ -21,6 +21,7 @@ from scant.errors import SettingError
 from scant.randomness import generator
 from scant_ads.diagnosis import health
 from scant_ads.diagnosis.leaks import LEAK
+from scant_ads.diagnosis.lists import LISTS
 from scant_ads.diagnosis.measurement import HINDSIGHT
 from scant_ads.evaluation import arms, clusters, decisions, lifts, mixes, rewards
 from scant_ads.evaluation.arms import Always
@@ -33,7 +34,7 @@ from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Tally
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
-WITHHELD = frozenset((  # numbers of a row that mean nothing if propensities are wrong
+WITHHELD = frozenset((  # numbers of a row that mean nothing if its weights are wrong
     "estimate", "snips", "lower", "low", "high", "approx_low", "approx_high", "dr", "dr_lower", "dr_low", "dr_high",
     "lift", "lift_low", "lift_high", "needed_test", "needed_train",
 ))  # fmt: skip
@@ -128,6 +129,7 @@ class Judge:
         if self.basis.undecided or doubts or not usable(row, today):
             verdict = "" if row is today else "none"
             row |= {"verdict": verdict, "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
             return
         if sample is not None:
             sample = of_users or ((int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None)

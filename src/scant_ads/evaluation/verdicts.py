@@ -7,6 +7,7 @@ import numpy as np
 
 from scant.ads import evaluation
 from scant_ads.diagnosis.leaks import LEAK
+from scant_ads.diagnosis.lists import ABOVE, LISTS
 from scant_ads.diagnosis.measurement import DEAD, HINDSIGHT, LATE, SCALE
 from scant_ads.diagnosis.showings import SCHEDULE, WRONG
 
@@ -15,6 +16,8 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     WRONG: "propensities are wrong, see above",
     SCHEDULE: "ads follow a schedule, see above",
     "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
+    LISTS: "several rows are of one visit, see above",
+    ABOVE: "propensities are given what stands above, see above",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     OTHER_VISITS: "today's rate is of other visits, see above",
     DEAD: "an ad has no reward where many are expected, see above",

@@ -70,8 +70,7 @@ def apply(
     path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy; other columns are
         passed over
     target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`, and then action and
-        propensity, which make a log once rewards are known. In CSV, texts that a spreadsheet would run as formulas
-        begin with an apostrophe, see `files.harmless`
+        propensity, which make a log once rewards are known
     epsilon : other than the policy's own
     seed : of exploration; None draws one. Visits of another day need another one
     keep : columns of the visits to write again, such as an id
@@ -138,8 +137,6 @@ class _Writer:
         table = kept.append_column("action", ads) if kept.num_columns else pa.table({"action": ads})
         table = table.append_column("propensity", pa.array(propensity))
         try:
-            if self.is_csv:
-                table = _harmless(table)
             if self.writer is None:
                 self._begin(table.schema)
             self.writer.write_table(table.cast(self.schema))
@@ -165,19 +162,3 @@ class _Writer:
 
     def __exit__(self, *error):
         return self.stack.__exit__(*error)
-
-
-def _harmless(table):
-    """The table without texts, in cells and names of columns, that a spreadsheet would run; see `files.harmless`."""
-    import pandas as pd
-    import pyarrow as pa
-
-    for index, field in enumerate(table.schema):
-        column = table.column(index)
-        if pa.types.is_dictionary(field.type):
-            column = column.cast(field.type.value_type)
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or column.type == pa.string_view():
-            frame = files.harmless(pd.DataFrame({field.name: column.to_pandas()}))
-            column = pa.array(frame.iloc[:, 0], column.type)
-        table = table.set_column(index, field.name, column)
-    return table.rename_columns(list(files.harmless(table.slice(0, 0).to_pandas()).columns))

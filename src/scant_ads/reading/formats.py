@@ -417,7 +417,8 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool):
 
 
 def check_header(path, header: list[str], named) -> None:
-    """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or mostly numbers.
+    """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or
+    numbers, mostly or with a point.
 
     named : columns that the user names, which may be called by numbers
     """
@@ -426,7 +427,7 @@ def check_header(path, header: list[str], named) -> None:
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
     if len(header) == 1 and re.search(r"\s|\d", header[0]):
         reason = f"its first line is no header of several columns: {short(header[0])}"
-    mostly = len(header) == 1 or 2 * len(numbers) >= len(header)
+    mostly = len(header) == 1 or 2 * len(numbers) >= len(header) or any("." in cell for cell in numbers)
     if reason and mostly and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
         advice = "A log is CSV, whose first line names action, reward, propensity and the features: write it above"
         raise DataError(path, reason, 1, advice)

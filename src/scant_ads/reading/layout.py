@@ -7,9 +7,9 @@ import numpy as np
 from scant import files
 from scant.data import logs
 from scant.errors import SettingError, nearest, short
-from scant_ads.reading import arrays, eligibility, hashing
+from scant_ads.reading import arrays, eligibility, hashing, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, amounts, rounding
-from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, looks_like_times
+from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, is_called_a_visit, looks_like_times
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
 LIKE = 0.75  # how like a role a name has to be to be proposed for it
@@ -56,7 +56,9 @@ class Columns:
 
         if self.rows:
             with files.foreign(self.path, "readable log"):
-                visits = self.visits()
+                other = tables.problem(self.table, self.rows)
+                self.problems += [other] if other else []
+                visits = None if other else self.visits()
             pa.default_memory_pool().release_unused()
         else:
             self.missing_columns()
@@ -198,6 +200,9 @@ class Columns:
             reason = f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
             mend = f"Read them with --propensities {unit}"
             self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
+        elif low == top == 0:
+            mend = "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
+            self.within("propensity", values, bad, "is not in (0, 1], as in every row: none was logged", mend)
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
             self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
         else:
@@ -465,7 +470,8 @@ class Columns:
                 self.id_like(name)
             else:
                 first = values[:HEAD]
-                several = len(np.unique(first[~np.isnan(first)])) if is_called_a_user(name) else 0
+                called = is_called_a_user(name) or is_called_a_visit(name)
+                several = len(np.unique(first[~np.isnan(first)])) if called else 0
                 self.note_ids(name, several, len(first), are_texts=False)
         return values, None
 
@@ -503,8 +509,10 @@ class Columns:
     def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
         """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
         called = is_called_a_user(name)
-        if several == rows >= LEAST_ID and (are_texts or called):
+        if several == rows >= LEAST_ID and (are_texts or called or is_called_a_visit(name)):
             self.id_like(name)
+        elif is_called_a_visit(name):
+            return  # `diagnosis.lists` looks at its rows
         elif called or (are_texts and several > rows / 2 and rows >= LEAST_ID):
             self.users_like(name, several, rows)
 
@@ -527,8 +535,8 @@ class Columns:
             if several > rows / 2:
                 self.id_like(name, f"{several:,} different values in {rows:,} rows")
         elif several >= LEAST_USERS:
-            reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users, or "
-                      "requests that repeat. Visits of one are not independent, which bounds ignore")  # fmt: skip
+            reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users. "
+                      "Visits of one are not independent, which bounds ignore")  # fmt: skip
             word = quote(name)
             mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
             self.add("user", "warning", reason, mend, column=name)

@@ -11,7 +11,7 @@ import numpy as np
 from scant.data import logs
 from scant.errors import DataError, SettingError, as_arguments, unknown
 from scant.randomness import generator
-from scant_ads.diagnosis import leaks, overview, shapes
+from scant_ads.diagnosis import leaks, lists, overview, shapes
 from scant_ads.diagnosis.showings import Groups
 from scant_ads.policies import learning
 from scant_ads.progress import silent
@@ -234,7 +234,10 @@ class Log:
     def _of_features(self) -> list[Problem]:
         """Features that come after the click, or are something else than features, by its first rows."""
         reported = {problem.column for problem in self.source.problems}
-        return [*leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported)]
+        return [
+            *leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported),
+            *lists.problems((self.half_of or self)._head),  # a part has some rows of a list
+        ]  # fmt: skip
 
     @cached_property
     def _head(self) -> list[Visits]:

@@ -26,36 +26,55 @@ ALIASES = {  # what others call these columns
         "content_id",
     ),
     "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
-    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob"),
+    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob", "log_prob"),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
 EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
 PEOPLE = frozenset((  # words for whose visits may depend on each other
     "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
-    "impression", "ip", "login", "member", "msisdn", "person", "query", "request", "session", "subscriber", "uid",
-    "user", "username", "users", "visitor",
+    "ip", "login", "member", "msisdn", "person", "query", "session", "subscriber", "uid", "user", "username", "users",
+    "visitor",
 ))  # fmt: skip
+# words for what may have several rows, the places of a list
+VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))
+PLACES = frozenset(("placement", "pos", *ALIASES["position"], "position"))
 IDS = frozenset((  # words that stand beside these
     "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
 ))  # fmt: skip
 TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
     """The words in the name of a column, in small letters."""
     return {*re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())}
 
 
 def is_called_a_user(name: str) -> bool:
-    """Whether a column has a name as one of users, or requests, has: user, userId, visitor_uuid."""
-    words = _words(name)
+    """Whether a column has a name as one of users has: user, userId, visitor_uuid."""
+    words = words_of(name)
     return bool(words & PEOPLE) and words <= PEOPLE | IDS
+
+
+def is_called_a_visit(name: str) -> bool:
+    """Whether a column has a name as one of visits has: visit, request_id, impressionId."""
+    words = words_of(name)
+    return bool(words & VISITS) and words <= VISITS | IDS
+
+
+def is_called_an_id(name: str) -> bool:
+    """Whether a column called a visit tells visits apart: `visit` alone may be a number."""
+    return words_of(name) != {"visit"}
+
+
+def is_called_a_place(name: str) -> bool:
+    """Whether a column has a name as one of places in a list: slot, rank, pos."""
+    return bool(words_of(name) & PLACES) and words_of(name) <= PLACES
 
 
 def looks_like_times(name: str, values: np.ndarray) -> bool:
     """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
     values = values[~np.isnan(values)]
-    return bool(_words(name) & TIMES and len(values)) and any(
+    return bool(words_of(name) & TIMES and len(values)) and any(
         values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS
     )

@@ -1,0 +1,202 @@
+"""Rows that are places of one list, such as a page of results, and no visits of their own.
+
+Where chance draws an ad for each row, rows of one visit have the same ad now and then; a list has
+none twice, nor a place. If the ads of a visit's s rows are independent draws of one distribution
+over K ads, they all differ with a probability of at most (1 - 1/K) (1 - 2/K) ... (1 - (s - 1)/K),
+which equal chances attain. The rows of a user may be drawn otherwise: then the least propensity
+stands in place of 1/K, if every ad can be shown to everyone. Against these probabilities is held
+in how many visits something is there twice (Chernoff's bound).
+
+The place below has one ad fewer to choose from. So the mean of 1 / propensity falls by one from
+place to place if propensities are given what stands above, and is the number of ads at each place
+if they are of the place alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from shlex import quote
+from typing import NamedTuple
+
+import numpy as np
+
+from scant_ads.diagnosis.shapes import ads_of, codes_of
+from scant_ads.reading import hashing
+from scant_ads.reading.names import is_called_a_place, is_called_a_visit, is_called_an_id
+from scant_ads.reading.visits import Problem, Visits
+
+LISTS, ABOVE = "lists", "given-above"  # the kinds of the problems
+MEND = (
+    "What stands beside an ad may change its clicks, which weights of single rows do not tell: "
+    "policies have no numbers, and there is no yes or no. Keep the row of each list's first "
+    "place. If each row is a visit of its own, {}"
+)
+CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys together
+SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
+SHARED = 0.01  # of rows that come after the first of their visit, at least: fewer change little
+USUAL = 4  # rows of each value, on average, with which `visit` alone is no number of a user's visit
+LEAST_VISITS = 20  # values of a column whose name alone says that they are visits
+TO_EVERYONE = 0.6  # mean of 1 / propensity, as a share of the ads, where each can be shown to all
+SURE, CLOSE = 4.4, 0.25  # standard errors; how far falls may be from whole numbers, by rounding
+DAY = 86_400_000_000  # microseconds
+
+
+class Key(NamedTuple):
+    """What may tell lists apart.
+
+    words : what it is called
+    visit : int (rows), the number of each row's value
+    repeat : the least probability that two rows of a visit have the same ad; 0 if that is unknown
+    mend : what to say if each row is a visit of its own
+    is_named : whether it is called a visit, or said to be one
+    is_sure : whether it can be nothing else; `visit` alone may number those of a user
+    """
+
+    words: str
+    visit: np.ndarray
+    repeat: float
+    mend: str
+    is_named: bool = False
+    is_sure: bool = False
+
+
+def problems(head: Iterable[Visits]) -> Iterator[Problem]:
+    """Rows that share a visit, and propensities given what stands above, by a log's first rows."""
+    head = list(head)
+    if not head:
+        return
+    ad, place = ads_of(head), _place(head)
+    keys = list(_keys(head, ad, place))
+    for key in keys:
+        why = _why(key, ad, place, len(keys))
+        if why is None:
+            continue
+        size = np.bincount(key.visit)
+        size = size[size > 1]
+        reason = (f"{size.sum():,} rows look like places of {len(size):,} lists, by {key.words}: "
+                  f"up to {size.max():,} rows each{why}")  # fmt: skip
+        if key.words != "--id":  # of which `health.equal_rows` tells
+            yield Problem(LISTS, "warning", reason, MEND.format(key.mend))
+        yield from _given_above(head, ad, place, key.visit)
+        return
+
+
+def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Iterator[Key]:
+    """All that may tell lists apart, the surest first."""
+    first, uniform = head[0], 1 / (ad.max() + 1)
+    if first.id is not None:
+        ids = np.concatenate([part.id for part in head])
+        yield Key("--id", _numbered(*ids.T), uniform, "", True, True)
+    for name in filter(is_called_a_visit, first.names):
+        visit, mend = codes_of(head, name), f"--ignore {quote(name)}"
+        is_sure = is_called_an_id(name) or USUAL * (visit.max() + 1) >= len(visit)
+        yield Key(repr(name), visit, uniform, mend, True, is_sure)
+    columns = {}
+    if first.user is not None:
+        columns["--user"] = np.concatenate([part.user for part in head])
+    if first.timestamp is not None:
+        time = np.concatenate([part.timestamp for part in head]).astype(np.int64)
+        columns |= {"time": time} if (time % DAY).any() else {}  # days do not tell visits apart
+    exactly = "write times more exactly" if "time" in columns else "name its time by --time COLUMN"
+    if columns:
+        repeat = uniform if "time" in columns else _least(head, ad)
+        yield Key(" and ".join(columns), _numbered(*columns.values()), repeat, exactly)
+    of_visits = (name for name in first.names
+                 if not is_called_a_place(name) and not is_called_a_visit(name))  # fmt: skip
+    if features := [codes_of(head, name) for name in of_visits]:
+        words = " and ".join([*columns, "equal features"])
+        yield Key(words, _numbered(*columns.values(), *features), uniform, exactly)
+    if place is not None and _follow(place):
+        visit, mend = np.cumsum(place == place.min()), "--ignore the column of places"
+        yield Key("places that follow each other", visit, uniform, mend, True, True)
+
+
+def _numbered(*columns: np.ndarray) -> np.ndarray:
+    """The number of each row's values in columns of whole numbers, int (rows)."""
+    sums = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        of_column = hashing.mixed(column.astype(np.uint64))
+        sums = hashing.mixed((sums + np.uint64(1)) * hashing.MIXERS[0] + of_column)
+    return np.unique(sums, return_inverse=True)[1]
+
+
+def _least(head: list[Visits], ad: np.ndarray) -> float:
+    """The least propensity, if every ad can be shown to about everyone; else 0."""
+    propensity = np.concatenate([part.propensity for part in head])
+    to_everyone = (1 / propensity).mean() >= TO_EVERYONE * (ad.max() + 1)
+    return float(propensity.min()) if to_everyone else 0.0
+
+
+def _place(head: list[Visits]) -> np.ndarray | None:
+    """The place of each row, int (rows), by the first column that is called one, if any is."""
+    if head[0].position is not None:
+        return np.concatenate([part.position for part in head]).astype(int)
+    name = next(filter(is_called_a_place, head[0].names), None)
+    return None if name is None else codes_of(head, name)
+
+
+def _why(key: Key, ad: np.ndarray, place: np.ndarray | None, tests: int) -> str | None:
+    """Why the rows with a key's value are of one list, as the end of a sentence.
+
+    None if they may be visits of their own.
+    """
+    size = np.bincount(key.visit)
+    if (size - 1).sum() < SHARED * len(ad):
+        return None
+    is_whole = (size[size > 1] == ad.max() + 1).all()  # with every ad once, as of matched pairs
+    if (key.is_named or not is_whole) and _hardly_twice(key.visit, ad, key.repeat, tests):
+        return ", which hardly ever have an ad twice"
+    if place is not None and _hardly_twice(key.visit, place, 1 / len(np.unique(place)), tests):
+        return ", which hardly ever have a place twice"
+    return "" if key.is_sure and len(size) >= LEAST_VISITS else None
+
+
+def _hardly_twice(visit: np.ndarray, value: np.ndarray, repeat: float, tests: int) -> bool:
+    """Whether rows of a visit have a value twice more seldom than chance explains; see the module.
+
+    repeat : the least probability that two rows of a visit have the same value
+    """
+    from scipy.special import xlogy
+
+    size = np.bincount(visit)
+    order = np.lexsort((value, visit))
+    again = (np.diff(visit[order]) == 0) & (np.diff(value[order]) == 0)
+    twice = len(np.unique(visit[order][1:][again]))
+    differ = np.cumprod(np.maximum(1 - repeat * np.arange(size.max()), 0))
+    expected = float((1 - differ[size - 1]).sum())
+    if not expected or twice > SELDOM * expected:
+        return False
+    return bool(expected - twice + xlogy(twice, twice / expected) > np.log(tests / CHANCE))
+
+
+def _follow(place: np.ndarray) -> bool:
+    """Whether each row has the first place, or the next one to the row before, by no chance."""
+    place = np.unique(place, return_inverse=True)[1]
+    share = np.bincount(place) / len(place)
+    fits = (np.diff(place) == 1) | (place[1:] == 0)
+    by_chance = share[0] + share[:-1] @ share[1:]
+    return bool(fits.all() and len(fits) * np.log(by_chance) < np.log(CHANCE))
+
+
+def _given_above(head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray) -> Iterator[Problem]:
+    """The error that propensities are given what stands above, by lists of the usual length.
+
+    Without places the rows of a list are in their order.
+    """
+    order = np.lexsort((np.zeros(len(ad)) if place is None else place, visit))
+    size = np.bincount(visit)
+    places = int(np.bincount(size)[2:].argmax()) + 2
+    starts = (np.cumsum(size) - size)[size == places]
+    rows = order[starts[:, None] + np.arange(places)]  # lists x places
+    times = 1 / np.concatenate([part.propensity for part in head])[rows]
+    fall, error = (times[:, :1] - times).mean(axis=0), SURE * (times[:, :1] - times).std(axis=0)
+    error = error / np.sqrt(len(rows))
+    is_whole = np.abs(fall - np.arange(places)) <= CLOSE + error
+    # Slots that have fewer ads each are no such lists: there no other ads are seen.
+    seen = np.array([len(np.unique(of_place)) for of_place in ad[rows].T])
+    others = seen[1:] > times.mean(axis=0)[1:] + 0.5
+    if fall[-1] - error[-1] > CLOSE and is_whole.all() and others.all():
+        means = ", ".join(f"{mean:.4g}" for mean in times.mean(axis=0)[:3])
+        reason = ("propensities are probabilities given what stands above, not those of an ad at "
+                  "its place: the mean of 1 / propensity falls by about one from place to place "
+                  f"({means})")  # fmt: skip
+        mend = "Keep the row of each list's first place, where both are the same"
+        yield Problem(ABOVE, "error", reason, mend)
