@@ -6,13 +6,14 @@
 #
 # Stages: data (fetch -> tables -> streams, logs), runs (of every family), present (traces, figures, tables), verdict
 # (claims, the page).
+from scant.study.settings import study_file
 from snakemake.utils import min_version
 
 min_version("9.14.8")
 
 if "study" not in config:  # a study file is whole: it replaces the default one, nothing is merged into it
 
-    configfile: "config/config.yaml"
+    configfile: study_file()
 
 
 include: "rules/common.smk"

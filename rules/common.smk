@@ -35,15 +35,19 @@ if profile != "none" and not any(Path(folder, profile).exists() for folder in fo
     known = ", ".join(sorted(file.parent.name for file in folders[-1].glob("*/profile.yaml")))
     raise WorkflowError(f"there is no workflow profile {profile!r}; profiles/ has {known}")
 
+if workflow.modifier.path_modifier.prefix:
+    what = "module prefix: a study's paths are its own. Give each study an id, or a working folder, of its own"
+    raise WorkflowError(what)
+
 # The process that plans settles the study; the Snakemake of each job on a cluster takes it as it is.
 SETTLED = settled.FILE.format(study=config.get("study"))
 try:
-    for file in workflow.configfiles:
-        read_yaml(file)
+    # Another study's file is there where both are modules of one workflow.
+    study_files = [file for file in workflow.configfiles if read_yaml(file).get("study") == config.get("study")]
     studies.understand(config, workflow.config_settings.config)
     planned = not workflow.is_main_process
     settled_study, lacking = (
-        (settled.read(SETTLED), {}) if planned else studies.settle(config, workflow.configfiles, SETTLED)
+        (settled.read(SETTLED), {}) if planned else studies.settle(config, study_files, SETTLED)
     )
 except ScantError as error:
     raise WorkflowError(str(error)) from None
@@ -51,7 +55,7 @@ except ScantError as error:
 STUDY, CLAIMS, PLAN, DIGESTS = settled_study.study, settled_study.claims, settled_study.plan, Digests(settled_study)
 
 if workflow.is_main_process:
-    for line in missing.notices(STUDY, lacking):
+    for line in [*missing.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
         logger.warning(line)
     if not workflow.output_settings.dryrun:
         logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))

@@ -72,6 +72,6 @@ rule report:
         ),
         captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in PLAN.shown]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
-        study_file=os.path.relpath(workflow.configfiles[-1]),
+        study_file=os.path.relpath(study_files[-1]) if study_files else "",
     shell:
         "scant job report {params.study_file:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

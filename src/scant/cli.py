@@ -11,11 +11,13 @@ import os
 import shlex
 import signal
 import sys
+from contextlib import nullcontext
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from scant import __version__
 from scant.errors import ScantError, SettingError, printable, printable_lines, unknown
+from scant.learning.declarations import looking
 
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
@@ -24,6 +26,7 @@ GROUPS = {
     "Logs of your own": ("ads",),
     "For the workflow": ("job",),
 }  # of the commands, in the help
+LOOK = ("show", "table", "compare", "status", "verify", "archive", "prune", "reference", "datasets")
 NEW = 50_000  # objects after which Python looks for garbage; by default so few that figures take a tenth longer
 
 
@@ -177,7 +180,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(
         prog="scant", description="Reproducible studies of learning to rank from scant feedback.",
-        formatter_class=argparse.RawDescriptionHelpFormatter, fromfile_prefix_chars="@",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"scant {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
@@ -185,7 +188,7 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name, function, help, *options):
         added = commands.add_parser(name, description=help)
-        added.set_defaults(function=function)
+        added.set_defaults(function=function, looks=name in LOOK)
         for names, settings in options:
             added.add_argument(*names, **settings)
 
@@ -283,6 +286,7 @@ def parser() -> argparse.ArgumentParser:
     )
     for tool in entry_points(group="scant.commands"):
         tool.load()(commands.add_parser(tool.name))
+        commands.choices[tool.name].set_defaults(looks=False)
     listed = (
         f"\n{group}:\n" + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
         for group, names in GROUPS.items()
@@ -304,7 +308,8 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     parsed = parser().parse_args(arguments)
     try:
-        return parsed.function(parsed) or 0
+        with looking() if parsed.looks else nullcontext():
+            return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:
             raise

@@ -20,8 +20,9 @@ DIGITS = 100  # characters of a number; Python refuses to print one of more than
 # Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers have to fit 64 bits.
 GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
 QUOTED = 200  # characters of a message that are shown
-# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures cannot.
-UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures cannot. And marks
+# that turn round what follows them.
+UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 
 # Words without quotes that YAML 1.1 and 1.2 may read differently, and how 1.2 does (its core schema), else as text.
 UNLIKE = re.compile(r"[-+.0-9].*|yes|no|on|off", re.IGNORECASE)

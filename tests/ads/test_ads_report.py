@@ -46,8 +46,9 @@ def test_texts_of_a_log_are_no_markup(tmp_path):
     made = frame(600).replace({"a": "<script>alert(1)</script>"})
     log = sa.Log.from_frame(made)
     train, test = log.split()
-    found = sa.evaluate({"<b>": sa.Policy("logistic", steps=500)}, test, train=train)
-    assert "<b>" not in found._repr_html_()
+    policies = {"<b>": sa.Policy("logistic", steps=500)}
+    assert "<b>" not in sa.evaluate(policies, test, train=train, baseline="<b>")._repr_html_()
+    found = sa.evaluate(policies, test, train=train)
     found.report(tmp_path / "out.html", log, settings={"<i>": "<u>"})
     page = (tmp_path / "out.html").read_text()
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page

@@ -240,6 +240,8 @@ def test_the_leaderboard_is_copied_as_the_command_writes_it(visit):
     tab.locator("#choose-stream").select_option(label="all")
     assert copied("LaTeX") == leaderboard.latex(frame, rank=True)
     assert len(copied("CSV").splitlines()) == 1 + 2 * 4
+    tab.evaluate("document.querySelector('.board:not([hidden]) tbody tr').cells[0].textContent = '=1+1'")
+    assert copied("CSV").splitlines()[1].startswith("'=1+1,all,")  # no formula
 
 
 @pytest.mark.parametrize("by", ["hover", "focus", "tap"])

@@ -430,6 +430,20 @@ def test_which_propensities_make_the_gradient_unbiased(name, propensities, biase
     assert errors.max() > 0.1 if biased else errors.max() < 1e-6
 
 
+def test_a_list_without_a_click_leaves_weights_of_0_where_they_are(stream):
+    """Each document counts alike, and scores are equal: whatever rounding left would rank the next query."""
+    settings = made(stream, "ips", user="position", propensities="affine")
+    learner = LEARNERS["ips"](stream.metadata, 1.0, settings, None)
+    assert len({*learner.shifts}) == 1 and learner.shifts[0] > 0
+    features, nothing = np.random.default_rng(2).normal(size=(10, 3)), np.zeros(10, bool)
+    learner.last_scores, learner.round, learner.swapped = np.zeros(10, np.float32), 1, 0
+    assert learner.direction(features, np.arange(10), nothing).tolist() == [0, 0, 0]
+    g = np.ones(10)
+    clicked, order = nothing.astype(np.int8), np.arange(10, dtype=np.uint32)
+    assert kernels.weighted_gradient(learner.last_scores, order, clicked, learner.chances, learner.shifts, g)
+    assert not g.any()
+
+
 @pytest.mark.parametrize(("name", "factor"), [("position", 1), ("trust", None)])
 def test_swaps_estimate_propensities_of_a_user_without_trust_bias(noisy, name, factor):
     """Clicks are rarer in place k by the factor 1/k; with trust bias they are rarer still."""

@@ -107,7 +107,7 @@ def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objectiv
             continue
         learner = {"kind": "seen", "surrogate": objective, "k": k, "exploration": exploration, **more}
         if objective == "squared":
-            learner |= {"centre": k in (2, 3)}
+            learner |= {"centre" if "weights" in more else "intercept": k in (2, 3)}
         DESCENDING["seen"].check(learner)
         settings = complete(learner, READINGS | {"radius": 3.0}, 40)
         if "weights" in more and k in (2, 10):  # as the table of steps has it
@@ -192,6 +192,41 @@ def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(one.surrogate, other.surrogate, rtol=1e-4)
     assert np.linalg.norm(one.weights - without.weights) > 0.1 * np.linalg.norm(one.weights)
+
+
+@pytest.mark.parametrize("steps", ["schedule", "adagrad-features"])
+def test_an_intercept_is_a_feature_that_is_1_for_all_documents(packed, noisy, steps):
+    ones = packed((noisy[q][1], np.c_[noisy[q][0], np.ones(len(noisy[q][1]))]) for q in range(len(noisy)))
+    settings = complete(
+        {"kind": "seen", "surrogate": "squared", "k": 2, "steps": steps}, READINGS | {"radius": 9.0}, 60
+    )
+    one, other = compiled(noisy, replace(settings, intercept=True), 0.1), compiled(ones, settings, 0.1)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.measured, other.measured)
+
+
+def test_where_there_is_nothing_to_learn_an_intercept_learns_nothing_else(packed):
+    """200 queries of two documents with one grade: features that are centred explain it by what is on top."""
+    random = np.random.default_rng(5)
+    alike = packed((np.array([1, 1]), random.normal(size=(2, 3))) for _ in range(200))
+    settings = complete({"kind": "seen", "surrogate": "squared", "k": 1}, READINGS | {"radius": 9.0}, 2000)
+    centred, constant = (
+        compiled(alike, replace(settings, **{key: True}), 0.3, 2000).weights for key in ("centre", "intercept")
+    )
+    assert np.linalg.norm(centred) > 0.5
+    assert np.linalg.norm(constant[:-1]) < 0.01 and constant[-1] == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "use"),
+    [
+        ({"centre": True}, "intercept: true"),
+        ({"intercept": True, "weights": "full", "exploration": 0.1}, "centre: true"),
+    ],
+)
+def test_each_way_to_weigh_what_is_seen_has_its_intercept(settings, use):
+    with pytest.raises(SettingError, match=f"[Uu]se {use}"):
+        DESCENDING["seen"].check({"kind": "seen", "surrogate": "squared", **settings})
 
 
 @pytest.mark.parametrize("kind", DESCENDING)

@@ -32,6 +32,7 @@ OF_ALL = "contract/test_learners.py"
 OF_CLICKS = "contract/test_click_learners.py"
 OF_TOP = "contract/test_top_learners.py"
 OPTIMISED = "unit/test_games_optimisation.py"
+PRINTED = "unit/test_print.py"
 PEGE = "unit/test_games_pege.py"
 PLAYED = "contract/test_games.py"
 POLICIES = "unit/test_ads_policies.py"
@@ -401,6 +402,24 @@ MUTATIONS = [
      "return min(horizons, default", "return max(horizons, default"),
     ("scant/online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
      "means[best] - means[following] > FLAT", "means[best] - means[following] < FLAT"),
+    ("scant/online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
+     "FLAT = 5e-4", "FLAT = 3e-4"),
+    ("scant/online/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
+     "FLAT = 5e-4", "FLAT = 7e-4"),
+    ("scant/present/panels.py", PRINTED + "::test_how_many_seeds_is_said_as_one_number_or_as_two",
+     "if high > low else", "if high >= low else"),
+    ("scant/present/panels.py", PRINTED + "::test_bands_are_fainter_where_there_are_more",
+     "min(0.2, 0.8 / len(curves))", "max(0.2, 0.8 / len(curves))"),
+    ("scant/present/panels.py", PRINTED + "::test_learners_of_one_title_are_told_apart_by_their_ids",
+     "ambiguous |= frame", "ambiguous &= frame"),
+    ("scant/present/panels.py", PRINTED + "::test_markers_of_curves_that_coincide_stand_beside_each_other",
+     "len(axis.lines) % every", "len(axis.lines) // every"),
+    ("scant/kernels/clicks.py", OF_CLICKS + "::test_a_list_without_a_click_leaves_weights_of_0_where_they_are",
+     "- other / (1.0 + math.exp(-difference))", "+ other / (1.0 + math.exp(-difference))"),
+    ("scant/data/simulated.py", "unit/test_simulated.py::test_a_ranker_is_weights_of_norm_1",
+     "not abs(np.linalg.norm(weights) - 1) < 1e-6", "abs(np.linalg.norm(weights) - 1) > 1e-6"),
+    ("scant/study/selectors.py", "unit/test_claims_file.py::test_a_selector_that_fits_nothing_is_refused",
+     "        if key not in rules:", "        if key not in rules and value is not None:"),
     ("scant_ads/reading/nested.py", NESTED + "::test_a_text_that_comes_late_among_numbers_is_an_error",
      'truth = ("0", "1")', 'truth = ("false", "true")'),
     ("scant_ads/reading/nested.py", NESTED + "::test_a_key_that_comes_late_is_left_out_and_told",

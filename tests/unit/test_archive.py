@@ -60,19 +60,26 @@ def change(folder, **changes):
 
 
 def test_nothing_has_changed(study, capsys):
-    assert verifying.verify(study) == (7, [], [], 0, ())
+    assert verifying.verify(study) == (7, [], [], 0, (), 0)
     assert main(["verify", str(study)]) == 0 and "7 files are what they were" in capsys.readouterr().out
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert verifying.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, ())
+    assert verifying.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, (), 0)
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
         archive.write(study, study.parent / "x.zip")
     assert not (study.parent / "x.zip").exists()
+
+
+def test_what_was_never_packed_is_no_loss(study, capsys):
+    (study / "runs/a/b/c/seed-0.parquet").unlink()
+    (study.parents[1] / provenance.CRATE).write_text("{}")
+    assert main(["verify", str(study)]) == 0
+    assert "1 runs, streams and logs were never packed into this archive" in capsys.readouterr().out
 
 
 def test_a_study_without_checksums_is_not_verified(study):
@@ -101,8 +108,8 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
     run = crate.get("#run")
     assert run["instrument"] is crate.mainEntity and run["object"].id == "results/small/study.json"
     assert {item.id for item in run["result"]} == results - {"results/small/study.json"}
-    ids = {entity["@id"] for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]}
-    for entity in json.loads((tmp_path / "crate" / archive.CRATE).read_text())["@graph"]:
+    ids = {entity["@id"] for entity in json.loads((tmp_path / "crate" / provenance.CRATE).read_text())["@graph"]}
+    for entity in json.loads((tmp_path / "crate" / provenance.CRATE).read_text())["@graph"]:
         for value in entity.values():
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, dict) and not item["@id"].startswith("http"):
@@ -127,7 +134,7 @@ def test_results_are_whose_the_study_says_they_are(study, tmp_path, settings, pr
     made = json.loads((study / manifest.NAME).read_text())["made"]
     change(study, settings={"datasets": {}} | settings, made=made | {"project": project})
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
-        graph = {entity["@id"]: entity for entity in json.loads(packed.read(archive.CRATE))["@graph"]}
+        graph = {entity["@id"]: entity for entity in json.loads(packed.read(provenance.CRATE))["@graph"]}
         text = packed.read("README.md").decode()
     root, run, workflow = graph["./"], graph["#run"], graph["Snakefile"]
 
@@ -146,7 +153,7 @@ def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_pat
     (study / "figures/a b%41#.svg").write_text("<svg/>")
     change(study, results=manifest.checksums(study, [*FILES, "figures/a b%41#.svg"]))
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
-        ids = [entity["@id"] for entity in json.loads(packed.read(archive.CRATE))["@graph"]]
+        ids = [entity["@id"] for entity in json.loads(packed.read(provenance.CRATE))["@graph"]]
         folder = "results/small/figures"
         assert f"{folder}/a b%41#.svg" in packed.namelist() and f"{folder}/a%20b%2541%23.svg" in ids
 
@@ -187,7 +194,7 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
     assert main(["prune", str(study), "--drawn"]) == 0 and stream.is_file()
     assert "1 files, 2 MB, can be made again" in capsys.readouterr().out
     assert main(["prune", str(study), "--drawn", "--delete"]) == 0 and not stream.exists()
-    assert verifying.verify(study) == (7, [], [], 1, ())
+    assert verifying.verify(study) == (7, [], [], 1, (), 0)
     assert main(["verify", str(study)]) == 0
     assert "1 streams and logs were deleted by scant prune --drawn" in capsys.readouterr().out
     archive.write(study, tmp_path / "whole.zip", runs=True)  # without the stream
@@ -398,7 +405,7 @@ def test_all_that_is_packed_is_listed(study, tmp_path):
     listed = json.loads((study / manifest.NAME).read_text())
     packed = {*zipfile.ZipFile(archive.write(study, tmp_path / "x.zip", runs=True)).namelist()}
     results = {f"results/small/{name}" for name in (*listed["results"], manifest.NAME)}
-    assert packed == {*results, *listed["workflow"], *listed["inputs"], archive.README, archive.CRATE}
+    assert packed == {*results, *listed["workflow"], *listed["inputs"], archive.README, provenance.CRATE}
     assert "workflow/report/figure.rst" in listed["workflow"]
 
 

@@ -224,7 +224,7 @@ def test_damaged_code_is_made_again_with_a_line_that_says_so(folder, capsys, dam
 
 
 @pytest.mark.parametrize(
-    "plant", ["unsealed", "open to others", "link", pytest.param("somebody else's", marks=as_root)]
+    "plant", ["unsealed", "open to others", "link", "pipe", pytest.param("somebody else's", marks=as_root)]
 )
 def test_nothing_is_unpickled_that_one_has_not_sealed_oneself(folder, tmp_path, capsys, plant):
     hits()
@@ -240,6 +240,9 @@ def test_nothing_is_unpickled_that_one_has_not_sealed_oneself(folder, tmp_path, 
         path.chmod(0o602)
     elif plant == "link":
         path.symlink_to(path.rename(tmp_path / "elsewhere"))
+    elif plant == "pipe":  # nobody writes to it
+        path.unlink()
+        os.mkfifo(path, 0o600)
     elif plant == "somebody else's":
         os.chown(path, SOMEBODY, SOMEBODY)
     assert hits() == 0
@@ -351,3 +354,8 @@ def test_clones_share_what_is_compiled_until_a_source_differs(tmp_path):
         source.write("# another line\n")
     load(cache, copy.parent)
     assert len(list(cache.rglob("*.nbc"))) == 2 * len(compiled)
+
+
+def test_loops_are_played_where_numba_is_told_not_to_compile():
+    code = "from scant.online import toys; toys.play()"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -161,9 +162,9 @@ def test_encodings_are_named(tmp_path, content, said):
         ("1e0 qid:1 1:2", "not written as a whole number"),
         ("1", "no qid"),
         ("1 1:2 2:3", "no qid"),
-        ("1 qid: 1:2", "query id is not a whole number"),
-        ("1 qid:a 1:2", "query id is not a whole number"),
-        ("1 qid:-4 1:2", "query id is not a whole number"),
+        ("1 qid: 1:2", "query id is no number"),
+        ("1 qid:a 1:2", "query id is no number"),
+        ("1 qid:-4 1:2", "query id is no number"),
         ("1 qid:1234567890123456789 1:2", "at most 18 digits"),
         ("1 qid:1 12", "'12' has no colon"),
         ("1 qid:1 garbage", "'garbage' has no colon"),
@@ -327,6 +328,20 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
     assert block.features.tolist() == [[np.finfo(np.float32).max]]
 
 
+@pytest.mark.parametrize(
+    ("line", "settings", "advice"),
+    [
+        ("0.67 qid:q1 1:1", {}, "(fractions: half-up)"),
+        ("0.67 qid:q1 1:1", {"fractions": "half-up"}, "'qid:q1'. Number the queries, or give the file as CSV"),
+        ("5 qid:1 1:1", {"max_grade": 4}, "(grades: 30 at most)"),
+        ("72 qid:1 1:1", {}, "is above the highest grade, 30. Map grades to 0 to 30"),
+    ],
+)
+def test_advice_ends_what_it_is_for(tmp_path, line, settings, advice):
+    with pytest.raises(DataError, match=re.escape(advice)):
+        list(read_letor(write(tmp_path, f"{line}\n"), 1, **settings))
+
+
 @pytest.mark.parametrize("name", ["rows.txt.query", "rows.txt.group", "rows.query"])
 def test_queries_may_be_told_by_a_file_beside(tmp_path, name):
     """LightGBM's and XGBoost's form reads as the same rows with query ids."""
@@ -342,7 +357,12 @@ def test_queries_may_be_told_by_a_file_beside(tmp_path, name):
 
 @pytest.mark.parametrize(
     ("sizes", "rows", "file", "line"),
-    [("2\n", "1 1:1\n", "sizes", None), ("0\n", "1 1:1\n", "sizes", 1), ("1\n", "1 1:x\n", "rows", 1)],
+    [
+        ("2\n", "1 1:1\n", "sizes", None),
+        ("1\n1\n", "1 1:1\n0 1:2\n", "sizes", None),
+        ("0\n", "1 1:1\n", "sizes", 1),
+        ("1\n", "1 1:x\n", "rows", 1),
+    ],
 )
 def test_files_that_do_not_fit_each_other_are_named(tmp_path, sizes, rows, file, line):
     for name, text in {"sizes": sizes, "rows": rows}.items():

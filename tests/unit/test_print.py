@@ -337,3 +337,33 @@ def _plain(key: str, value):
     if key == "axes.prop_cycle":
         return [to_hex(colour) for colour in value.by_key()["color"]]
     return to_hex(value) if key == "patch.facecolor" else value
+
+
+# --- panels
+
+
+def test_how_many_seeds_is_said_as_one_number_or_as_two():
+    assert [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])] == ["n = 10", "n = 8 to 1,000"]
+
+
+def test_bands_are_fainter_where_there_are_more():
+    assert [panels.alpha(range(count)) for count in (1, 4, 8)] == [0.2, 0.2, 0.1]
+
+
+def test_learners_of_one_title_are_told_apart_by_their_ids():
+    frame = pd.DataFrame({
+        "experiment": "e", "stream": ["a", "a", "b", "b", "b"], "learner": ["x", "y", "z", "v", "w"],
+        "label": ["Same", "Same", "Alone", "Kinds", "Other"], "kind": "slam",
+    })  # fmt: skip
+    assert panels.named(frame)["learner"].tolist() == ["Same (x)", "Same (y)", "Alone", "Kinds", "Other"]
+    of_kinds = frame.assign(label=["One", "Two", "Kinds", "Kinds", "Other"], kind=["slam"] * 3 + ["listnet"] * 2)
+    of_kinds["stream"] = list("abcde")
+    assert panels.named(of_kinds)["learner"].tolist() == ["One", "Two", "Kinds (z)", "Kinds (v)", "Other"]
+
+
+def test_markers_of_curves_that_coincide_stand_beside_each_other():
+    _, axis = plt.subplots()
+    rows = pd.DataFrame({"learner": "a", "round": range(60), "mean": 0.5, "low": 0.4, "high": 0.6})
+    lines = [panels.curve(axis, rows, ("red", "o", "-"), 0.1) for _ in range(3)]
+    assert [line.get_markevery() for line in lines] == [(0, 10), (1, 10), (2, 10)]
+    plt.close("all")

@@ -508,6 +508,8 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
         ("1e-05", {"1e-05": 0.5, "0.1": 0.4, "theory": 0.1}, "least of 2"),
         ("theory", {"0.1": 0.3, "theory": 0.4}, ""),
         ("0.01", {"0.01": 0.5, "0.1": 0.5, "1": 0.4}, ""),  # smaller rates change nothing
+        ("0.01", {"0.01": 0.5004, "0.1": 0.5}, ""),  # or so little that it may be chance
+        ("0.01", {"0.01": 0.5006, "0.1": 0.5}, "least of 2"),
         ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.4, "1, exploring 0.3": 0.3,
                               "0.1, exploring 0.3": 0.2}, "least of 2, least exploring of 2"),
         ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.5, "1, exploring 0.03": 0.3},
@@ -516,3 +518,10 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
 )  # fmt: skip
 def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):
     assert online_traces.edge(best, pd.Series(means)) == expected
+
+
+def test_a_table_without_rows_is_read_as_one(tmp_path):
+    """As that of bounds of a study whose learners have none; its CSV file is an empty line."""
+    tables.write(pd.DataFrame([]), tmp_path / "bounds")
+    assert (tmp_path / "bounds.csv").read_bytes() == b"\n"
+    assert tables.read(tmp_path / "bounds.csv").empty

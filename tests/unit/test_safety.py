@@ -12,9 +12,11 @@ import pytest
 
 from scant import files, schema
 from scant.ads import campaigns
+from scant.cli import LOOK, main, parser
 from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
 from scant.errors import DataError, SettingError
+from scant.learning.declarations import looking, own
 from scant.present import traces
 from scant_ads.reading import batches, formats
 
@@ -385,3 +387,46 @@ def test_forged_campaigns(tmp_path, monkeypatch):
     path.write_text("[" * 100_000)
     with pytest.raises(DataError, match="not a campaign of this project"):
         campaigns.load(path)
+
+
+# --- somebody else's results
+
+
+OWN = """\
+study: s
+datasets:
+  theirs: {task: ranking, parser: "evil:read", features: 1, parts: {all: {file: data.txt}}}
+streams: {drawn: {generator: "evil:blocks"}, theirs: {dataset: theirs}}
+learners: {own: {kind: "evil:Learner"}, random: {kind: random}}
+experiments:
+  online:
+    streams: [drawn, theirs]
+    learners: [own, random]
+    measures: ["evil:measure"]
+    figures: ["evil:FIGURE"]
+claims: [claims.yaml]
+"""
+
+
+@pytest.mark.parametrize("command", LOOK)
+def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch, command):
+    """Whatever it says: modules that study and claims name, and that lie in the working folder, are not imported."""
+    monkeypatch.chdir(tmp_path)
+    Path("results/s/.x").mkdir(parents=True)
+    Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    Path("results/s/study.json").write_text(OWN)
+    Path("claims.yaml").write_text('a: {quantity: "evil:QUANTITY"}')
+    folders = {"compare": ["results/s", "reference"], "datasets": []}.get(command, ["results/s"])
+    main([command, *folders])
+    assert not Path("ran").exists()
+
+
+def test_what_a_study_names_is_not_imported_by_those_who_look():
+    with looking(), pytest.raises(SettingError, match="is code of the study, which is not run by a command that only"):
+        own("scant.errors:short", "learner", "Class")
+    assert callable(own("scant.errors:short", "learner", "Class"))
+
+
+def test_every_command_is_known_to_look_or_to_run():
+    runs = {"init", "fetch", "convert", "schema", "compile", "ads", "job"}
+    assert {*parser()._actions[-1].choices} == {*LOOK} | runs

@@ -64,6 +64,7 @@ def refused(config: dict) -> str:
         ("streams.b\n", {"generator": "linear"}, "does not match"),
         ("streams.a.title", 2020, "streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text"),
         ("streams.a.title", "\ud800", "'\\ud800' has the character '\\ud800', which cannot be shown"),
+        ("learners.l", {"title": "a\u202eb"}, "has the character '\\u202e', which cannot be shown"),
         ("learners.l", {"kind": "m:C", "options": {"a\x1b": 1}}, "has the character '\\x1b', which cannot be shown"),
         ("streams.a.title", date(2020, 1, 1), "a value of type 'date' is no setting. Put it in quotes if it is text"),
         ("streams.a.title", json.loads("[" * 200 + "]" * 200), "100 levels are no settings"),

@@ -1,12 +1,14 @@
 """Simulated streams are what they are said to be, and as random as they are said to be."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from scant import files
 from scant.data import packing, simulated, stream
-from scant.errors import SettingError
+from scant.errors import DataError, SettingError
 
 SEPARABLE = {"separable": 0.8, "released-code": 1 / np.sqrt(10)}  # margin that each must achieve, by default
 
@@ -179,13 +181,70 @@ def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distrib
 # --- a function of one's own
 
 
-@pytest.mark.parametrize("returned", ["[], None", "[(0, [1], [[1.0]]), (1, [0], [[2.0]])], [1.0]", "[]", "7"])
-def test_a_stream_is_drawn_by_a_function_of_ones_own(tmp_path, monkeypatch, returned):
-    monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: eval(returned))
-    settings = {"generator": "mine:blocks", "settings": {"size": 5}}
-    if returned in ("[]", "7"):
-        with pytest.raises(SettingError, match="mine:blocks does not return queries, and a ranker or None"):
-            simulated.draw(np.random.default_rng(0), settings)
-        return
-    queries, ranker = simulated.draw(np.random.default_rng(0), settings)
-    assert (queries, ranker) == eval(returned)
+def drawn_by(monkeypatch, returned):
+    """The queries and the ranker that a function of one's own returns, as they are checked."""
+    monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: returned)
+    queries, ranker = simulated.draw(np.random.default_rng(0), {"generator": "my:blocks", "settings": {"size": 5}})
+    return list(queries), ranker
+
+
+def test_a_stream_is_drawn_by_a_function_of_ones_own(monkeypatch):
+    returned = [(0, [1, 0.0], [[1], [0]]), (7, np.array([True, False]), np.eye(2)[:, :1])]
+    queries, ranker = drawn_by(monkeypatch, (returned, [1.0]))
+    assert [(id, grades.tolist(), x.tolist()) for id, grades, x in queries] == [
+        (0, [1, 0], [[1], [0]]), (7, [1, 0], [[1], [0]])
+    ]  # fmt: skip
+    assert {(grades.dtype, x.dtype) for _, grades, x in queries} == {(np.dtype(np.int16), np.dtype(np.float32))}
+    assert ranker == [1.0]
+    assert drawn_by(monkeypatch, ([], None)) == ([], None)
+
+
+@pytest.mark.parametrize("returned", [[], 7])
+def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
+    with pytest.raises(SettingError, match="my:blocks does not return queries, and a ranker or None"):
+        drawn_by(monkeypatch, returned)
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ((0, [0.5, 1], [[1], [2]]), "my:blocks: a grade of query 1 0.5 is not a whole number"),
+        ((0, [65537, 1], [[1], [2]]), "65537 is above 30"),
+        ((0, [2**32 + 1, 1], [[1], [2]]), "4294967297 is above 30"),
+        ((0, [np.nan, 1], [[1], [2]]), "nan is not a whole number"),
+        ((0, [-1, 1], [[1], [2]]), "-1 is negative"),
+        ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
+        ((0, [1, 0], [[np.inf], [2]]), "a feature of query 1 is not finite in single precision: inf"),
+        ((0, [1, 0], [[1e39], [2]]), "not finite in single precision: 1e+39"),
+        ((0, [1, 0], [[1j], [2]]), "has the type complex128"),
+        ((0, [1, 0], [1, 2]), "features of shape (2,)"),
+        ((0, [1], [[1], [2]]), "grades of shape (1,) and features of shape (2, 1)"),
+        ((0, [], np.ones((0, 3))), "features of shape (0, 3)"),
+        ((0, [1, 0], [[1], [2, 3]]), "query 1 is not (id, grades, features)"),
+        ((0.5, [1], [[1]]), "the id of query 1 0.5 is not a whole number"),
+        (("a", [1], [[1]]), "the id of query 1 has the type"),
+        ((0, [1]), "query 1 is not (id, grades, features)"),
+        (7, "query 1 is not (id, grades, features)"),
+    ],
+)
+def test_no_number_of_ones_own_is_changed_without_a_word(monkeypatch, query, reason):
+    with pytest.raises(DataError, match=re.escape(reason)):
+        drawn_by(monkeypatch, ([query], None))
+
+
+def test_no_id_is_drawn_twice(monkeypatch):
+    with pytest.raises(DataError, match="query 2 has the id 4, as an earlier one has"):
+        drawn_by(monkeypatch, ([(4, [1], [[1]])] * 2, None))
+
+
+@pytest.mark.parametrize("ranker", [[np.nan], [2.0], [[1.0]], ["a"], 1.0])
+def test_a_ranker_is_weights_of_norm_1(monkeypatch, ranker):
+    with pytest.raises(DataError, match="the ranker"):
+        drawn_by(monkeypatch, ([], ranker))
+
+
+@pytest.mark.parametrize("ranker", [[-1.0], [0.6, 0.8]])
+def test_a_ranker_separates_the_grades_of_each_query(monkeypatch, ranker):
+    queries = [(0, [1, 1], [[1], [2]]), (1, [1, 0], [[1], [0]])]
+    with pytest.raises(DataError, match="the ranker does not separate the grades of query"):
+        drawn_by(monkeypatch, (queries, ranker))

@@ -304,6 +304,9 @@ EXPERIMENT_OF, TOP = ("experiments", "all"), ("experiments", "top")
 BAD = {
     "no setting any more": (put("together", value=True), "^together: there is no such setting any more, .*Delete it"),
     "unknown key": (put("sede", value=1), r"study: top level: unknown key 'sede': did you mean 'seed'"),
+    "a title twice": (
+        put("learners", "random", "title", value="slam"), "all: learners: slam and random have the same title, 'slam'"
+    ),
     "unknown key of a learner": (put("learners", "slam", "rate", value=[1]), "study: learners.slam: .*'rates'"),
     "missing key": (lambda config: config.pop("learners"), "'learners' is a required property"),
     "no kind": (put("learners", "own", value={}), "learners.own: 'kind' is a required property"),
@@ -362,6 +365,30 @@ def test_what_is_wrong_is_named_with_the_nearest_that_is_right(change, message):
     with pytest.raises(SettingError, match=message) as caught:
         load(config)
     assert len(str(caught.value)) < 600
+
+
+def test_plain_snakemake_plays_the_study_of_an_unpacked_archive(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("results/small").mkdir(parents=True)
+    manifest = Path("results/small/manifest.json")
+    manifest.write_text(json.dumps({"made": {"study_file": "mine.yaml"}}))
+    assert studies.study_file() == studies.DEFAULT, "it is no archive"
+    Path("ro-crate-metadata.json").touch()
+    assert studies.study_file() == "mine.yaml"
+    manifest.write_text(json.dumps({"made": {"study_file": ""}}))
+    assert studies.study_file() == "results/small/study.json"
+
+
+def test_what_no_experiment_names_is_noted():
+    config = small()
+    assert not studies.unplayed(config)
+    config["learners"] |= {"idle": {"kind": "random"}, "idler": {"kind": "random"}}
+    config["streams"]["unseen"] = config["streams"]["sim"]
+    config["populations"] = {"cut": {"stream": "unseen"}, "whole": {"stream": "sim"}}
+    assert studies.unplayed(config) == [
+        "populations: no experiment names cut, whole",
+        "learners: no experiment names idle, idler",
+    ]
 
 
 @pytest.mark.parametrize("name", ["all", "top"])

@@ -2,6 +2,7 @@
 
 import hashlib
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from scant import files
 from scant.data import letor, logs, tables
 from scant.data.registry import Dataset, Part
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 
 RANKING = "2 qid:7 1:0.5 2:-1 #a\r\n0 qid:7 2:3\r\n\r\n0 qid:3\r\n"
 
@@ -165,6 +166,23 @@ def test_what_a_function_of_ones_own_returns_is_checked(tmp_path, monkeypatch, r
         convert(tmp_path, "anything", dataset(parser="mine:read", grades=2))
 
 
+def test_queries_of_columns_may_be_named(tmp_path):
+    original = own_parquet(tmp_path, {**COLUMNS, "query": ["rambo", "rambo", "rocky"]})
+    tables.convert(dataset(parser="parquet"), "test", original, tmp_path / "table.parquet")
+    [(query, *_)] = tables.read_ranking(tmp_path / "table.parquet")
+    assert query.tolist() == [1, 1, 2]
+
+
+def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"file.txt": "1 qid:1 1:1 2:1\n", "file.txt.weight": "2\n", "file.txt.position": "0\n"}.items():
+        Path(name).write_text(text)
+    tables.convert(dataset(), "test", "file.txt", "table.parquet")
+    assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == [
+        "scant: note: file.txt.weight is not read", "scant: note: file.txt.position is not read"
+    ]  # fmt: skip
+
+
 def test_own_parquet_for_classification(tmp_path):
     original = own_parquet(tmp_path, {"label": [1, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3]})
     toy = dataset("classification", "parquet")
@@ -180,7 +198,9 @@ def test_own_parquet_for_classification(tmp_path):
         ({"f3": [1, 2, 3]}, "'f3' beyond the declared features"),
         ({"query": [1, None, 2]}, "row 2: query is missing"),
         ({"query": [1, 2, 1]}, "row 3: query 1 goes on here"),
-        ({"query": ["a", "b", "c"]}, "column 'query' has type string"),
+        ({"query": ["a", "b", "a"]}, "row 3: query 1 goes on here"),
+        ({"query": ["a", "", "b"]}, "row 2: query is missing"),
+        ({"f0": [1, 2, 3], "f2": None}, "its features count from f0. Rename"),
         ({"grade": [0, 1, 3]}, "row 3: grade 3 is above 2"),
         ({"grade": [0, 1.5, 1]}, "row 2: grade 1.5 is not a whole number"),
         ({"f1": [0, float("nan"), 1]}, "row 2: f1 is not finite"),
@@ -255,3 +275,10 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
         with pytest.raises(DataError, match=r"may have been cut inside a field\. If it is whole, end the line"):
             converted(cut)
     converted(line, rows=2 if task == "ads" else 1)  # what is declared tells that no line is lacking
+
+
+def test_without_the_package_that_reads_logs_one_line_says_so(monkeypatch):
+    """As with the source on Python's path alone: then nothing says which package reads them."""
+    monkeypatch.setattr(tables, "reader", lambda parser: None)
+    with pytest.raises(SettingError, match="scant_ads, which is not installed: pip install"):
+        tables.LOG_READERS["log"]("log.csv", False)

@@ -103,8 +103,9 @@ def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     read_me = (elsewhere / "README.md").read_text()
     commands = re.findall(r"^(?:snakemake|scant) [^#\n]*", read_me, re.M)
     finished, replay, verify = map(str.split, commands)
+    assert "were never packed" in run(*verify, folder=elsewhere, package=wheel)
     assert "Nothing to be done" in run(*finished, "--dry-run", folder=elsewhere, package=wheel)
-    assert "gone: runs/" in run(*verify, folder=elsewhere, package=wheel, ok=False)
+    assert "total" in run("snakemake", "--dry-run", folder=elsewhere, package=wheel), "runs, which are not here"
     run(*replay, folder=elsewhere, package=wheel)
     assert "files are what they were" in run(*verify, folder=elsewhere, package=wheel)
     (elsewhere / "hers.py").write_text((elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7"))
@@ -168,6 +169,8 @@ def test_another_workflow_imports_it(tmp_path, project):
         assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M), "all of it"
     run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
     assert (tmp_path / target).is_file()
+    (tmp_path / "Snakefile").write_text("\n".join([*lines, '    prefix: "there"', "use rule * from scant", ""]))
+    assert "module prefix: a study's paths" in run("snakemake", "-n", folder=tmp_path, package=package, ok=False)
 
 
 def deployed(folder: Path, source: Path) -> Path:

@@ -22,7 +22,7 @@ from scant.errors import DataError, SettingError
 from scant.files import FOLDER_MARK, anew, atomic, check_outputs
 from scant.schema import PROJECT, read_yaml
 
-CRATE, README = "ro-crate-metadata.json", "README.md"
+README = "README.md"
 NOWHERE = "https://example.org/"  # the address of whom a study names none
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -37,7 +37,6 @@ TYPES = {
     ".py": "text/x-python", ".txt": "text/plain", ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst",
     ".md": "text/markdown", "": "text/plain",
 }  # fmt: skip
-LARGE = ("runs/", "comparators/", "streams/", "bandit/", "campaigns/")  # left out unless asked for
 MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
 LARGEST = 1 << 26  # bytes of a manifest
 ABOUT = "A study of learning to rank from scant feedback: verdicts on claims, tables, figures and settings."
@@ -74,18 +73,18 @@ def write(folder, target=None, runs: bool = False) -> Path:
         raise SettingError(
             f"{target} is there, and is no archive of the study {study}: give another name, with --output"
         )
-    names = [name for name in content["results"] if runs or not name.startswith(LARGE)]
+    names = [name for name in content["results"] if runs or not name.startswith(provenance.LARGE)]
     results = {f"results/{study}/{name}": folder / name for name in (*names, manifest.NAME)}
     results = {name: path for name, path in results.items() if path.is_file()}
     workflow = {name: PROJECT / name for name in content["workflow"]}
     workflow |= {name: provenance.source(name, folder) for name in content["inputs"] if name not in results}
-    if taken := {CRATE, README} & workflow.keys():
+    if taken := {provenance.CRATE, README} & workflow.keys():
         raise DataError(listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed))
     stamp = tuple(int(part) for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-"))
     read_me = readme(content, workflow).encode()
     described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
     with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, CRATE, described, stamp)
+        _add(archive, provenance.CRATE, described, stamp)
         _add(archive, README, read_me, stamp)
         for name, path in (workflow | results | _records(results, folder)).items():
             _add(archive, name, path.read_bytes(), stamp)
@@ -151,7 +150,7 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
 
 Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}. Open
 `{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside it, and
-`{manifest.NAME}`, which lists the SHA-256 of every file. `{CRATE}` describes this folder as an RO-Crate.
+`{manifest.NAME}`, which lists the SHA-256 of every file. `{provenance.CRATE}` describes this folder as an RO-Crate.
 
 - authors: {", ".join(whose.authors)}
 - publisher: {whose.publisher}
@@ -186,7 +185,7 @@ def _study_of(path: Path) -> str | None:
     """The id of the study whose archive this file is; None for other files."""
     try:
         with zipfile.ZipFile(path) as archive:
-            archive.getinfo(CRATE)
+            archive.getinfo(provenance.CRATE)
             (name,) = (name for name in archive.namelist() if MANIFEST.fullmatch(name))
             if archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
                 return None

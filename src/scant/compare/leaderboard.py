@@ -62,7 +62,7 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
     """Write the table to a file, as CSV with a row for each learner and stream or as LaTeX, by its ending."""
     if Path(path).suffix == ".csv":
-        write_csv(frame, path)
+        write_csv(frame.map(lambda value: printable(value) if isinstance(value, str) else value), path)
     else:
         write_text(path, latex(frame, rows, rank))
 

@@ -17,6 +17,8 @@ from scant.study.settings import claims_files, own_names
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
 DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which can be drawn or packed again
+LARGE = ("runs/", "comparators/", *DRAWN)  # left out of archives unless asked for
+CRATE = "ro-crate-metadata.json"  # which describes an archive
 REGISTRY = "config/datasets.yaml"
 WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", REGISTRY, "profiles/default/*.yaml")
 # The start of terms under which anybody may pass data on, and the most bytes that an archive takes of such a file.

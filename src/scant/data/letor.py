@@ -105,7 +105,8 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
 
     Raises
     ------
-    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the number of rows
+    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the number of rows; or
+        there is one for each row, as of ids
     """
     sizes = []
     for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):
@@ -124,6 +125,10 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
                     # Rows beyond the last query are refused below, once they are counted.
                     line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest)
                 target.write(line)  # each stays where it is, so that errors name the lines of the original
+        if len(sizes) == rows > 1:  # each query would have one document, so that every ranking were ideal
+            reason = f"it has a line for each of the {rows:,} rows of {Path(path).name}, as ids of queries have"
+            advice = "Give how many rows each query has, one number a query; or write the ids into the rows, as qid:1"
+            raise DataError(sizes_path, reason, advice=advice)
         if rows != (total := sum(sizes)):
             reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
             raise DataError(sizes_path, reason)
@@ -223,9 +228,13 @@ class _Parser:
     def _refusal(self, line: bytes) -> DataError:
         """The error for the next line, which the compiled parser gave up on."""
         reason, advice = _defect(line, self.form), "Correct the line, or fetch the file again"
-        setting = next((setting for defect, setting in DECLARED.items() if defect in reason), "")
+        setting = next((setting for defect, setting in DECLARED.items() if re.match(defect, reason)), "")
         if setting:
             advice = f"{advice}; if the set is written so, its entry says it ({setting})"
+        if ABOVE in reason and self.form.top == MAX_GRADE:
+            advice = "Map grades to 0 to 30, since gains are 2^grade - 1: in the file, or by a parser of your own"
+        elif NAMED in reason:
+            advice = "Number the queries, or give the file as CSV (parser: csv), where they may have names"
         return DataError(self.path, reason, self.line, advice)
 
 
@@ -241,12 +250,14 @@ def _empty(rows: int, features: int) -> Block:
 
 
 NOT_WHOLE, UNSORTED, INFINITE = "is not a whole number", "have to increase along the line", "in single precision"
-# What an entry of a data set says of lines that are refused where it does not.
+ABOVE, NAMED = "is above the highest grade", "the query id is no number of at most 18 digits"
+# What an entry of a data set says of lines that are refused where it does not, by how the reason reads.
 DECLARED = {
-    NOT_WHOLE: "fractions: half-up",
-    "index '0' is not in 1.": "first_index: 0",
-    UNSORTED: "unsorted: true",
-    INFINITE: "overflow: missing, or the number that they become",
+    f"grade .* {NOT_WHOLE}": "fractions: half-up",
+    f"grade .* {ABOVE}": "grades: 30 at most",
+    "feature index '0' is not in 1.": "first_index: 0",
+    f".* {UNSORTED}": "unsorted: true",
+    f".* {INFINITE}": "overflow: missing, or the number that they become",
 }
 
 
@@ -294,7 +305,7 @@ def _defect(line: bytes, form: _Form) -> str:
         if not rest or not rest[0].startswith("qid:"):
             return "there is no qid:<id> after the grade"
         if not _NAME.fullmatch(rest[0][4:]):
-            return f"the query id is not a whole number of at most 18 digits: {short(rest[0])}"
+            return f"{NAMED}: {short(rest[0])}"
         query, rest = rest[0][4:], rest[1:]
     if reason := _defect_of_features(rest, form):
         return reason
@@ -312,7 +323,7 @@ def _defect_of_grade(grade: str, form: _Form) -> str:
     if float(grade) % 1 != 0 and fractions is None:
         return f"grade {quoted} {NOT_WHOLE}"
     if rounded(float(grade), fractions) > form.top:
-        return f"grade {quoted} is above the highest grade, {form.top}"
+        return f"grade {quoted} {ABOVE}, {form.top}"
     if not re.fullmatch(r"\+?\d{1,18}(\.\d*)?", grade, re.ASCII):
         return f"grade {short(grade)} is not written as a whole number"
     return ""

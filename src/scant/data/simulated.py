@@ -4,14 +4,15 @@ Each function takes a NumPy generator and settings. It returns an iterator over 
 ranks all of them rightly, or None if there is none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from scant.data import stream
+from scant.data.numbers import Refuse, single, whole
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
-from scant.errors import SettingError
+from scant.errors import DataError, SettingError
 from scant.learning.declarations import own
 from scant.randomness import generator
 
@@ -192,6 +193,7 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
     Raises
     ------
     SettingError : the user's function cannot be imported, or does not return queries and a ranker or None
+    DataError : its ranker is none; or, while queries are drawn, one of them is none, see `_checked`
     """
     named = settings["generator"]
     if ":" not in named:
@@ -200,7 +202,62 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
         queries, ranker = own(named, "generator", "function")(random, **settings["settings"])
     except (TypeError, ValueError) as error:
         raise SettingError(f"{named} does not return queries, and a ranker or None ({error})") from error
-    return queries, ranker
+    ranker = None if ranker is None else _checked_ranker(named, ranker)
+    return _checked(named, queries, ranker), ranker
+
+
+def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterator[Query]:
+    """The queries that the user's function `named` draws, in the project's types.
+
+    Raises
+    ------
+    DataError : a query is not (id, grades, features), its arrays do not fit together, an id is there twice, or a
+        number cannot be kept as it is, see `scant.data.numbers`; or the ranker does not separate its grades
+    """
+    ids = set()
+    for number, drawn in enumerate(queries, 1):
+        try:
+            query, grades, features = drawn
+            query, grades, features = np.asarray([query]), np.asarray(grades), np.asarray(features)
+        except (TypeError, ValueError) as error:
+            raise DataError(named, f"query {number} is not (id, grades, features) ({error})") from error
+        if features.ndim != 2 or not features.size or grades.shape != (len(features),):
+            shapes = f"grades of shape {grades.shape} and features of shape {features.shape}"
+            raise DataError(named, f"query {number} has {shapes}; (m,) and (m, d) are expected")
+        where = f"query {number}"
+        [id] = whole(query, np.iinfo(np.int64).max, _refusing(named, f"the id of {where}", query)).tolist()
+        if id in ids:
+            raise DataError(named, f"{where} has the id {id}, as an earlier one has")
+        ids.add(id)
+        grades = whole(grades, stream.LARGEST_GRADE, _refusing(named, f"a grade of {where}", grades))
+        features = single(features, _refusing(named, f"a feature of {where}", features))
+        if ranker is not None and not (features.shape[1] == len(ranker) and gap(features @ ranker, grades) > 0):
+            raise DataError(named, f"the ranker does not separate the grades of {where}", advice="Give None")
+        yield id, grades.astype(np.int16), features
+
+
+def _refusing(named: str, what: str, values: np.ndarray) -> Refuse:
+    """What raises a DataError for the first bad one of some values; it is raised at once if they are no numbers."""
+
+    def refuse(bad: np.ndarray, reason: str) -> None:
+        if bad.any():
+            raise DataError(named, f"{what} {reason.format(values[bad][0])}")
+
+    if values.dtype.kind not in "biuf":
+        raise DataError(named, f"{what} has the type {values.dtype}; numbers are expected")
+    return refuse
+
+
+def _checked_ranker(named: str, ranker) -> np.ndarray:
+    """The ranker of the user's function `named`; a DataError unless it is weights of norm 1."""
+    try:
+        weights = np.asarray(ranker, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(named, f"the ranker is no weights, and not None ({error})") from error
+    if weights.ndim != 1 or not abs(np.linalg.norm(weights) - 1) < 1e-6:
+        reason = f"the ranker has shape {weights.shape} and norm {np.linalg.norm(weights):g}"
+        raise DataError(named, f"{reason}; weights (d) of norm 1 are expected, or None")
+    return weights
 
 
 def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:

@@ -7,6 +7,7 @@ file. A classification table has `label` (string) and the features. A log of ads
 table (`scant.files.metadata_of`).
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,9 +19,10 @@ import pyarrow.parquet as pq
 from scant import files
 from scant.data import logs, openbandit
 from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, read_letor
+from scant.data.numbers import single, whole
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
-from scant.errors import DataError
+from scant.errors import DataError, SettingError
 from scant.learning.declarations import own
 
 PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
@@ -57,6 +59,9 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         log = LOG_READERS[dataset.parser](original, _is_declared(wanted))
         logs.write(log, target, _metadata(dataset, wanted, original, len(log), len(log.names)))
         return
+    for ending in UNREAD:
+        if Path(f"{wanted.file}{ending}").is_file():
+            print(f"scant: note: {wanted.file}{ending} is not read", file=sys.stderr)  # rows have no such thing here
     schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
@@ -212,6 +217,8 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
     wanted = _schema(dataset.task, dataset.features).names
     if twice := [name for name in logs.repeated(names) if name in wanted]:
         raise DataError(path, f"two columns are called {twice[0]!r}")
+    if "f0" in names and f"f{dataset.features}" not in names:
+        raise DataError(path, "its features count from f0", advice="Rename its columns: they count from f1 here")
     if missing := [name for name in wanted if name not in {*names}]:
         raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
     if f"f{dataset.features + 1}" in names:
@@ -225,10 +232,15 @@ def _read_batches(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> 
 
 
 def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
-    first = 1
+    first, numbers = 1, {}
+    names = _schema(dataset.task, dataset.features).names
     for batch in filter(len, batches):
-        names = _schema(dataset.task, dataset.features).names
-        columns = {name: _column(path, batch[name], name, first, dataset) for name in names}
+        given = {name: batch[name] for name in names}
+        if "query" in given and pa.types.is_string(given["query"].type):  # names, numbered as they come
+            queries = given["query"].to_pylist()
+            ids = [numbers.setdefault(name, len(numbers) + 1) if name else None for name in queries]
+            given["query"] = pa.array(ids, pa.int64())
+        columns = {name: _column(path, column, name, first, dataset) for name, column in given.items()}
         features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
         block_type = Block if dataset.task == "ranking" else Examples
         columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
@@ -259,19 +271,10 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
         raise DataError(path, f"column {name!r} has type {column.type}; numbers are expected")
     values = column.to_numpy(zero_copy_only=False)
     if name not in KEYS["ranking"]:
-        with np.errstate(over="ignore"):
-            single = values.astype(np.float32)
-        refuse(~np.isfinite(single), "is not finite in single precision: {}")
-        return single
-    refuse(values != np.floor(values), "{} is not a whole number")
-    refuse(values < 0, "{} is negative")
-    top = np.iinfo(np.int64).max if name == "query" else _top(dataset)
-    if values.dtype.kind == "f":
-        values = values.astype(np.float64)
-        refuse(values >= float(top + 1), "{} is above " + str(top))
-    else:
-        refuse(values > top, "{} is above " + str(top))
-    return values.astype(np.int64 if name == "query" else np.int16)
+        return single(values, refuse)
+    if name == "query":
+        return whole(values, np.iinfo(np.int64).max, refuse)
+    return whole(values, _top(dataset), refuse).astype(np.int16)
 
 
 def _top(dataset: Dataset) -> int:
@@ -293,7 +296,15 @@ def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
     return read_grouped(path, beside, dataset.features, dataset.grades, **dataset.text)
 
 
+def _read_log(path, whole: bool) -> logs.Log:
+    """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
+    if (reads := reader("log")) is None:
+        raise SettingError("parser: log is read by scant_ads, which is not installed: pip install -e . in the clone")
+    return reads.load()(path, whole)
+
+
 GROUPS = "letor-groups"
+UNREAD = (".weight", ".position")  # of files that LightGBM reads beside another
 READERS = {
     "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, **dataset.text),
     "letor-qid-in-comment": lambda path, dataset: read_letor(
@@ -306,7 +317,7 @@ READERS = {
 }
 LOG_READERS = {
     "open-bandit": lambda path, whole: openbandit.read(path),
-    "log": lambda path, whole: reader("log").load()(path, whole),
+    "log": _read_log,
 }
 
 

@@ -17,7 +17,8 @@ from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
 
-
+# Losses and gains that need no cut-off.
+LOSSES = ["sum-loss", "pairwise-loss", "position-loss", "spearman-loss", "auc-loss", "ap", "dcg", "ndcg"]
 ATLAS = "figure-observability"  # whose experiments have a table, too
 
 
@@ -48,9 +49,11 @@ GAME = {
             "default": False,
         },
         "loss": {
-            "description": "sum-loss, pairwise-loss, position-loss, spearman-loss, auc-loss, ap, dcg, dcg@n, ndcg, "
-            "ndcg@n or precision@n.",
+            "description": "By name; after dcg, ndcg and precision also with a cut-off, as in ndcg@5.",
             "type": "string",
+            "if": {"pattern": "@|^precision$"},
+            "then": {"pattern": "^(dcg|ndcg|precision)(@[1-9][0-9]*)?$"},
+            "else": {"enum": LOSSES},
         },
     },
 }

@@ -120,8 +120,9 @@ def _unsealed(path: Path) -> bytes:
     ValueError : its seal is missing or wrong, or somebody else may have written it
     OSError : it is not there, cannot be read, or is a link
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-        if reason := _distrust(os.fstat(file.fileno())):
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # a pipe may have no other end
+        about = os.fstat(file.fileno())
+        if reason := _distrust(about) or ("" if stat.S_ISREG(about.st_mode) else "is no plain file"):
             raise ValueError(f"it {reason}")
         content, mark, crc = file.read().rpartition(SEALED)
     if not mark or crc != zlib.crc32(content).to_bytes(4):

@@ -109,22 +109,24 @@ def clicked_gradient(scores, ranking, clicked, above, g):
 def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
     """The gradient of the logistic loss of each document shown against all others, into `g`.
 
-    A document counts (clicked - shift) / chance, by its place. Returns whether there is a pair at all.
+    A document counts clicked / chance - shift, by its place. Both sides of a pair are taken together: with equal scores
+    and counts nothing is left, not even by rounding. Returns whether there is a pair at all.
     """
-    places, clicked_any = clicked.shape[0], False
+    places, learns = clicked.shape[0], False
     g[:] = 0.0
     for first in range(places):
-        count = (clicked[first] - shifts[first]) / chances[first]
-        if count == 0.0:
-            continue
-        for second in range(places):
-            if second != first:
-                k, j = ranking[first], ranking[second]
-                slope = count / (1.0 + math.exp(np.float64(scores[k]) - np.float64(scores[j])))
-                g[k] -= slope
-                g[j] += slope
-                clicked_any = True
-    return clicked_any
+        count = clicked[first] / chances[first] - shifts[first]
+        for second in range(first):
+            other = clicked[second] / chances[second] - shifts[second]
+            if count == 0.0 and other == 0.0:
+                continue
+            k, j = ranking[first], ranking[second]
+            difference = np.float64(scores[k]) - np.float64(scores[j])
+            slope = count / (1.0 + math.exp(difference)) - other / (1.0 + math.exp(-difference))
+            g[k] -= slope
+            g[j] += slope
+            learns = True
+    return learns
 
 
 @compiled()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -49,8 +49,7 @@ class Slam(NamedTuple):
     averaged: bool
 
 
-@intrinsic
-def prefetch(typingctx, array, index):
+def _prefetch(typingctx, array, index):
     """Ask for `array[index]`'s cache line: queries come in random order, which no hardware foresees."""
 
     def generate(context, builder, signature, arguments):
@@ -63,6 +62,10 @@ def prefetch(typingctx, array, index):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
+
+
+# Plain Python, which Numba leaves where it is told not to compile, cannot ask.
+prefetch = (lambda array, index: None) if config.DISABLE_JIT else intrinsic(_prefetch)
 
 
 @compiled()

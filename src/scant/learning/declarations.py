@@ -4,7 +4,9 @@ import importlib
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -100,6 +102,19 @@ def settings_of(learner: type) -> dict[str, Setting]:
     return {setting.name: setting for setting in getattr(learner, "settings", ())}
 
 
+_looking: ContextVar[bool] = ContextVar("looking", default=False)
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Within it no module that a study names is imported: somebody else's results are looked at, and not run."""
+    before = _looking.set(True)
+    try:
+        yield
+    finally:
+        _looking.reset(before)
+
+
 def own_class(kind: str) -> type:
     """The class of a user's own learner, named as "module:Class", see `own`."""
     return own(kind, "learner", "Class")
@@ -112,8 +127,10 @@ def own(named: str, what: str, form: str) -> Any:
 
     Raises
     ------
-    SettingError : it cannot be imported
+    SettingError : it cannot be imported, or must not be, see `looking`
     """
+    if _looking.get():
+        raise SettingError(f"{what} {named!r} is code of the study, which is not run by a command that only looks")
     module, _, name = named.partition(":")
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, folder)  # the console script does not look there

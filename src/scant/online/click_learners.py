@@ -339,8 +339,7 @@ class Ips(FromClicks):
         if settings.propensities == "known":
             self.chances = self.user.propensities(self.k)
         elif settings.propensities == "affine":
-            clicked = self.user.chances(self.k)
-            self.shifts, self.chances = clicked[:, 0].copy(), clicked[:, -1] - clicked[:, 0]
+            self.chances, self.shifts = self.user.affine(self.k)
         elif settings.propensities == "swapped":
             self.swaps, self.clicks_on_first, self.clicks_on_other = SWAPS, np.ones(self.k), np.ones(self.k)
 
@@ -360,10 +359,14 @@ class Ips(FromClicks):
             self.clicks_on_first[place] += clicked[0]
             self.clicks_on_other[place] += clicked[place]
             self.chances[place] = self.clicks_on_other[place] / self.clicks_on_first[place]
-        places = range(len(clicked))
-        counts = (clicked - self.shifts[: len(clicked)]) / self.chances[: len(clicked)]
-        pairs = [(k, j, counts[k]) for k in np.flatnonzero(counts) for j in places if j != k]
-        return self.descent(features, ranking, pairs)
+        counts = clicked / self.chances[: len(clicked)] - self.shifts[: len(clicked)]
+        shown = ranking[: len(clicked)]
+        scores = self.last_scores[shown].astype(np.float64)
+        slopes = counts[:, None] * np.exp(-np.logaddexp(0.0, scores[:, None] - scores))
+        pull = np.zeros(len(ranking))
+        pull[shown] = (slopes - slopes.T).sum(axis=1)  # 0 where scores and counts are equal, whatever rounding leaves
+        learns = counts.any() and len(counts) > 1
+        return features.astype(np.float64).T @ pull / np.sqrt(self.round) if learns else None
 
     def events(self, ranking):
         return [int(self.swapped > 0), *super().events(ranking)[1:]]

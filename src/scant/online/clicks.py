@@ -90,8 +90,22 @@ class User:
 
     def chances(self, places: int) -> np.ndarray:
         """The probability of a click by a user who comes to a place, by grade: float64 (places, grades)."""
-        click = np.array(self.click)[np.minimum(np.arange(places), len(self.click) - 1)]
-        return self.propensities(places)[:, None] * click
+        return self.propensities(places)[:, None] * self._by_place(places)
+
+    def affine(self, places: int) -> tuple[np.ndarray, np.ndarray]:
+        """How much likelier the largest grade is clicked than grade 0, and the chance of grade 0 as a share of this.
+
+        Both are float64 (places), a and b / a of `Ips`. Looking cancels in the share, which is the same to the last bit
+        wherever
+        clicks depend on the place by looking alone.
+        """
+        click = self._by_place(places)
+        lead = click[:, -1] - click[:, 0]
+        return self.propensities(places) * lead, click[:, 0] / lead
+
+    def _by_place(self, places: int) -> np.ndarray:
+        """The probability of a click by a user who looks, by place and grade: float64 (places, grades)."""
+        return np.array(self.click)[np.minimum(np.arange(places), len(self.click) - 1)]
 
     def clicks(self, grades: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Which documents are clicked: bool of the shape of `grades`, the grades of the list shown."""

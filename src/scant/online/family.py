@@ -541,9 +541,9 @@ class Top(Contextual):
             settings = study["learners"][learner]
             if settings["kind"] in top.DESCENDING:
                 complete = self._complete(settings, experiment)
-                if complete.centre and experiment["regret"]:
+                if (complete.centre or complete.intercept) and experiment["regret"]:
                     raise SettingError(
-                        f"regret is against weights for features as they are: leave {learner!r}, whose are centred, out"
+                        f"regret is against weights for features as they are: leave {learner!r}, which has others, out"
                     )
                 if "theory" in settings.get("rates", []):
                     top.check_theory(complete)

@@ -155,6 +155,10 @@ class Contextual(declarations.Learner):
         self.rate = self.theory_rate() if rate == "theory" else rate
         self.weights, self.round = np.zeros(facts["features"]), 0
 
+    def inputs(self, features) -> np.ndarray:
+        """The features of documents that it has weights for."""
+        return features
+
     @classmethod
     def from_study(cls, entry: Mapping, readings: Mapping, facts: Mapping, rate, random):
         """The learner of a study at one of its rates; `complete_settings` says what else it takes."""

@@ -130,7 +130,7 @@ def play(
     codes = np.array([*codes_of(built_in), *((PLACE, place) for place in places)], np.int64)
     measured = np.zeros((len(queries), len(codes)))
     rounds = compiled(
-        rounds=Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries),
+        rounds=Rounds(learner.inputs(stream.features), stream.offsets, stream.grades, stream.relevant, queries),
         tables=tables_of(stream),
         recorded=Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, measured),
         random=learner.random, weights=learner.weights, updated=records["updated"], **arguments,

@@ -63,6 +63,7 @@ class Settings:
     epsilon, epsilon_decay : SmoothDCG's smoothing is epsilon * t^-epsilon_decay
     sign : "negated" descends on minus the smoothed gain, "as-printed" on the gain
     centre : whether features are centred in each query, which for squared losses is an intercept for each query
+    intercept : whether documents have a further feature, 1 for all of them, whose weight is the intercept
     radius : U, of the ball that the weights are projected on
     fixed : whether steps and exploration are fixed at the horizon T
     horizon : T
@@ -88,6 +89,7 @@ class Settings:
     epsilon_decay: float = 0.0
     sign: str = "negated"
     centre: bool = False
+    intercept: bool = False
     radius: float = 1.0
     fixed: bool = False
     horizon: int = 0
@@ -223,8 +225,15 @@ EPSILON_DECAY = Setting(
 CENTRE = Setting(
     "centre",
     {"type": "boolean"},
-    about="Reading: whether features are centred in each query, which gives the squared loss an intercept.",
+    about="Reading: whether features are centred in each query, which gives the squared loss an intercept where every "
+    "grade is seen, or estimated without bias.",
     reading=True, absent=False, when=("surrogate", "squared"), ours=True,
+)  # fmt: skip
+INTERCEPT = Setting(
+    "intercept",
+    {"type": "boolean"},
+    about="Whether documents have a further feature, 1 for all of them, whose weight is the squared loss's intercept.",
+    absent=False, when=("surrogate", "squared"), ours=True,
 )  # fmt: skip
 COLOURS = {  # colour and marker of each surrogate that learners descend on
     "squared": ("blue", "o"),
@@ -255,9 +264,9 @@ class Top(Contextual):
     gives_rate = True
 
     def __init__(self, facts, rate, settings, random):
-        super().__init__(facts, rate, settings, random)
+        super().__init__(facts | {"features": facts["features"] + settings.intercept}, rate, settings, random)
         self.k, self.watches = settings.k or None, settings.steps != SCHEDULE
-        self.steps = steps.made(settings.steps, facts["features"], settings.radius, self.rate)
+        self.steps = steps.made(settings.steps, len(self.weights), settings.radius, self.rate)
         self.iterates = Iterates(settings.iterate)
 
     @classmethod
@@ -284,7 +293,7 @@ class Top(Contextual):
         objective, rounds = entry.get("surrogate", cls.objective), facts["rounds"]
         if objective not in cls.objectives:
             raise unknown("surrogate", objective, cls.objectives)
-        names = ("epsilon", "epsilon_decay", "sign", "steps", "iterate", "centre")
+        names = ("epsilon", "epsilon_decay", "sign", "steps", "iterate", "centre", "intercept")
         options = {key: entry[key] for key in names if key in entry}
         if readings["source"] == "released-code":
             options |= RELEASED_CODE.get(objective, {})
@@ -311,9 +320,15 @@ class Top(Contextual):
         """The settings with what the learner sees and how it explores; `gamma` is the schedule's constant."""
         return settings
 
+    def inputs(self, features) -> np.ndarray:
+        """The features of documents that it has weights for: with an intercept the last one is 1."""
+        ones = np.ones((len(features), 1), features.dtype)
+        return np.hstack([features, ones]) if self.setup.intercept else features
+
     def rank(self, features) -> np.ndarray:
         """The ranking shown: its own, or, with the round's probability of exploring, one that explores."""
         self.round += 1
+        features = self.inputs(features)
         self.last_scores = self.scores(features)
         self.shown = self.scores(features, self.iterates.mean(self.weights))
         self.own_ranking = ranking = rank(self.shown)
@@ -352,7 +367,7 @@ class Top(Contextual):
             gradient = -gradient
         if settings.centre:
             gradient = gradient - gradient.mean()
-        slope = features.astype(np.float64).T @ gradient
+        slope = self.inputs(features).astype(np.float64).T @ gradient
         if self.steps:
             self.steps.take(self.weights, slope)
         else:
@@ -496,7 +511,7 @@ class Seen(Top):
 
     kind = "seen"
     about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
-    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CENTRE)
+    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CENTRE, INTERCEPT)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),
         "logistic": Look("brown", "X", ":"),
@@ -530,6 +545,10 @@ class Seen(Top):
             raise SettingError(
                 f"weights: ListNet cannot be estimated so: {estimators.NEEDS[loss][1]}. Use weights: none"
             )
+        if settings.get("centre") and weights == "none":
+            raise SettingError("centre: what is seen as it is has no such intercept. Use intercept: true")
+        if settings.get("intercept") and weights != "none":
+            raise SettingError("intercept: it is for what is seen as it is. With weights use centre: true")
         exploration = settings.get("exploration", EXPLORED.absent)
         if weights != "none" and exploration == 0 and settings.get("k") != estimators.ALL:
             raise SettingError(

@@ -15,12 +15,12 @@ from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
 from scant.study import missing, plan
 from scant.study.plan import Plan, Runs
+from scant.study.settings import DEFAULT
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
 OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")  # at the end of a heading
 CSV = "The CSV file of the same name holds exactly what is shown."
-DEFAULT = "config/config.yaml"  # the study that Snakemake runs by default
 PACKAGES = (
     *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
 )

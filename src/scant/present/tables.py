@@ -47,7 +47,8 @@ def read(path) -> pd.DataFrame:
     DataError : it is damaged, see `check` and `read_cells`
     """
     check(path)
-    read_cells(path)
+    if not read_cells(path)[0]:  # it has no rows either
+        return pd.DataFrame()
     with foreign(path, "whole table", anew(path)):
         return pd.read_csv(path)
 

@@ -12,13 +12,23 @@ from scant.learning.declarations import Learner, own, own_class, settings_of
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import grouping, missing, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
+from scant.study.selectors import check_selectors
 
+DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
 TOGETHER = (
     "there is no such setting any more, since each job plays one learner. Delete it; where there are too many jobs, "
     "let each play more seeds (batch)"
 )
+
+
+def study_file() -> str:
+    """The study file that plain `snakemake` plays: of an unpacked archive, that of its study."""
+    manifests = [*Path("results").glob("*/manifest.json")] if Path("ro-crate-metadata.json").is_file() else []
+    if Path(DEFAULT).is_file() or len(manifests) != 1:
+        return DEFAULT
+    return read_yaml(manifests[0])["made"]["study_file"] or str(manifests[0].with_name("study.json"))
 
 
 def load(config: dict, registry_path="config/datasets.yaml", checked: bool = False) -> tuple[dict, dict]:
@@ -97,9 +107,20 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
     check_own_files(study, datasets)
     if study_files:
         check_file(config, os.path.relpath(study_files[-1]), Path(target).with_suffix(".file"))
-    content = settled.content(config_as_given, plan.Plan(study, datasets), claims(*claims_files(study)))
+    content = settled.content(
+        config_as_given, plan.Plan(study, datasets), claims(*claims_files(study), datasets=datasets)
+    )
     settled.save(target, content)
     return settled.Settled(content), files
+
+
+def unplayed(config: dict) -> list[str]:
+    """A line for each section with learners or places that a study file defines and no experiment names."""
+    entries = {key: config.get(key) or {} for key in (*families.places(), "learners")}
+    named = {id for one in config["experiments"].values() for key in entries for id in one.get(key, ())}
+    named |= {one.get("stream") for section in entries.values() for one in section.values()}  # of populations
+    unnamed = {key: [id for id in section if id not in named] for key, section in entries.items()}
+    return [f"{key}: no experiment names {', '.join(ids)}" for key, ids in unnamed.items() if ids]
 
 
 def understand(config: dict, overrides: Mapping) -> None:
@@ -232,17 +253,20 @@ def claims_files(study: dict) -> list[str]:
     return [file for path in paths for file in folders.get(path, [path])]
 
 
-def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
+def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
     They are about any quantity and table that a family declares. An entry that has `claims` is a group of them, whose
     other keys all of them have in common, see `scant.study.grouping`.
+
+    datasets : the data sets that they may name, by id; those of the registry if None
 
     Raises
     ------
     SettingError : names each claim with a defect, and the key at fault; or claims of two files have the same id
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
+    datasets = registry.load() if datasets is None else datasets
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     quantities = dict.fromkeys(name for family in declared for name in family.quantities)
     allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
@@ -255,28 +279,27 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA) -> dict[str, dict]:
             for number, part in enumerate(of_claim, 1):
                 parts[name if len(of_claim) == 1 else f"{name}.cells.{number}"] = part
         check(parts, rules, str(path), of_each=True)
-        _check_own_quantities(parts, str(path))
+        _check_parts(parts, datasets, str(path))
         if twice := stated.keys() & content.keys():
             raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
         stated |= with_defaults(content, rules)
     return stated
 
 
-def _check_own_quantities(parts: Mapping[str, dict], path: str) -> None:
-    """Raise a SettingError for a part of a claim whose quantity is a user's own, and none, or of no kind of experiment.
+def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> None:
+    """Raise a SettingError for a part of a claim that is about nothing that a study can have.
 
     parts : by what errors call them, see `claims`
     """
     for name, claim in parts.items():
-        if ":" in claim["quantity"]:
-            try:
+        try:
+            if ":" in claim["quantity"]:
                 families.own_quantity(claim["quantity"])
-                kind = claim["where"].get("kind")
-                if not isinstance(kind, str):
+                if not isinstance(claim["where"].get("kind"), str):
                     raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
-                families.family(kind)
-            except SettingError as error:
-                raise SettingError(f"{path}: {name}: {error}") from None
+            check_selectors(claim, datasets)
+        except SettingError as error:
+            raise SettingError(f"{path}: {name}: {error}") from None
 
 
 def _check_misplaced(config: dict) -> None:
@@ -340,17 +363,24 @@ def _check(study: dict, datasets: dict) -> None:
         except SettingError as error:
             raise SettingError(f"learners.{name}: {error}") from None
     families.shown_of(study)
+    _check_ids(study)
     for name, experiment in study["experiments"].items():
-        for key in (families.of(experiment).place.key, "learners"):
-            for id in experiment[key]:
-                if id not in study[key]:
-                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], id, study[key])}")
         try:
             _check_experiment(study, datasets, name)
         except SettingError as error:
             swept = experiment.get("sweeps")
             where = f"{experiment['stands_for']}.sweep: {sweeps.said(swept)}" if swept else name
             raise SettingError(f"experiments.{where}: {error}") from None
+
+
+def _check_ids(study: dict) -> None:
+    """Raise a SettingError for an experiment with a place or a learner that the study does not define."""
+    for name, experiment in study["experiments"].items():
+        kind = experiment.get("kind", next(iter(families.families())))
+        for key in (families.family(kind).place.key, "learners"):
+            for id in experiment.get(key, ()):
+                if id not in study.get(key, ()):
+                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], id, study.get(key, ()))}")
 
 
 def _check_own(learners: dict) -> None:
@@ -403,11 +433,21 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
     if experiment.get("baseline") not in (None, *experiment["learners"]):
         raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
+    _check_titles(study["learners"], experiment["learners"])
     for learner in experiment["learners"]:
         _check_plays(family, learner, study["learners"][learner])
     family.check(study, datasets, experiment)
     if experiment.get("sweep") and not family.jobs(study, datasets, name):
         raise SettingError("sweep does nothing in an experiment of which only the time is measured")
+
+
+def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
+    """Raise a SettingError if two learners of an experiment have one title: a claim would say "SLAM minus SLAM"."""
+    by_title: dict[str, str] = {}
+    for id in ids:
+        title = learners[id].get("title", id)
+        if (other := by_title.setdefault(title, id)) != id:
+            raise SettingError(f"learners: {other} and {id} have the same title, {title!r}. Give one of them another")
 
 
 def _check_plays(family: families.Family, name: str, learner: dict) -> None:

@@ -163,7 +163,9 @@ def deciding(reading: Reading, outcome: str) -> int | None:
 def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
     """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
     columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
-    for key in (*claim["cell"], *columns):
+    against = claim.get("against")
+    of_others = against if isinstance(against, dict) else ()
+    for key in (*claim["cell"], *of_others, *columns):
         if key not in table:
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
@@ -181,7 +183,7 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
             raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
         return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
-    against, margin = claim["against"], claim.get("margin", 0.0)
+    margin = claim.get("margin", 0.0)
     if comparison == "slope":  # the largest entry, at most `against`
         verdict = verdicts.certain([values.astype(float).max()], _interval(claim, None), level)
         silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + margin

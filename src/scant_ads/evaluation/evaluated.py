@@ -268,7 +268,9 @@ class Evaluation:
         ends = ("from", "to", self.unit.lift_heading, "its interval")
         head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
-        lines.append("<table><thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead><tbody>")
+        lines.append(
+            "<table><thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead><tbody>"
+        )
         lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
         lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
         if self.notes:

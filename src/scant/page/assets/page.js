@@ -210,8 +210,9 @@ function leaderboard(form, boards) {
       lines.push([row.cells[0].textContent, sees ? row.cells[1].textContent : "", head.dataset.stream,
         ...[mean, low, high, less, least, most].map((one) => one ?? ""), cell.querySelector("b, i") ? "yes" : "no"]);
     }));
+    const harmless = (value) => (/^[=+\-@\t\r]/.test(value) && Number.isNaN(Number(value)) ? `'${value}` : value);  // no formula
     const quoted = (value) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-    return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+    return lines.map((line) => line.map(harmless).map(quoted).join(",")).join("\n") + "\n";
   };
   const escaped = (value) => value.replace(/[\\&%$#_{}~^<>|]/g, (sign) => ({ "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
     "\\": "\\textbackslash{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}" }[sign] ?? `\\${sign}`))

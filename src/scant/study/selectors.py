@@ -1,0 +1,131 @@
+"""What claims are about, checked as study files are: no setting, and no value of one, that no study can have."""
+
+from collections.abc import Iterator, Mapping
+
+from scant.errors import SettingError, unknown
+from scant.learning import families
+from scant.learning.declarations import own_class, settings_of
+from scant.learning.families import Family
+from scant.schema import check
+from scant.study.schema import experiment_settings, own_settings
+
+# What claims about the study of bounds choose its rows by, in place of streams.
+COVERAGE = {"campaign": {}, "policy": {}, "rows": {}, "side": {"enum": ["lower", "two-sided"]}, "level": {}}
+NAMES = {"ids": {}, "title": {}}  # of whatever a study has
+
+
+def check_selectors(claim: Mapping, datasets: Mapping) -> None:
+    """Raise a SettingError for a key or value of a claim's selectors that no study can have.
+
+    claim : a part of a claim, which fits the schema of claims
+    datasets : the data sets of the registry and the study, by id
+    """
+    _check_selectors(claim, datasets)
+    if "control" in claim:
+        replaced = {key: value for key, value in claim["control"].items() if key != "words"}
+        try:
+            _check_selectors({**claim, **replaced}, datasets)
+        except SettingError as error:
+            raise SettingError(f"control.{error}") from None
+
+
+def _check_selectors(claim: Mapping, datasets: Mapping) -> None:
+    if claim["quantity"] == "table":
+        return  # its columns are known once the table is computed
+    if claim["quantity"] == "coverage":
+        _check(claim["on"], COVERAGE, "on")
+        return
+    kinds = families.families()
+    having = kinds if ":" in claim["quantity"] else _with_quantity(claim["quantity"])
+    where = claim["where"]
+    _check({"kind": where.get("kind")}, {"kind": {"enum": [*having]}}, "where")
+    named = _named(where.get("kind")) or [*having]
+    playing = [kinds[kind] for kind in named]
+    if "plays" in claim:
+        plays = {play for one in playing for play in _plays(one, claim["quantity"])}
+        if claim["plays"] not in plays:
+            raise SettingError(f"plays: {unknown('play', claim['plays'], plays)}")
+    for key in ("where", "other"):
+        rules = [{**NAMES, "kind": {"enum": named}, **experiment_settings(one)} for one in playing]
+        _check(claim.get(key, {}), _any_of(rules), key)
+    for key in ("on", "own"):
+        _check_places(claim.get(key, {}), playing, datasets, key)
+    for key, wanted in _of_learners(claim):
+        _check_learners(wanted, playing, key)
+
+
+def _with_quantity(name: str) -> dict[str, Family]:
+    return {kind: one for kind, one in families.families().items() if name in one.quantities}
+
+
+def _plays(family: Family, quantity: str) -> tuple[str, ...]:
+    return family.quantities[quantity].plays if quantity in family.quantities else ()
+
+
+def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
+    """The selectors of learners, each with its key."""
+    yield "learner", claim["learner"]
+    if isinstance(claim.get("against"), dict):
+        yield "against", claim["against"]
+    yield from ((f"each.{number}", wanted) for number, wanted in enumerate(claim.get("each", ()), 1))
+
+
+def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
+    built_in = {kind: learner for one in playing for kind, learner in one.learners.items()}
+    theirs = [kind for kind in _named(wanted.get("kind")) if ":" in kind]
+    _check({"kind": wanted.get("kind")}, {"kind": {"enum": [*built_in, *theirs]}}, where)
+    of_kinds = [
+        {name: setting.schema for name, setting in settings_of(learner).items()}
+        for one in playing
+        for kind, learner in one.learners.items()
+        if kind in (_named(wanted.get("kind")) or built_in)
+    ]
+    of_own = [own_settings(own_class(kind))["properties"] for kind in theirs]
+    _check(wanted, {**_any_of([*of_kinds, *of_own]), **NAMES, "kind": {}}, where)
+
+
+def _check_places(wanted: dict, playing: list[Family], datasets: Mapping, where: str) -> None:
+    for one in {family.place.key: family.place for family in playing}.values():
+        simulation = one.simulations[0] if one.simulations else ""
+        rules = {**one.schema["properties"], **NAMES, "settings": {}}
+        if "dataset" in rules:
+            rules["dataset"] = {"enum": [*datasets]}
+        _check(wanted, rules, where)
+        if ":" not in str(wanted.get(simulation)) and isinstance(wanted.get("settings"), dict):
+            limits = {name: dict(rule) for name, (_, rule) in one.rules.items()}
+            _check(wanted["settings"], limits, f"{where}.settings")
+
+
+def _named(wanted) -> list:
+    """The values that a selector names for a key; none if it has no such key, or names what it must not be."""
+    values = wanted if isinstance(wanted, list) else [wanted]
+    return [value for value in values if isinstance(value, str)]
+
+
+def _any_of(rules: list[dict]) -> dict[str, dict]:
+    """By key, the rule that a value fits if it fits that of one of several schemas' properties."""
+    by_key: dict[str, list] = {}
+    for key, rule in (item for one in rules for item in one.items()):
+        if rule not in by_key.setdefault(key, []):
+            by_key[key].append(rule)
+    return {key: same[0] if len(same) == 1 else {"anyOf": same} for key, same in by_key.items()}
+
+
+def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
+    """Raise a SettingError for a key that has no rule, or a value that does not fit its own."""
+    for key, value in wanted.items():
+        if key not in rules:
+            raise SettingError(f"{where}: {unknown('key', key, rules)}")
+        for one in _values(value):
+            check({key: one}, {"properties": {key: rules[key]}}, where)
+
+
+def _values(wanted) -> Iterator:
+    """The settings that a selector's value stands for, but for null, which is for one that is absent."""
+    if isinstance(wanted, list):
+        for option in wanted:
+            yield from [option] if isinstance(option, list) else _values(option)
+    elif isinstance(wanted, dict) and wanted.keys() == {"not"}:
+        yield from _values(wanted["not"])
+    elif wanted is not None:
+        yield wanted
