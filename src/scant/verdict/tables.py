@@ -538,4 +538,4 @@ def _quantity_words(claim: dict) -> str:
     title = (title_of(name) if recordable(name) else name.upper()) + (f" ({of})" if of else "")
     text = quantity.words.replace("time-averaged measure", title)
     compared = "other" in claim or isinstance(against, dict)
-    return f"difference in {text}" if compared and not quantity.compared else words
+    return f"difference in {text}" if compared and not quantity.compared else text
