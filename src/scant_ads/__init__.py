@@ -10,7 +10,7 @@ found = sa.evaluate([policy, "logistic"], test, train=train)
 
 from importlib import import_module
 
-__all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
+__all__ = ["Evaluation", "Log", "Policy", "Report", "evaluate", "fit"]
 
 
 def __getattr__(name: str):

@@ -2,7 +2,5 @@ from scant_ads.api import Evaluation as Evaluation
 from scant_ads.api import Log as Log
 from scant_ads.api import Policy as Policy
 from scant_ads.api import Report as Report
-from scant_ads.api import check_parts as check_parts
 from scant_ads.api import evaluate as evaluate
 from scant_ads.api import fit as fit
-from scant_ads.api import write_part as write_part

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 
-from scant.files import check_outputs
 from scant_ads.evaluation import advise
 from scant_ads.evaluation.evaluated import Evaluation
 from scant_ads.policies.policy import Policy
 from scant_ads.progress import silent
-from scant_ads.reading import summaries
 from scant_ads.reading.log import Log, Report
-from scant_ads.reading.summing import Training
 
-__all__ = ["Evaluation", "Log", "Policy", "Report", "check_parts", "evaluate", "fit", "write_part"]
+__all__ = ["Evaluation", "Log", "Policy", "Report", "evaluate", "fit"]
 
 
 def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
@@ -32,7 +28,7 @@ def fit(log: Log, kind="auc-ranker", **settings) -> Policy:
 def evaluate(
     policies: Iterable[Policy | str] | Mapping[str, Policy | str], test: Log, *, train: Log | None = None,
     level: float = 0.95, least_propensity: float | str | None = None, shared: str = "refuse", seed: int = 0,
-    doubly_robust: bool = False, results=None, progress=silent, baseline: str | None = None,
+    doubly_robust: bool = False, progress=silent, baseline: str | None = None,
     looks: int = 1, covariate: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's on a log that none of them was learnt from.
@@ -52,7 +48,6 @@ def evaluate(
     shared : "refuse", "drop" or "keep" rows of the test that are in `train`, too, if chance does not explain them
     seed : of the order of the rows for the betting bounds
     doubly_robust : whether to add doubly robust estimates of learnt policies; reads the test into memory
-    results : a folder of files that `write_part` wrote, one for each file of a log in a folder, which are then not read
     progress : called with a sentence on each step that begins
     baseline : the policy with which others are compared, by its name, or an ad, by its id; "logging" is today's. None
         for the control of an A/B test, an ad that is called so, if only ads are compared; else today's
@@ -66,7 +61,6 @@ def evaluate(
     DataError, SettingError : see `advise.compare`
     """
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
-    summarised = None if results is None else partial(summaries.read, test, results, progress=progress)
     evaluation = advise.compare(
         policies,
         test,
@@ -77,42 +71,15 @@ def evaluate(
         seed=seed,
         progress=progress,
         doubly_robust=doubly_robust,
-        summarised=summarised,
         baseline=baseline,
         looks=looks,
         covariate=covariate,
     )
-    return replace(evaluation, inputs=_inputs(evaluation.policies, test, train, results))
+    return replace(evaluation, inputs=_inputs(evaluation.policies, test, train))
 
 
-def write_part(
-    log: Log, name: str, target, policies: Iterable[Policy | str] | Mapping[str, Policy | str] = (),
-    train: Log | None = None, progress=silent,
-) -> None:  # fmt: skip
-    """Read one file of a log in a folder, and write what `evaluate` and `check_parts` need of it.
-
-    name : of the file, in the folder
-    target : the file to write; for `results` of `evaluate`, of the same name in another folder
-    policies, train : as for `evaluate`, but that policies are fitted
-
-    Raises
-    ------
-    SettingError, DataError : see `summaries.write`
-    """
-    named = {key: advise.asked(policy, log) for key, policy in advise.named_ones(policies, log.policies).items()}
-    check_outputs([target], _inputs(named, log, train))
-    training = None if train is None else Training(train, log, progress)
-    summaries.write(log, name, target, named, training, progress)
-
-
-def _inputs(policies: Mapping, test: Log, train: Log | None, results=None) -> tuple:
+def _inputs(policies: Mapping, test: Log, train: Log | None) -> tuple:
     """The files, and folders, that policies and logs are from."""
     logs = [log.source.path for log in (test, train) if log is not None]
     saved = [path for policy in policies.values() if isinstance(policy, Policy) for path in policy.inputs]
-    return (*logs, *saved, *([] if results is None else [results]))
-
-
-def check_parts(log: Log, results, progress=silent) -> Report:
-    """As `Log.check`, from a folder of files that `write_part` wrote."""
-    summaries.read(log, results, progress=progress)
-    return log.check(progress)
+    return (*logs, *saved)

@@ -75,8 +75,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         return names, settings
 
     policies = ("targeted", "uniform")
-    results = option("--parts", type=Path, metavar="FOLDER",
-                     help="results of `scant ads part` for all files of a log in a folder")  # fmt: skip
     reading = (
         option("--columns", type=_column, nargs="+", action=Pairs, metavar="ROLE=COLUMN",
                help="what the log calls action, reward, propensity, timestamp, position, id, user or eligible, as "
@@ -139,7 +137,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
         option("log", help="the log: CSV, also packed, parquet or Arrow, a folder of parquet files, or a log of "
                "Vowpal Wabbit's, dsjson or text"),
-        *reading, results,
+        *reading,
         option("--json", action="store_true", help="print JSON"),
     )  # fmt: skip
     command(
@@ -151,7 +149,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                "(70 %% unless said)"),
         option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
                help="what to do with rows of the test that the training log has, too (default refuse)"),
-        *reading, results,
+        *reading,
         option("--policy", action="append", default=[],
                help="a kind of learner, a scikit-learn model as module:Class, the file of a saved policy, NAME of a "
                "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may be repeated "
@@ -176,16 +174,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
         option("--report", type=Path, help="the report to write, one HTML file"),
         learns=True,
-    )  # fmt: skip
-    command(
-        "part", part, "Read one file of a log in a folder, for the --parts of `check` and `evaluate`.",
-        option("log", help="the log: a folder of parquet files"),
-        option("file", help="the file's name in the folder"),
-        option("--train", help="the log that the policies were learnt from, if there is one"),
-        *reading,
-        option("--policy", action="append", default=[],
-               help="the file of a saved policy, NAME of a column policy:NAME, or ad:ID; may be repeated"),
-        option("--output", type=Path, required=True, help="the file to write, of the same name in another folder"),
     )  # fmt: skip
     command(
         "fit", fit, "Learn a policy from a log, and save it.",
@@ -222,13 +210,12 @@ def simulate(arguments) -> None:
 
 
 def check(arguments) -> int:
-    from scant_ads import check_parts
     from scant_ads.diagnosis.overview import describe
     from scant_ads.progress import Progress
 
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
-        report = check_parts(log, arguments.parts, progress) if arguments.parts else log.check(progress)
+        report = log.check(progress)
     print(json.dumps(dict(report), indent=1) if arguments.json else describe(report), end="\n" * arguments.json)
     return int(not report.ok)
 
@@ -242,22 +229,16 @@ def evaluate(arguments) -> None:
     arguments.policy = arguments.policy or [EACH]
     paths = (arguments.test, *([arguments.train] if arguments.train else []))
     outputs = [target for target in (arguments.output, arguments.report) if target]
-    results = [arguments.parts] if arguments.parts else []
-    check_outputs(outputs, [*paths, *results, *_saved(arguments.policy)])
+    check_outputs(outputs, [*paths, *_saved(arguments.policy)])
     with Progress() as progress:
         if arguments.split and arguments.train:
             raise SettingError("--split makes a training log of the test's: give either --split or --train")
-        if arguments.guard and arguments.parts:
-            raise SettingError("--guard needs the log itself: leave --parts out")
         test, train = _test_and_train(arguments, paths, progress)
         policies = _policies(arguments, test)
-        if arguments.parts:
-            _check_saved(policies)
         names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
         evaluation = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
-                                        results=arguments.parts, progress=progress,
-                                        covariate=arguments.covariate, **settings)  # fmt: skip
+                                        progress=progress, covariate=arguments.covariate, **settings)  # fmt: skip
         for column, share in (arguments.guard or {}).items():
             try:
                 test2, train2 = _test_and_train(arguments, paths, progress, column)
@@ -277,23 +258,6 @@ def evaluate(arguments) -> None:
         }  # fmt: skip
         evaluation.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
     print(evaluation.text(), end="")
-
-
-def part(arguments) -> None:
-    from scant.errors import SettingError
-    from scant_ads import write_part
-    from scant_ads.policies.learning import LEARNT
-    from scant_ads.progress import Progress
-
-    if learnt := [name for name in arguments.policy if name in LEARNT]:
-        raise SettingError(f"{learnt[0]} is to be learnt once, for all parts: save it with `scant ads fit`")
-    paths = (arguments.log, *([arguments.train] if arguments.train else []))
-    check_outputs([arguments.output], [*paths, *_saved(arguments.policy)])
-    with Progress() as progress:
-        log, *train = _logs(arguments, *paths, progress=progress)
-        policies = _policies(arguments, log)
-        _check_saved(policies)
-        write_part(log, arguments.file, arguments.output, policies, train[0] if train else None, progress)
 
 
 def fit(arguments) -> None:

@@ -108,16 +108,6 @@ def test_the_same_policy_twice_is_refused(folder, capsys, name):
     assert "given twice" in refused(capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked)
 
 
-def test_parts_have_the_same_names(folder):
-    asked = ("mon/ranker.arrow", "tue/ranker.arrow", "uniform.arrow")
-    words = [word for policy in asked for word in ("--policy", policy)]
-    for part in ("0.parquet", "1.parquet"):
-        assert main(["ads", "part", "log", part, *words, "--output", f"sums/{part}"]) == 0
-    whole = evaluated("log", *asked)
-    assert [*whole] == ["mon/ranker", "tue/ranker", "uniform.arrow"]
-    assert evaluated("log", *asked, options=("--parts", "sums")) == whole
-
-
 def test_names_in_python_are_none_of_those_always_compared(folder):
     test = sa.Log.from_frame(frame(seed=9).assign(**{"policy:mine": 0.5, "policy:logistic 2": 0.5}))
     policy, other = sa.Policy.load("logistic.arrow"), sa.Policy.load("mon/ranker.arrow")
@@ -136,8 +126,6 @@ def test_names_in_python_are_none_of_those_always_compared(folder):
 
 
 def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, capsys):
-    for part in ("0.parquet", "1.parquet"):
-        assert main(["ads", "part", "log", part, "--output", f"sums/{part}"]) == 0
     os.link("logistic.arrow", "linked.csv")
     os.link("test.parquet", "linked.html")
     os.link("log/0.parquet", "linked.parquet")
@@ -149,10 +137,6 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
         (*evaluate, "--report", "Logistic.Arrow"),
         (*evaluate, "--train", "train.parquet", "--report", "./train.parquet"),
         ("evaluate", "log", "--policy", "logistic.arrow", "--report", "log/0.parquet"),
-        ("evaluate", "log", "--policy", "logistic.arrow", "--parts", "sums", "--report", "sums/0.parquet"),
-        ("part", "log", "0.parquet", "--policy", "logistic.arrow", "--output", "logistic.arrow"),
-        ("part", "log", "0.parquet", "--output", "log/2.parquet"),
-        ("part", "log", "0.parquet", "--train", "train.parquet", "--output", "train.parquet"),
         ("apply", "logistic.arrow", "test.parquet", "--output", "linked.csv"),
         ("apply", "logistic.arrow", "test.parquet", "--output", "test.parquet"),
         ("fit", "train.parquet", "--policy", "logistic", "--output", "train.parquet"),
@@ -184,8 +168,6 @@ def test_what_python_writes_is_no_input_either(folder):
         (policy.save, "logistic.arrow"),
         (learnt.save, "test.parquet"),
         (lambda target: applying.apply(policy, "train.parquet", target), "logistic.arrow"),
-        (lambda target: sa.write_part(parts, "0.parquet", target, [policy]), "logistic.arrow"),
-        (lambda target: sa.write_part(parts, "0.parquet", target, [policy], log), "test.parquet"),
     ):
         before = Path(target).read_bytes() if Path(target).exists() else None
         with pytest.raises(SettingError, match=r"is also an input|which is an input"):
@@ -244,7 +226,6 @@ def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, key, valu
     for words in (
         ("apply", "forged.arrow", "test.parquet", "--output", "new.csv"),
         ("evaluate", "test.parquet", "--policy", "forged.arrow"),
-        ("part", "log", "0.parquet", "--policy", "forged.arrow", "--output", "new.parquet"),
     ):
         assert "forged.arrow: not a saved policy" in refused(capsys, *words)
 
@@ -256,7 +237,6 @@ def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
         ("fit", name, "--policy", "logistic", *STEPS, "--output", "new.arrow"),
         ("apply", "logistic.arrow", "test.parquet", "--output", name),
         ("apply", name, "test.parquet", "--output", "new.csv"),
-        ("part", "log", "0.parquet", "--output", name),
         ("evaluate", "test.parquet", "--policy", f"{name}.arrow"),
         ("evaluate", "test.parquet", "--policy", "logistic.arrow", "--report", name),
     ):

@@ -102,7 +102,6 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
             "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more rows). A guard rail is from",
         ),
         (["--guard", "ill=0.1"], "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
-        (["--parts", "parts", "--guard", "bought=0.1"], "leave --parts out"),
     ],
 )
 def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(arguments, message, tmp_path, capsys):

@@ -190,23 +190,28 @@ def timed(made: Visits, seed=0, moments=60) -> Visits:
     return replace(made, timestamp=times)
 
 
+def content(showings):
+    """The sums as lists, which can be compared."""
+    rows = showings.order
+    arrays = [showings.rows, *showings.ads.values(), *showings.eligible.values(), rows.kept]
+    others = [[*showings.ads], showings.range, rows.rows, [*rows.ads], rows.timed, rows.rewarded, rows.runs, rows.ends]
+    return [array.tolist() for array in arrays], others
+
+
 @pytest.mark.parametrize("kept", [20, order.KEPT])
 @pytest.mark.parametrize("times", [False, True])
-def test_sums_do_not_depend_on_batches_or_parts_and_are_packed(kept, times, monkeypatch):
+def test_sums_do_not_depend_on_batches_or_parts(kept, times, monkeypatch):
     monkeypatch.setattr(order, "KEPT", kept)
     made = visits(np.random.default_rng(3).dirichlet(np.ones(5), 3000), 3)
     made = timed(made) if times else made
     whole, parted = looked_at(made), looked_at(made, 7)
-    assert whole.packed() == parted.packed() == Showings.unpacked(whole.packed()).packed()
+    assert content(whole) == content(parted)
     merged, groups = Showings(), Groups.of([made])
     for rows in np.array_split(np.arange(3000), 4):
         part = Showings(groups, order=order.Order(int(rows[0])))
         part.add(made.take(rows), blocks(made)[rows])
-        merged.merge(Showings.unpacked(part.packed()))
-    assert merged.packed() == whole.packed() and len(whole.order.kept) == min(10 * kept, 3000)
-    for wrong in ({"rows": [1, 2]}, {"order": whole.order.packed() | {"ads": ["a"]}}):
-        with pytest.raises(ValueError, match="do not fit"):
-            Showings.unpacked(whole.packed() | wrong)
+        merged.merge(part)
+    assert content(merged) == content(whole) and len(whole.order.kept) == min(10 * kept, 3000)
 
 
 def test_rows_next_to_each_other_by_hand():

@@ -156,7 +156,7 @@ SEVERAL = (
 )
 
 
-@pytest.mark.parametrize("name", ("simulate", "check", "evaluate", "part", "fit", "apply"))
+@pytest.mark.parametrize("name", ("simulate", "check", "evaluate", "fit", "apply"))
 def test_what_may_be_given_once_and_is_given_twice_is_refused(name, capsys):
     (groups,) = [action for action in cli.parser()._actions if isinstance(action.choices, dict)]
     (commands,) = [action for action in groups.choices["ads"]._actions if isinstance(action.choices, dict)]

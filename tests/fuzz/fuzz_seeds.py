@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from fuzz_targets import FOLDER, ROOT, STUDY, D, as_parquet, examples, good_part, log_of_one_part, ranking
+from fuzz_targets import FOLDER, ROOT, STUDY, D, as_parquet, examples, good_part, ranking
 
 from scant import files
 from scant.ads import campaigns
 from scant.data import logs, stream, tables
-from scant_ads import Log, Policy
-from scant_ads.reading import formats, summaries, summing
+from scant_ads import Policy
+from scant_ads.reading import formats
 
 
 def seeds(name: str) -> list[bytes]:
@@ -252,17 +252,6 @@ def _parts() -> list[bytes]:
     return [bytes([at % 4]) + content for at, content in enumerate(made * 2)]
 
 
-def _part_results() -> list[bytes]:
-    log = Log.read(log_of_one_part())
-    summaries.write(log, "0.parquet", target := FOLDER / "result.parquet", {})
-    return [target.read_bytes()]
-
-
-def _sums() -> list[bytes]:
-    log = Log.read(log_of_one_part())
-    return [json.dumps(summing.summary(log).packed()).encode()]
-
-
 def _results() -> list[bytes]:
     claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
     files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
@@ -288,9 +277,7 @@ _SEEDS = {
     "letor": _letor,
     "groups": _groups,
     "parts": _parts,
-    "part": _part_results,
     "folder": lambda: [bytes(range(12)), bytes(range(6, 24)), bytes((0, 1, 12)), bytes((0, 1, 18)), bytes((2, 12, 1))],
-    "sums": _sums,
     "apply": _contexts,
     "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
     "results": _results,

@@ -18,7 +18,7 @@ import tempfile
 import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -44,7 +44,7 @@ from scant.verdict import readings
 from scant_ads import Log, Policy
 from scant_ads.evaluation import advise, basis, evaluated
 from scant_ads.policies import applying, encoding
-from scant_ads.reading import batches, formats, summaries
+from scant_ads.reading import batches, formats
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
@@ -282,51 +282,6 @@ def fuzz_folder(data: bytes) -> None:
             and {*log.folder.left_out} == hidden
             and len(log) == 2 * len(shown)
         )
-
-
-def fuzz_part(data: bytes) -> None:
-    """What a job has kept of a part: only a result of that part is used, and only numbers that make sense."""
-    with folder_of({"0.parquet": data}) as folder:
-        _used(folder)
-
-
-def fuzz_sums(data: bytes) -> None:
-    """Sums of a part that are forged, as JSON, in a result that is otherwise right."""
-    log = Log.read(log_of_one_part())
-    with folder_of({}) as folder, suppress(ScantError):
-        try:
-            sums = json.loads(data)
-        except (ValueError, RecursionError):
-            return
-        summaries.write(log, "0.parquet", target := folder / "0.parquet", {})
-        table = files.read_parquet(target)
-        files.write_parquet(table, target, files.metadata_of(table.schema) | {"summary": sums})
-        _used(folder)
-
-
-def _used(results: Path) -> None:
-    """Use results for the log that they are of, and for another one, which refuses them."""
-    log = Log.read(log_of_one_part())
-    with suppress(ScantError):
-        summary = summaries.read(log, results, {})
-        wrong = any(problem.severity == "error" for _, problem, _ in summary.problems.values())
-        assert wrong or summary.all().rows == len(log)
-        str(log.check())
-        advise.compare(("uniform",), log, summarised=partial(summaries.read, log, results))
-    with suppress(ScantError):
-        summaries.read(Log.read(log_of_one_part(changed=True)), results, {})
-        raise AssertionError("a result of rewards that have changed since")
-
-
-@cache
-def log_of_one_part(changed: bool = False) -> Path:
-    """A folder with one part; `changed` rewards leave its size and time as they are."""
-    (folder := FOLDER / f"log of one part{changed}").mkdir()
-    reward = [1, 0, 0, 1] * 20 if changed else [0, 1, 1, 0] * 20
-    table = pa.table({"action": ["a", "b"] * 40, "reward": reward, "propensity": [0.5] * 80, "x": range(80)})
-    (path := folder / "0.parquet").write_bytes(as_parquet(table))
-    os.utime(path, ns=(0, 0))
-    return folder
 
 
 def fuzz_apply(data: bytes) -> None:

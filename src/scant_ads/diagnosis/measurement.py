@@ -6,7 +6,7 @@ wanted there.) An ad's last rewards are not joined yet, its rewards are in anoth
 policy's column was made from the clicks. What a log cannot show is listed in `docs/ads.md`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from shlex import quote
 
@@ -15,7 +15,6 @@ import numpy as np
 from scant.data import logs
 from scant_ads.diagnosis.order import BLOCKS
 from scant_ads.diagnosis.showings import Group, Groups
-from scant_ads.evaluation.clusters import array_of, text_of
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.unit import Unit
 
@@ -82,30 +81,6 @@ class Rewards:
             of_policy = self.policy_rows.setdefault(name, {})
             for ad, count in counts.items():
                 of_policy[ad] = of_policy.get(ad, 0) + count
-
-    def packed(self) -> dict:
-        """The content as JSON takes it, for `Rewards.unpacked`."""
-        counts = {ad: values.tolist() for ad, values in self.counts.items()}
-        course = self.course and [[*self.course], text_of(np.stack([*self.course.values()]))]
-        return {"counts": counts, "course": course, "top": self.top, "shown": self.policy_rows}
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Rewards":
-        """What was packed; a ValueError for numbers that do not fit each other."""
-        counts = {str(ad): np.array(values, np.int64) for ad, values in content["counts"].items()}
-        top = {str(ad): (float(largest), int(count)) for ad, (largest, count) in content["top"].items()}
-        if len({values.shape for values in counts.values()}) > 1 or counts.keys() != top.keys():
-            raise ValueError("rewards that do not fit each other")
-        policy_rows = {str(name): {str(ad): int(count) for ad, count in of_ads.items()}
-                       for name, of_ads in content["shown"].items()}  # fmt: skip
-        course = content["course"]
-        if course:
-            ads, sums = course
-            groups = len(next(iter(counts.values()), ()))
-            course = dict(zip(map(str, ads), array_of(sums, np.int64).reshape(len(ads), 2, BLOCKS, -1), strict=True))
-            if any(values.shape[-1] != groups for values in course.values() if groups):
-                raise ValueError("rewards that do not fit each other")
-        return cls(counts, course, top, policy_rows)
 
 
 def _course(visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarray) -> dict[str, np.ndarray]:

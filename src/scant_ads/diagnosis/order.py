@@ -1,12 +1,11 @@
 """In what order a log shows its ads: rows that come next to each other in time, and whether rows are merely sorted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scant.randomness import generator
-from scant_ads.evaluation.clusters import array_of, text_of
 from scant_ads.reading.visits import Visits
 
 BLOCKS = 10  # successive parts of the log
@@ -128,18 +127,3 @@ class Order:
             if runs == kinds and chance < np.log(CHANCE):
                 return what
         return ""
-
-    def packed(self) -> dict:
-        """The content as JSON takes it, for `Order.unpacked`."""
-        return {"rows": self.rows, "kept": text_of(self.kept), "ads": [*self.ads], "timed": self.timed,
-                "rewarded": self.rewarded, "runs": self.runs, "ends": self.ends}  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Order":
-        """What was packed; a ValueError for numbers that do not fit each other."""
-        kept, ads = array_of(content["kept"], ROW), {str(ad): index for index, ad in enumerate(content["ads"])}
-        if (kept["block"] >= BLOCKS).any() or ((kept["ad"] < 0) | (kept["ad"] >= len(ads))).any():
-            raise ValueError("kept rows that do not fit each other")
-        ends = content["ends"] and tuple((str(ad), bool(rewarded)) for ad, rewarded in content["ends"])
-        return cls(0, int(content["rows"]), kept, ads, bool(content["timed"]), int(content["rewarded"]),
-                   tuple(map(int, content["runs"])), ends)  # fmt: skip

@@ -31,7 +31,7 @@ part of it. Rows of one time have no order: they are put in a random one, since 
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from shlex import quote
 
 import numpy as np
@@ -134,17 +134,6 @@ class Groups:
               for name, middle in self.middles.items()),
             Group("next", "next to a row that shows it"),
         ]  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Groups":
-        """Groups of their fields, as JSON has these; a ValueError for those that do not fit each other."""
-        middles = {str(name): float(middle) for name, middle in content["middles"].items()}
-        texts, chosen = (
-            {str(name): tuple(map(str, kept)) for name, kept in content[key].items()} for key in ("texts", "chosen")
-        )
-        if texts.keys() != chosen.keys():
-            raise ValueError("groups of other features")
-        return cls(middles, texts, chosen, tuple(map(str, content["lacking"])), int(content["seen"]))
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
         """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to missing values.
@@ -263,29 +252,6 @@ class Showings:
             return None
         shares = {ad: low for ad, (low, _) in self.range.items()}
         return shares if abs(sum(shares.values()) - 1) <= logs.SLACK else None
-
-    def packed(self) -> dict:
-        """The content as JSON takes it, for `Showings.unpacked`."""
-        return {
-            "groups": asdict(self.groups), "rows": self.rows.tolist(),
-            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()}, "range": self.range,
-            "order": self.order.packed(), "eligible": {ad: rows.tolist() for ad, rows in self.eligible.items()},
-        }  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Showings":
-        """The sums that were packed; a ValueError for numbers that do not fit each other."""
-        groups = Groups.unpacked(content["groups"])
-        rows, order = np.array(content["rows"], np.int64), Order.unpacked(content["order"])
-        ads = {str(ad): np.array(sums, np.int64) for ad, sums in content["ads"].items()}
-        eligible = {str(ad): np.array(could, np.int64) for ad, could in content["eligible"].items()}
-        fits = all(sums.shape == (3, len(rows)) and (sums >= 0).all() for sums in ads.values())
-        fits &= all(could.shape == rows.shape and (could <= rows).all() for could in eligible.values())
-        marked = len(groups.described) - len(groups.middles) - 1
-        if not fits or (ads and rows.shape != (marked,)) or order.rows != rows[0] or ads.keys() != order.ads.keys():
-            raise ValueError("showings that do not fit each other")
-        ends = {str(ad): tuple(map(float, ends)) for ad, ends in content["range"].items()}
-        return cls(groups, rows, ads, ends, order, eligible)
 
 
 def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> Problem | None:

@@ -36,7 +36,7 @@ COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be
 def compare(
     policies: Iterable | Mapping, test: Log, train: Log | None = None, *, level: float = 0.95,
     declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
-    doubly_robust: bool = False, rows: int = ROWS, summarised=None, baseline: str | None = None, looks: int = 1,
+    doubly_robust: bool = False, rows: int = ROWS, baseline: str | None = None, looks: int = 1,
     covariate: str | None = None,
 ) -> Evaluation:  # fmt: skip
     """Compare policies with today's.
@@ -46,8 +46,6 @@ def compare(
     policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks, covariate : see
         `api.evaluate`; `declared` is its `least_propensity`
     rows : of a batch
-    summarised : called with the policies, None for any, and the `Training` log, gives the summary of the test; None to
-        read its rows
 
     Returns
     -------
@@ -79,7 +77,7 @@ def compare(
     _check(test, train, looks, doubly_robust, baseline)
     overall, level = level, 1 - (1 - level) / looks  # all looks together
     evaluation.check_level(level)
-    read = summarised or partial(summing.summary, test, progress=progress, rows=rows)
+    read = partial(summing.summary, test, progress=progress, rows=rows)
     if not isinstance(policies, Mapping):
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
     if any(map(arms.is_each, policies.values() if isinstance(policies, Mapping) else policies)):
@@ -105,7 +103,7 @@ def compare(
     summary = read(named, training)
     basis = basis or Basis(test, training, summary, columns, declared, shared)
     if covariate is not None:
-        _check_covariate(basis, doubly_robust, summarised)
+        _check_covariate(basis, doubly_robust)
         less = covariates.adjusted(covariate, test, train)
         summary, basis.unit = summing.summary(less.log, named, progress=progress, rows=rows), less.unit
         basis.notes.insert(0, f"{test.name}: {less.note}")
@@ -155,12 +153,12 @@ def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseli
         raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
 
 
-def _check_covariate(basis: Basis, doubly_robust: bool, summarised) -> None:
+def _check_covariate(basis: Basis, doubly_robust: bool) -> None:
     """Raise a SettingError for what a covariate does not go with."""
     if not basis.same_log or basis.drops:
         raise SettingError("--covariate compares rates of one log: leave --train out, or part one log with --split")
-    if doubly_robust or summarised:
-        raise SettingError("--covariate changes rewards: leave --doubly-robust, or --parts, out")
+    if doubly_robust:
+        raise SettingError("--covariate changes rewards: leave --doubly-robust out")
 
 
 def _judge(judge: Judge, name: str, policy: str | Always | Policy) -> None:

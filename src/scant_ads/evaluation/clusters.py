@@ -15,8 +15,6 @@ What a visit can earn at most, B, a user can earn max n_u times. So an upper end
 wide if a user made very many visits: a few more such users with a click at every visit would change the mean.
 """
 
-import base64
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -103,35 +101,10 @@ class Users:
         visits = self.settle().sums.get("", np.empty((2, 0)))[0]
         return (len(visits), int(visits.max()) // SCALE) if len(visits) else None
 
-    def packed(self) -> dict:
-        """The content as JSON takes it, for `Users.unpacked`."""
-        self.settle()
-        return {"key": text_of(self.key), "sums": {name: text_of(sums) for name, sums in self.sums.items()},
-                "largest": self.largest}  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Users":
-        """The sums that were packed; a ValueError for numbers that do not fit each other."""
-        key = array_of(content["key"], np.uint64)
-        sums = {str(name): array_of(text, np.int64).reshape(2, -1) for name, text in content["sums"].items()}
-        if (np.diff(key.view(np.int64)) == 0).any() or any(part.shape[1] != len(key) for part in sums.values()):
-            raise ValueError("sums of users that do not fit each other")
-        return cls(key, sums, float(content["largest"]))
-
 
 def _starts(ranked: np.ndarray) -> np.ndarray:
     """Where each of the distinct numbers of a sorted array begins."""
     return np.flatnonzero(np.r_[np.ones(min(len(ranked), 1), bool), ranked[1:] != ranked[:-1]])
-
-
-def text_of(values: np.ndarray) -> str:
-    """An array as text, for `array_of`."""
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 1)).decode()
-
-
-def array_of(text: str, kind) -> np.ndarray:
-    """The array of a type that `text_of` made a text of; it cannot be written to."""
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind)
 
 
 class ByUser:

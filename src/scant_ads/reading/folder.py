@@ -141,7 +141,7 @@ class Folder:
         The ads and propensities of all rows are read for it, but only as far as this is possible.
         """
         ads = {name.removeprefix(logs.FULL) for name in self.types if name.startswith(logs.FULL)}
-        tables = () if KEY + ELIGIBLE in self.types else self._tables(ROWS, None, ["action", "propensity"])
+        tables = () if KEY + ELIGIBLE in self.types else self._tables(ROWS, ["action", "propensity"])
         first = None
         for table, path, *_ in tables:
             columns = layout.Columns(path, self.form, table, units=self.units)
@@ -157,18 +157,17 @@ class Folder:
         """Whether no feature is given in single precision."""
         return not any(arrays.is_single(kind) for name, kind in self.types.items() if is_feature(name))
 
-    def batches(self, rows: int, only: Path | None = None) -> Iterator[tuple[Reading, Path, int, int]]:
+    def batches(self, rows: int) -> Iterator[tuple[Reading, Path, int, int]]:
         """Readings of the rows, with their file, and the indices of the first row in it and in the log.
 
         rows : of a batch
-        only : the file whose rows are read; None for all
         """
-        for table, path, first_row, start in self._tables(rows, only):
+        for table, path, first_row, start in self._tables(rows):
             yield self._reading(table, path, dict(self._head.kinds)), path, first_row, start
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
         """The column timestamp, or hashes of user or id, of the rows, in batches."""
-        for table, path, *_ in self._tables(rows, None, [role if role == "timestamp" else KEY + role]):
+        for table, path, *_ in self._tables(rows, [role if role == "timestamp" else KEY + role]):
             columns = layout.Columns(path, self.form, table)
             with files.foreign(path, "readable log"):
                 values = columns.timestamp() if role == "timestamp" else columns.key(role, "")
@@ -242,7 +241,7 @@ class Folder:
         )  # fmt: skip
         return columns.reading()
 
-    def _tables(self, rows: int, only: Path | None = None, names: list[str] | None = None) -> Iterator[tuple]:
+    def _tables(self, rows: int, names: list[str] | None = None) -> Iterator[tuple]:
         """Arrow tables of all columns, or some; their file, and the indices of the first row in it and in the log."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -250,7 +249,7 @@ class Folder:
         start, wanted = 0, [name for name in self.types if names is None or name in names]
         for path, count in zip(self.files, self.counts, strict=True):
             first_row = 0
-            if only in (None, path) and count:
+            if count:
                 with files.foreign(path), pq.ParquetFile(path) as file:
                     kept = self.renamed.values()
                     parts = nested.unstructured(file.schema_arrow.empty_table(), self.ignore, kept)

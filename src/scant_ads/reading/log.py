@@ -220,14 +220,13 @@ class Log:
             parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward))
         return tuple(parts)
 
-    def batches(self, rows: int = ROWS, only: Path | None = None) -> Iterator[Batch]:
+    def batches(self, rows: int = ROWS) -> Iterator[Batch]:
         """The rows in their order.
 
         rows : of a batch
-        only : the file of a folder whose rows are read; None for all
         """
         ends, by_time = self.ends
-        for reading, path, first_row, start in self.source.batches(rows, only):
+        for reading, path, first_row, start in self.source.batches(rows):
             problems = [(_place(reading, problem, path, first_row), problem) for problem in reading.problems
                         if problem.kind not in OF_LOG]  # fmt: skip
             log = reading.visits

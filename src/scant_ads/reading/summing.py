@@ -6,7 +6,6 @@ logs have are tallied apart, since only at the end is it known whether they are 
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -136,7 +135,6 @@ def _grouped(texts: Sequence[str]) -> np.ndarray:
 
 def summary(
     log, policies: Mapping | None = None, training: Training | None = None, progress=silent, rows: int = ROWS,
-    only: Path | None = None,
 ) -> Summary:  # fmt: skip
     """Read all rows of a log once, and summarise them.
 
@@ -146,16 +144,13 @@ def summary(
     policies : fitted ones, those that show one ad, or columns `policy:NAME`, by name
     training : the log that policies were learnt from; None if there is none
     rows : of a batch
-    only : the file of a folder whose rows are read; None for all
     """
-    start = 0 if only is None else sum(log.folder.counts[: log.folder.files.index(only)])
-    whole, read = Summary(showings=Showings(log.groups, order=Order(start))), 0
-    for batch in log.batches(rows, only):
+    whole, read = Summary(showings=Showings(log.groups, order=Order())), 0
+    for batch in log.batches(rows):
         _add(whole, batch, policies or {}, training, log)
         read += len(batch.visits or ())
         progress(f"read {read:,} rows of {log.name}")
-    if only is None:
-        log.summarised = whole
+    log.summarised = whole
     return whole
 
 

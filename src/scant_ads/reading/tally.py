@@ -8,7 +8,7 @@ not depend on how rows are parted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
@@ -89,19 +89,6 @@ class Cells:
         pairs = self.arrays()
         self.first, self.second, self.count, self.rounded = np.empty(0), np.empty(0), np.empty(0, np.int64), True
         self._add(*pairs)
-
-    def packed(self) -> list:
-        """The content as JSON takes it, for `Cells.unpacked`."""
-        return [self.rounded, *(values.tolist() for values in self.arrays())]
-
-    @classmethod
-    def unpacked(cls, content: list) -> "Cells":
-        rounded, first, second, count = content
-        if not all(type(size) is int and size > 0 for size in count):
-            raise ValueError("counts that are none")
-        cells = cls(rounded=rounded)
-        cells._add(np.array(first, float), np.array(second, float), np.array(count, np.int64))
-        return cells
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
@@ -360,54 +347,6 @@ class Tally:
                 tests.append((ad, drift))
         return tests
 
-    def packed(self) -> dict:
-        """The content as JSON takes it, for `Tally.unpacked`."""
-        return {
-            "rows": self.rows, "lengths": self.lengths.tolist(), "new": self.new, "mix": self.mix,
-            "users": self.users.packed(), "eligible": self.eligible, "explored": self.explored,
-            "ads": {ad: sums.tolist() for ad, sums in self.ads.items()},
-            "cells": {name: cells.packed() for name, cells in self.cells.items()},
-            "segments": {name: sums.tolist() for name, sums in self.segments.items()},
-            "pairs": [[*pair, cells and cells.packed()] for pair, cells in self.pairs.items()],
-        }  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Tally":
-        """The tally that was packed; a ValueError for numbers that do not fit each other."""
-        tally = cls(
-            content["rows"], {name: Cells.unpacked(cells) for name, cells in content["cells"].items()},
-            # Whole numbers of Python, which never overflow.
-            {name: np.array([int(value) for value in sums], object) for name, sums in content["segments"].items()},
-            np.array(content["lengths"], np.int64),
-            {(name, other): cells and Cells.unpacked(cells) for name, other, cells in content["pairs"]},
-            {ad: np.array(sums, np.int64) for ad, sums in content["ads"].items()}, content["new"], content["mix"],
-            Users.unpacked(content["users"]), content["eligible"], content["explored"],
-        )  # fmt: skip
-        cells = {name: cells.arrays() for name, cells in tally.cells.items()}
-        possible = all(np.isfinite(first).all() and ((first > 0) & (first <= 1) if not name else first >= 0).all()
-                       and ((reward >= 0) & (reward <= 1)).all()
-                       for name, (first, reward, _) in cells.items())  # fmt: skip
-        counts = [*(count for *_, count in cells.values()), tally.lengths]
-        if (
-            not possible
-            or type(tally.rows) is not int
-            or {tally.rows} != {sum(map(int, count)) for count in counts}
-            or {sums.shape for sums in (tally.lengths, *tally.segments.values())} != {(len(CUTS),)}
-            or any(sums.shape not in ((3, len(CUTS)), (3, 1)) or (sums < 0).any() for sums in tally.ads.values())
-            or sum(int(sums[0].sum()) for sums in tally.ads.values()) != tally.rows
-            or (tally.lengths < 0).any()
-            or {*tally.cells, *([Uniform.kind] if tally.rows else [])} != tally.segments.keys()
-            or ("" in tally.cells) != (tally.rows > 0)
-            or any(
-                type(count) is not int or count <= 0
-                for sums in (*tally.mix.values(), *tally.explored.values(), tally.eligible)
-                for count in sums.values()
-            )
-            or any(sum(tally.mix.get(name, {}).values()) != tally.rows for name in tally.new)
-        ):
-            raise ValueError("sums that do not fit each other")
-        return tally
-
 
 def weight_of_alike(log: Visits) -> np.ndarray:
     """The weights with which sums of "uniform" are made, float64 (rows).
@@ -535,22 +474,6 @@ class Summary:
         """The first and the last time."""
         return None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
 
-    def merge(self, other: "Summary") -> None:
-        """Add the summary of further rows of the log."""
-        self.alone.merge(other.alone)
-        self.shared.merge(other.shared)
-        for run in other.digests.runs():
-            self.digests.add(run)
-        self.features.merge(other.features)
-        self.showings.merge(other.showings)
-        self.rewards.merge(other.rewards)
-        self.policies = self.policies or other.policies
-        self.by_id, self.by_user = self.by_id or other.by_id, self.by_user or other.by_user
-        if other.times:
-            self.add_times(other.times)
-        for place, problem, count in other.problems.values():
-            self.note(place, problem, count)
-
     def add_times(self, times: tuple[int, int]) -> None:
         """Add the first and the last time of some rows."""
         first, last = self.times or times
@@ -567,37 +490,3 @@ class Summary:
         whole.merge(self.alone)
         whole.merge(self.shared)
         return whole
-
-    def packed(self) -> dict:
-        """All but the digests, fit for JSON, which `Summary.unpacked` takes."""
-        features = self.features
-        return {
-            "alone": self.alone.packed(), "shared": self.shared.packed(), "policies": self.policies,
-            "times": self.times, "showings": self.showings.packed(), "rewards": self.rewards.packed(),
-            "features": [[name, count, features.range.get(name), features.texts.get(name)]
-                         for name, count in features.missing.items()],
-            "problems": [[place, asdict(problem), count] for place, problem, count in self.problems.values()],
-        }  # fmt: skip
-
-    @classmethod
-    def unpacked(cls, content: Mapping) -> "Summary":
-        features, times = Features(), content["times"]
-        for name, count, ends, texts in content["features"]:
-            low, high = map(float, ends or (0.0, 0.0))
-            features.missing[str(name)] = int(count)
-            features.range |= {name: (low, high)} if ends else {}
-            if texts is not None:
-                features.texts[name] = {str(text): int(rows) for text, rows in texts.items()}
-        summary = cls(Tally.unpacked(content["alone"]), Tally.unpacked(content["shared"]), features=features,
-                      showings=Showings.unpacked(content["showings"]), rewards=Rewards.unpacked(content["rewards"]),
-                      policies=tuple(content["policies"]))  # fmt: skip
-        if any(len(counts) != len(summary.showings.rows) for counts in summary.rewards.counts.values()):
-            raise ValueError("rewards of other groups")
-        if times is not None:
-            first, last = map(int, times)
-            summary.add_times((first, last))
-        for place, problem, count in content["problems"]:
-            summary.note(place, Problem(**problem), count)
-        if summary.alone.rows and not {f"{logs.POLICY}{name}" for name in summary.policies} <= {*summary.alone.cells}:
-            raise ValueError("a policy without sums")
-        return summary

@@ -114,7 +114,7 @@ class Reading:
         """Whether no feature is given in single precision."""
         return self.required().exact is not None
 
-    def batches(self, rows: int, only=None) -> Iterator[tuple["Reading", None, int, int]]:
+    def batches(self, rows: int) -> Iterator[tuple["Reading", None, int, int]]:
         """Successive parts of at most `rows` rows; the first has the problems. `folder.Folder` has the same method."""
         for start in range(0, max(1, len(self.visits or ())), rows):
             visits = self.visits and self.visits.take(slice(start, start + rows))
