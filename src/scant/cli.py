@@ -182,13 +182,14 @@ def parser() -> argparse.ArgumentParser:
         prog="scant", description="Reproducible studies of learning to rank from scant feedback.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+    top.set_defaults(only_looks=False)
     top.add_argument("--version", action="version", version=f"scant {__version__}")
     top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
     commands = top.add_subparsers(required=True, metavar="COMMAND", help="see below; scant COMMAND --help tells more")
 
     def command(name, function, help, *options):
         added = commands.add_parser(name, description=help)
-        added.set_defaults(function=function, looks=name in LOOK)
+        added.set_defaults(function=function, only_looks=name in LOOK)
         for names, settings in options:
             added.add_argument(*names, **settings)
 
@@ -308,7 +309,7 @@ def main(arguments: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     parsed = parser().parse_args(arguments)
     try:
-        with looking() if parsed.looks else nullcontext():
+        with looking() if parsed.only_looks else nullcontext():
             return parsed.function(parsed) or 0
     except (ScantError, OSError, MemoryError) as error:
         if parsed.traceback:

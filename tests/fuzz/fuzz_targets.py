@@ -516,7 +516,7 @@ def _files_of_the_project():
     def read(path):
         return _once(path) if ROOT in Path(path).parents else _read(path)
 
-    def load(path, extra=None, schema=DATASETS_SCHEMA, study=""):
+    def load(path=REGISTRY, extra=None, schema=DATASETS_SCHEMA, study=""):
         if path != REGISTRY:
             return _load(path, extra, schema, study)
         (empty := FOLDER / "empty.yaml").write_text("{}")

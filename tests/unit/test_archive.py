@@ -406,16 +406,16 @@ def test_all_that_is_packed_is_listed(study, tmp_path):
     packed = {*zipfile.ZipFile(archive.write(study, tmp_path / "x.zip", runs=True)).namelist()}
     results = {f"results/small/{name}" for name in (*listed["results"], manifest.NAME)}
     assert packed == {*results, *listed["workflow"], *listed["inputs"], archive.README, provenance.CRATE}
-    assert "workflow/report/figure.rst" in listed["workflow"]
+    assert "rules/present.smk" in listed["workflow"]
 
 
 def test_another_workflow_is_said_and_not_archived(study, tmp_path, capsys):
     made_by = json.loads((study / manifest.NAME).read_text())["workflow"]
-    change(study, workflow=made_by | {"workflow/report/figure.rst": "0" * 64})
+    change(study, workflow=made_by | {"rules/present.smk": "0" * 64})
     assert main(["verify", str(study)]) == 0
-    assert "not the one that the manifest lists: workflow/report/figure.rst" in capsys.readouterr().out
+    assert "not the one that the manifest lists: rules/present.smk" in capsys.readouterr().out
     with pytest.raises(
-        DataError, match=r"lists another .*figure\.rst than .* here.*--forcerun results/small/manifest\.json"
+        DataError, match=r"lists another .*present.smk than .* here.*--forcerun results/small/manifest\.json"
     ):
         archive.write(study, tmp_path / "x.zip")
 

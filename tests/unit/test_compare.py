@@ -491,7 +491,7 @@ def test_what_made_the_tiny_study(tiny):
     assert made["settings"]["learners"] == config["learners"]
     assert not {"study", "data"} & made["settings"].keys(), "neither changes a result"
     assert {"report.html", "study.json", *made["files"]} <= made["results"].keys()
-    assert {"Snakefile", "rules/runs.smk", "workflow/report/figure.rst"} <= made["workflow"].keys()
+    assert {"Snakefile", "rules/runs.smk", "rules/present.smk"} <= made["workflow"].keys()
     logs = {f"examples/logs/{name}.csv" for name in ("uniform", "targeted")}
     claims = {f"config/claims/{path.name}" for path in Path("config/claims").iterdir()}
     assert {"config/studies/tiny.yaml", *claims} <= made["inputs"].keys() <= {

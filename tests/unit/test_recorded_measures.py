@@ -21,7 +21,7 @@ from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.verdict import claims
 
-ROOT, SEEDS = Path(__file__).parents[2], 8
+ROOT, SEEDS = Path(__file__).parents[2], 12
 CONFIG = {
     "study": "s",
     "streams": {"linear": {"generator": "linear"}},

@@ -241,14 +241,14 @@ class Judge:
             lift = lifts.single(*self.tally.of(judged.key), judged.largest, random)
         elif self._at_once and self.tally.knows_both(pair):
             lift = lifts.of_rows(quotients.ratio, self.tally.both(pair), largest, random)
-        return lifts.widened(lift or lifts.quotient(judged.bounds, base.bounds), self.off)
+        return lift or lifts.quotient(judged.bounds, base.bounds)
 
     def _gain(self, judged: Judged) -> lifts.Bounds:
         """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
         base = self._base()
         mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
         mean = lifts.mirrored(mean) if mean else lifts.difference(judged.bounds, base.bounds)
-        return lifts.widened(mean, self.off, 1)
+        return lifts.widened(mean, 0.0, 1.0)
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
