@@ -275,7 +275,7 @@ def test_a_test_in_which_each_user_keeps_one_ad_is_judged_by_users():
     rate = random.beta(0.5, 4.0, 3000)[who] * np.where(kept == 1, 1.0, 0.6)
     rows = pd.DataFrame({"action": np.array(list("ab"))[kept], "propensity": 0.5, "who": who, "x": rate * 0 + who % 7,
                          "reward": (random.random(len(who)) < rate).astype(int)})  # fmt: skip
-    found = sa.evaluate(["each-ad"], sa.Log.from_frame(rows, {"user": "who"}))
+    found = sa.evaluate(["each-ad"], sa.Log.from_frame(rows, {"user": "who"}), baseline="logging")
     assert not any("propensit" in note or "mean weight" in note for note in found.notes)
     for row, ad in zip(found.rows[1:], "ab", strict=True):
         assert row["bound"] == "betting, by user"

@@ -88,7 +88,7 @@ def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(
     assert not kinds(right).keys() & {*BROKEN, "late"}
     log = broken(right)
     assert words in kinds(log)[kind]
-    found = sa.evaluate("each-ad", read(log))
+    found = sa.evaluate("each-ad", read(log), baseline="logging")
     assert any(words in note for note in found.notes)
     verdicts = {row["verdict"] for row in found.rows[1:]}
     assert verdicts <= {"yes", "no", "cannot tell"} if answered else verdicts == {"none"}
@@ -208,7 +208,8 @@ def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place)
     robots = added(browsers(), action="b", **columns)
     assert not kinds(browsers()).keys() & {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
     assert f"{place}: ad 'b' is in" in kinds(robots)["wrong-propensities"]
-    assert {row["verdict"] for row in sa.evaluate("each-ad", read(robots)).rows[1:]} == {"none"}
+    found = sa.evaluate("each-ad", read(robots), baseline="logging")
+    assert {row["verdict"] for row in found.rows[1:]} == {"none"}
 
 
 def test_rare_texts_make_one_group():

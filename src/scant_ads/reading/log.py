@@ -107,13 +107,6 @@ class Log:
         return Unit(largest, self.units.reward_unit, least=least)
 
     @property
-    def folder(self) -> Folder:
-        """The folder of its parts; a SettingError for another log."""
-        if self.in_folder:
-            return self.source
-        raise SettingError(f"{self.name} is no folder of parquet files: parts, and --parts, are for a log in a folder")
-
-    @property
     def visits(self) -> Visits:
         """All rows in memory; a DataError with the first problem that must be mended, if any."""
         if self.in_folder:
