@@ -150,7 +150,7 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
         ({"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"}, {"kind": "top"}, "leaves pairs unseen"),
         ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
         ({"kind": "ogd", "surrogate": "kl", "centre": True}, {"kind": "top"}, "centre does nothing"),
-        ({"kind": "ogd", "surrogate": "squared", "centre": True}, {"kind": "top", "regret": True}, "as they are: leave"),
+        ({"kind": "ogd", "surrogate": "squared", "centre": True}, {"kind": "top", "regret": True}, "as they are"),
         (
             {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"}, {"kind": "top"},
             "which these steps have none of",
