@@ -52,6 +52,8 @@ def test_what_the_settings_amount_to():
     full = resolved(surrogate="squared", weights="full", exploration="schedule")
     assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (0.1, 1 / 3, 2 / 3, 0.0, True)
     assert full.mismatch == 1.0  # whatever the experiment's is
+    clipped = resolved(surrogate="squared", weights="clipped", clip=0.2, exploration=0.1)
+    assert (clipped.floor, way("seen", vars(clipped))) == (0.2, "weights clipped")
     slot = resolved(surrogate="ranksvm", weights="full", exploration="slot")
     assert (slot.floor, slot.gamma, slot.decay, slot.slot) == (0.0, 1.0, 0.5, True)
     assert resolved(surrogate="listnet", k="all").k > 10**6
@@ -67,6 +69,7 @@ def test_what_the_settings_amount_to():
         ({"surrogate": "listnet", "weights": "full", "exploration": 0.1}, "ListNet cannot be estimated"),
         ({"surrogate": "squared", "weights": "full"}, "without exploration what is seen is seen for certain"),
         ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
+        ({"surrogate": "listnet", "weights": "clipped", "exploration": 0.1}, "ListNet cannot be estimated"),
     ],
 )
 def test_what_cannot_be_played_or_contradicts_itself_is_refused(settings, words):
@@ -168,27 +171,32 @@ def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade
 def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     frame = traces()
     clicked = frame[frame["learner"] == "seen-1"].assign(learner="clicked", kind="clicked", user="perfect")
+    ridge = frame[frame["learner"] == "seen-1"].assign(learner="ridge", kind="ridge", objective="", way="least squares")
+    ridge["ndcg@10"] += 0.05
+    scaled = frame[frame["learner"] == "papers-1"].assign(learner="scaled", way="unbiased but for mismatch")
     better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
     for column in ("ndcg@10", "ranker_ndcg@10"):
         better[column] += 0.02  # on the seeds reported; on the one set aside it is worse
-    frame = pd.concat([frame, clicked, better])
+    frame = pd.concat([frame, clicked, better, ridge, scaled])
     aside = frame[frame["seed"] == 0].assign(seed=TUNING, tuning_seed=True)
     aside.loc[aside["learner"] == "better-2", "ndcg@10"] -= 0.1
-    details = {
-        "top": DETAILS["top"] | {"titles": TITLES | {"learners": dict.fromkeys([*LEARNERS, "clicked", "better-2"], "")}}
-    }
+    details = {"top": DETAILS["top"] | {"titles": TITLES | {"learners": dict.fromkeys(frame["learner"], "")}}}
     shown = frames_seen.by_feedback(pd.concat([frame, aside]), details)
     assert {tuple(row) for row in shown[["feedback", "use", "learner", "of"]].to_numpy()} == {
-        ("all grades", "as seen", "seen-all", 2), ("two grades", "as seen", "explored", 3),
-        ("one grade", "as seen", "seen-1", 1), ("one grade", "unbiased", "papers-1-average", 2),
+        ("all", "as seen", "seen-all", 2), ("two", "as seen", "explored", 3), ("one", "as seen", "seen-1", 1),
+        ("one", "unbiased", "papers-1-average", 3), ("one", "least squares", "ridge", 1),
         ("clicks", "as seen", "clicked", 1),
     }  # fmt: skip
     gaps = shown.set_index(["feedback", "use"])["mean"]
-    assert gaps["one grade", "unbiased"] == pytest.approx(0.5 - 0.69) and (shown["n"] == 3).all()
+    assert gaps["one", "unbiased"] == pytest.approx(0.5 - 0.69) and (shown["n"] == 3).all()
     figure = drawings.feedback(shown)
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
-        "all\ngrades", "two\ngrades", "one\ngrade", "clicks",
-    ]  # fmt: skip
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["all", "two", "one", "clicks"]
+    assert figure.get_suptitle() == "From one grade in each round, least squares loses 0.04 of NDCG@10"
+    plt.close(figure)
+    moved = shown["use"].mask(shown["feedback"] == "two", "least squares")
+    figure = drawings.feedback(shown.assign(use=moved))
+    (means,) = (line.get_ydata() for line in figure.axes[0].lines if len(line.get_xdata()) == 3)
+    assert list(np.isnan(means)) == [False, True, False]  # no line across a place without a point, nor to clicks
     plt.close(figure)
 
 

@@ -1,7 +1,6 @@
 """The figures of contextual learners, drawn from their frames."""
 
 from functools import partial
-from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,7 +11,7 @@ from scant.measures import title_of
 from scant.online.frames_steps import ORDER
 from scant.online.frames_top import OBJECTIVES
 from scant.online.steps import FREE
-from scant.online.traces import AS_SEEN, CONTROL, EVERY_GRADE, UNBIASED
+from scant.online.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, LEAST_SQUARES, SCALED, UNBIASED
 from scant.present import panels, style
 
 POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
@@ -28,12 +27,17 @@ ITERATES = {  # the same by the weights that learners rank by
     "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
 }  # fmt: skip
 USES = {  # the same by what learners make of what they saw
-    AS_SEEN: ("blue", "o"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
+    AS_SEEN: ("blue", "o"), LEAST_SQUARES: ("sky", "p"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
+    SCALED: ("orange", "<"), CLIPPED: ("pink", ">"),
     EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
     "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"),
     "grades of other queries": ("#000000", "D"), "no feedback": ("grey", "x"),
 }  # fmt: skip
-USED = {AS_SEEN: "A loss of what was seen, as it is", UNBIASED: "The best unbiased estimate"}
+USED = {  # titles of panels, in their order
+    AS_SEEN: "Steps on what was seen",
+    LEAST_SQUARES: "Least squares, with optimism",
+    UNBIASED: "Steps on unbiased estimates",
+}
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
 
 
@@ -182,39 +186,61 @@ def against_k(frame: pd.DataFrame):
 
 
 def feedback(frame: pd.DataFrame):
-    """Draw the gap to ListNet against the feedback: a line for each stream, a panel for each use of what was seen."""
+    """Draw the gap to ListNet by the feedback: a line for each stream, a column of panels for each use of it.
+
+    A line joins neighbouring numbers of grades alone; clicks, which are no number of grades, stand apart.
+    """
     style.apply()
     order = list(dict.fromkeys(frame.sort_values("seen", ascending=False)["feedback"]))
-    titles = frame.drop_duplicates("stream").set_index("stream")["panel"]
-    uses, experiments = list(dict.fromkeys(frame["use"])), list(dict.fromkeys(frame["experiment"]))
+    xs = {text: number + 0.5 * (text == "clicks") for number, text in enumerate(order)}
+    uses = [use for use in USED if (frame["use"] == use).any()]
+    panels_of = [(part, use) for _, part in frame.groupby("experiment", sort=False) for use in uses]
     columns = 1 if panels.narrow() else len(uses)
-    rows = len(experiments) * len(uses) // columns
+    rows = len(panels_of) // columns
+    width = panels.COLUMN if columns == 1 else min(panels.WIDEST, 2.5 * columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(panels.COLUMN * columns, 2.6 * rows + 0.5), squeeze=False, layout="constrained",
-        sharey=True,
+        rows, columns, figsize=(width, 2.6 * rows + 0.8), squeeze=False, layout="constrained", sharey=True,
     )  # fmt: skip
-    streams, handles = list(titles.index), {}
-    shifts = dict(zip(streams, np.linspace(-0.16, 0.16, len(streams)) if len(streams) > 1 else [0.0], strict=True))
-    for axis, (experiment, use) in zip(axes.flat, product(experiments, uses), strict=True):
-        panel = frame[(frame["experiment"] == experiment) & (frame["use"] == use)]
+    titles, handles = frame.drop_duplicates("stream").set_index("stream")["panel"], {}
+    shifts = np.linspace(-0.16, 0.16, len(titles)) if len(titles) > 1 else [0.0]
+    for axis, (part, use) in zip(axes.flat, panels_of, strict=True):
+        panel = part[part["use"] == use].assign(panel=USED[use])
         axis.axhline(0, color="0.3", lw=0.9, zorder=0.5)
-        for number, stream in enumerate(streams):
-            line = panel[panel["stream"] == stream]
-            places = np.array([order.index(feedback) for feedback in line["feedback"]], float)
-            line = line.assign(x=places + shifts[stream]).sort_values("x")
+        for number, (stream, shift) in enumerate(zip(titles.index, shifts, strict=True)):
+            line = panel[panel["stream"] == stream].set_index("feedback")
             look = {"color": style.PALETTE[number % 10], "marker": "osD^vP*Xhd"[number % 10], "markersize": 4.5}
-            _bars(axis, line["x"], line, "y", label=stream, **look)
-            grades = line[line["seen"] > 0]  # clicks are no smaller number of grades
-            axis.plot(grades["x"], grades["mean"], color=look["color"], lw=1.1, zorder=0.9)
+            _bars(axis, [xs[text] + shift for text in line.index], line, "y", label=stream, **look)
+            grades = [text for text in order if text != "clicks"]
+            means = line["mean"].reindex(grades)  # a place without a point ends the line
+            axis.plot([xs[text] + shift for text in grades], means, color=look["color"], lw=1.1, zorder=0.9)
             handles[titles[stream]] = Line2D([], [], lw=1.1, **look)
-        panels.head(axis, panel.assign(panel=USED[use]), _horizon(panel))
-        has = [number for number, text in enumerate(order) if (panel["feedback"] == text).any()]
-        axis.set_xticks(has, [order[number].replace(" grade", "\ngrade") for number in has])
-        axis.set_xlim(-0.5, len(order) - 0.5)
+        if len(panel):
+            panels.head(axis, panel, _horizon(panel))
+        if "clicks" in xs:
+            axis.axvline(xs["clicks"] - 0.75, color="0.6", lw=0.8, ls=":", zorder=0.5)
+        axis.set_xticks(list(xs.values()), list(xs))
+        axis.set_xlim(-0.5, max(xs.values()) + 0.5)
+        axis.set_xlabel("grades seen in each round")
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])} less ListNet's")
-    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}")
+    figure.suptitle(panels.wrapped(_lost(frame, uses), width - 0.2, 10), fontsize=10)
+    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade")
     return figure
+
+
+def _lost(frame: pd.DataFrame, uses: list[str]) -> str:
+    """What seeing one grade a round costs, on the streams with the least and with the largest cost, as a title.
+
+    Of the last use in `uses` that is no estimate, which is the better one where there are two.
+    """
+    best = [use for use in uses if use != UNBIASED][-1:]
+    one = frame[(frame["seen"] == 1) & frame["use"].isin(best)]
+    if one.empty:
+        return "How far from a ranker that sees every grade?"
+    low, high = (f"{max(-gap, 0):.2f}" for gap in (one["mean"].max(), one["mean"].min()))
+    lost = low if low == high else f"{low} to {high}"
+    by = {AS_SEEN: "steps on what was seen lose", LEAST_SQUARES: "least squares loses"}[best[0]]
+    return f"From one grade in each round, {by} {lost} of {title_of(frame['measure'].iloc[0])}"
 
 
 def dots(frame: pd.DataFrame):

@@ -489,9 +489,10 @@ class Top(Contextual):
         Shown(
             "figure-feedback",
             caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the horizon, exploration "
-            "included, is behind ListNet's, which sees every grade, by what learners see. Left, a loss of the "
-            "documents seen as it is; right, weighted by the inverse of the probability of seeing them, so that it is "
-            "unbiased. Of several learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
+            "included, is behind ListNet's, which sees every grade, by how many grades learners see in each round. "
+            "They take steps on a loss of the documents seen as it is; or fit their grades by least squares, with "
+            "optimism at place k if that is better; or take steps on unbiased estimates, of which the papers' may have "
+            "its constant. Of several learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
             "intervals over seeds.",
             frame="scant.online.frames_seen:by_feedback", draw="scant.online.drawings:feedback", shows=asked_for,
             heading="What each bit of feedback costs",

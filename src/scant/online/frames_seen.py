@@ -1,6 +1,6 @@
 """Learners that descend on what they saw: the figures and the table by the number of grades seen.
 
-Ways to use what was seen: as it is, with a control variate, or unbiased, see `scant.online.traces.way`.
+Ways to use what was seen are in `scant.online.traces.way`.
 """
 
 import numpy as np
@@ -12,6 +12,8 @@ from scant.online.traces import (
     AS_SEEN,
     CONTROL,
     EVERY_GRADE,
+    LEAST_SQUARES,
+    SCALED,
     UNBIASED,
     at_chosen_rates,
     chosen_rates,
@@ -28,6 +30,10 @@ WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of noth
 }  # fmt: skip
 FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
+USES = {  # the figure's panels, by way
+    AS_SEEN: AS_SEEN, EVERY_GRADE: AS_SEEN, LEAST_SQUARES: LEAST_SQUARES,
+    UNBIASED: UNBIASED, CONTROL: UNBIASED, SCALED: UNBIASED,
+}  # fmt: skip
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -41,7 +47,9 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for key, group, last in final_rows(traces, details):
         run = group.iloc[0]
         mean, low, high, n = t_interval(group[MEASURE])
-        same = last[(last["stream"] == run["stream"]) & (last["objective"] == run["objective"])]
+        same = last[
+            (last["stream"] == run["stream"]) & (last["objective"] == run["objective"]) & (last["objective"] != "")
+        ]
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"loss": run["objective"] or None, "way": run["way"] or None}
@@ -76,9 +84,9 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     seeds. Which learner is best, of those that use the same feedback in the same way, is chosen as rates are: on seeds
     of their own, if the experiment sets some aside.
 
-    feedback : "all grades", "ten grades", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for clicks
-    use : "as seen", a loss of what was seen as it is; or "unbiased", by the inverse of the probability of seeing it.
-        Learners that do something else are left out
+    feedback : "all", "ten", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for clicks
+    use : "as seen", steps on a loss of what was seen as it is; "least squares" of it; or "unbiased", of which the
+        papers' estimate counts at any mismatch. Learners that do something else are left out
 
     Raises
     ------
@@ -111,9 +119,8 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
     """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it compares."""
     of_clicks = rows["user"] != ""
-    grades = rows["k"].map(lambda k: f"{NUMBERS.get(k, k)} grade{'s' if k != 1 else ''}")
-    plain = rows["way"].isin((AS_SEEN, EVERY_GRADE)) & (rows["kind"] != "listnet")
-    use = rows["way"].where(rows["way"] == UNBIASED).mask(plain, AS_SEEN).mask(rows["way"] == CONTROL, UNBIASED)
+    grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
+    use = rows["way"].map(USES).where(rows["kind"] != "listnet")
     seen = rows["k"].where(rows["k"] > 0, np.inf).mask(of_clicks, 0)
     return dict(zip(FEEDBACK, (grades.mask(of_clicks, "clicks"), seen, use), strict=True))
 

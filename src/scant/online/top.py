@@ -200,10 +200,17 @@ SEEN_K = Setting(
 EXPLORED = Setting("exploration", _explored({"minimum": 0}), HOW_EXPLORED, absent=0)
 WEIGHTS = Setting(
     "weights",
-    {"enum": ["none", "full"]},
-    about="What is seen counts as it is (none), or by the inverse of the probability of seeing it (full, unbiased).",
+    {"enum": ["none", "clipped", "full"]},
+    about="What is seen counts as it is (none), by the inverse of the probability of seeing it (full, unbiased), or by "
+    "the inverse of that probability or of clip, whichever is larger (clipped).",
     absent="none",
 )
+CLIP = Setting(
+    "clip",
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    about="The least probability that clipped weights divide by.",
+    absent=0.1, when=("weights", "clipped"), ours=True,
+)  # fmt: skip
 SIGN = Setting(
     "sign",
     {"enum": ["negated", "as-printed"]},
@@ -511,7 +518,7 @@ class Seen(Top):
 
     kind = "seen"
     about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
-    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CENTRE, INTERCEPT)
+    settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CENTRE, INTERCEPT)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),
         "logistic": Look("brown", "X", ":"),
@@ -532,9 +539,8 @@ class Seen(Top):
                 f"{settings.objective} compares documents: from {k} grade nothing is learnt. Use k: 2 or more"
             )
         weights, exploration = entry.get("weights", WEIGHTS.absent), entry.get("exploration", EXPLORED.absent)
-        settings = replace(
-            settings, k=EVERY_GRADE if k == estimators.ALL else k, control=True, floor=float(weights == "none")
-        )
+        floor = {"none": 1.0, "clipped": float(entry.get("clip", CLIP.absent)), "full": 0.0}[weights]
+        settings = replace(settings, k=EVERY_GRADE if k == estimators.ALL else k, control=True, floor=floor)
         return _exploring(settings, entry, exploration, gamma)
 
     @classmethod

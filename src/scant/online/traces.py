@@ -12,6 +12,8 @@ from scant.errors import SettingError
 from scant.learning.families import TUNING
 from scant.measures import recordable
 from scant.online import top
+from scant.online.policy_gradient import PolicyGradient
+from scant.online.ridge import Ridge
 from scant.present.intervals import over_seeds
 from scant.present.traces import GROUP, names
 
@@ -33,6 +35,8 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "way": "",
 }
 AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
+SCALED, CLIPPED = f"{UNBIASED} but for mismatch", "weights clipped"  # less than the inverse of probabilities
+LEAST_SQUARES = "least squares"  # in closed form, see `scant.online.ridge`
 RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory" or "none", see `completed`
 # What stands between a rate and the number that is chosen with it, by the setting that lists several.
 WITH = {"exploration": "exploring", "gamma": "exploring", "alpha": "alpha", "mismatch": "mismatch"}
@@ -49,6 +53,8 @@ def identity(run: dict) -> dict:
     played = run["learner_settings"] | run["resolved"]
     if played.get("k") == top.EVERY_GRADE:
         played["k"] = 0
+    if columns["kind"] == PolicyGradient.kind:
+        played["k"] = PolicyGradient.k
     played["way"] = way(columns["kind"], played)
     columns |= {key: type(none)(played.get(key, none)) for key, none in PLAYED.items()}
     stream = run["stream_settings"]
@@ -57,17 +63,17 @@ def identity(run: dict) -> dict:
 
 
 def way(kind: str, played: dict) -> str:
-    """What a learner makes of what it sees, in words; "" for all that do not descend on a loss of it."""
+    """What a learner makes of what it sees, in words; "" for all that learn from no grade or click."""
     if kind in ("ogd", "listnet") and played.get("objective"):
         return EVERY_GRADE
     if kind == "rtop":
-        return UNBIASED if played["mismatch"] == 1 else f"{UNBIASED} but for mismatch"
+        return UNBIASED if played["mismatch"] == 1 else SCALED
     if kind in ("clicked", "ips"):
         return AS_SEEN if played.get("propensities", "none") == "none" or kind == "clicked" else UNBIASED
     if kind != "seen":
-        return ""
+        return {Ridge.kind: LEAST_SQUARES, PolicyGradient.kind: UNBIASED}.get(kind, "")
     if played["floor"]:
-        return AS_SEEN
+        return AS_SEEN if played["floor"] == 1 else CLIPPED
     if played["objective"] == "squared":
         return CONTROL
     return f"{UNBIASED} but for unseen pairs" if played["exploration"] == top.SLOT else UNBIASED
