@@ -35,7 +35,7 @@ USES = {  # the same by what learners make of what they saw
 }  # fmt: skip
 USED = {  # titles of panels, in their order
     AS_SEEN: "Steps on what was seen",
-    LEAST_SQUARES: "Least squares, with optimism",
+    LEAST_SQUARES: "Least squares (LinUCB or ridge)",
     UNBIASED: "Steps on unbiased estimates",
 }
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
