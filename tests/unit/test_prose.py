@@ -32,6 +32,11 @@ def test_images_show_what_the_references_do():
 # Rows whose study plays what they need, but is not played anew since they were written.
 TO_BE_PLAYED = {
     "ads-less-exploration": "ads",
+    "seen-falling": "seen",
+    "seen-least-squares": "seen",
+    "seen-one-near-listnet": "seen",
+    "seen-optimism": "seen",
+    "seen-papers-constant": "seen",
     "top-clicks-pdgd-above-dbgd-noise": "clicks",
     "top-smoothdcg-poor-released": "real-top",
 }
