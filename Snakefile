@@ -16,6 +16,10 @@ if "study" not in config:  # a study file is whole: it replaces the default one,
     configfile: study_file()
 
 
+# Made by scant.def; only looked at with --software-deployment-method apptainer.
+container: "scant.sif"
+
+
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/runs.smk"

@@ -287,8 +287,8 @@ def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(folder / "000.parquet", folder / name)
     log = sa.Log.read(folder)
-    assert log.folder.files == clean.folder.files and len(log) == len(clean) == 400
-    assert [path.relative_to(folder).as_posix() for path in log.folder.left_out] == sorted(NO_PARTS)
+    assert log.source.files == clean.source.files and len(log) == len(clean) == 400
+    assert [path.relative_to(folder).as_posix() for path in log.source.left_out] == sorted(NO_PARTS)
     said = "files that are no parts, by their names, are left out: '.002.parquet.x7.parquet', '.ipynb_"
     for arguments in (["check"], ["evaluate", "--policy", "uniform"]):
         assert main(["ads", arguments[0], str(folder), *arguments[1:]]) == 0

@@ -278,8 +278,8 @@ def fuzz_folder(data: bytes) -> None:
             return
         assert (
             not twice
-            and {*log.folder.files} == shown
-            and {*log.folder.left_out} == hidden
+            and {*log.source.files} == shown
+            and {*log.source.left_out} == hidden
             and len(log) == 2 * len(shown)
         )
 
