@@ -19,6 +19,7 @@ What limits them is a unit of the largest stake that loses all of it. The larger
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,7 +92,13 @@ class Quotient:
 
     @property
     def estimate(self) -> float:
-        """The quotient of the sums, of gains and stakes less their regression on the excess."""
+        """The regression estimate: mean gain over mean stake, each less its slope times the mean excess.
+
+        The slope is that of least squares through the origin, mean(gain * excess) / mean(excess^2). The excess, whose
+        mean is 0, is a control variate. Because the slope is of the same units, the estimate has a bias, of the order
+        of 1 / units, while its error is of the order of 1 / sqrt(units) (Cochran 1977, chapter 7). Bounds do not
+        depend on it but in where they are searched, since theirs is the slope of earlier stages.
+        """
         sums, products = self.terms @ self.count, (self.terms * self.count) @ self.terms[2]
         slopes = products[:2] / products[2] if products[2] > 0 else np.zeros(2)
         gain, stake = sums[:2] - slopes * sums[2]
@@ -117,9 +124,12 @@ class Quotient:
             count=np.outer(units / self.units.sum(), self.count).ravel(), units=units,
         )  # fmt: skip
 
-    def _bound(self, level: float, sign: int, end: float) -> float:
-        """The first quotient, from an end of the range to the estimate, that betting does not refute."""
-        estimate, goal, stages = self.estimate, -np.log1p(-level), len(self.units)
+    def refutes(self, level: float, sign: int) -> Callable[[float], bool]:
+        """A function that says whether betting at a confidence refutes a quotient.
+
+        sign : 1 to refute that the quotient is this number or less, -1 that it is this number or more
+        """
+        goal, stages = -np.log1p(-level), len(self.units)
         products = np.stack([np.bincount(self.stage, self.count * x * y, stages)
                              for x in self.terms for y in self.terms]).reshape(3, 3, stages)  # fmt: skip
         products = np.cumsum(products, axis=2) - products  # of the units of all earlier stages
@@ -139,8 +149,12 @@ class Quotient:
             gains = self.count * np.log1p(bet * (slopes[:, self.stage] * self.terms).sum(axis=0))
             return np.cumsum(np.bincount(self.stage, gains, stages)).max() >= goal
 
-        inside = end
-        for m in np.linspace(end, estimate, STEPS + 1):
+        return refuted
+
+    def _bound(self, level: float, sign: int, end: float) -> float:
+        """The first quotient, from an end of the range to the estimate, that betting does not refute."""
+        refuted, inside = self.refutes(level, sign), end
+        for m in np.linspace(end, self.estimate, STEPS + 1):
             outside, inside = inside, m
             if not refuted(m):
                 break
