@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from regressed import regressed
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
@@ -105,8 +106,11 @@ def test_a_policy_is_used_as_an_estimator(kind, logs):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert probabilities.shape == (3000, 3) and np.allclose(probabilities.max(axis=1), 0.7)
     np.testing.assert_array_equal(policy.classes_[probabilities.argmax(axis=1)], chosen)
-    row = sa.evaluate([policy], test).rows[-1]
-    assert row["estimate"] == pytest.approx(policy.score(test), rel=0.05)
+    row, visits = sa.evaluate([policy], test).rows[-1], test.visits
+    shown = [policy.classes_.tolist().index(visits.actions[ad]) for ad in visits.action]
+    weight = policy.predict_proba(test)[range(3000), shown] / visits.propensity
+    assert policy.score(test) == pytest.approx(np.mean(weight * visits.reward))
+    assert row["estimate"] == pytest.approx(regressed(weight * visits.reward, weight - 1))
 
 
 def test_settings_of_a_policy_are_those_of_an_estimator(logs):

@@ -1,10 +1,13 @@
 """Bounds for which only users are independent: exact where each made one visit, wider where visits are alike."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from regressed import regressed
 from scipy import stats
 from test_ads_parts import told, written
 
@@ -34,13 +37,13 @@ def drawn(seed, users=300, most=6, largest=4.0):
 
 @pytest.mark.parametrize(("users", "part"), [(300, 0.95), (5000, 1.02)])
 def test_with_one_visit_of_each_user_they_are_bettings_and_narrower_for_few(users, part):
-    """On average over 20 logs; the estimate is the same."""
+    """On average over 20 logs."""
     widths = np.zeros(2)
     for seed in range(20):
         random = np.random.default_rng(seed)
         reward, weight = (random.random(users) < 0.1).astype(float), np.where(random.random(users) < 0.25, 4.0, 0.0)
         rate = by_user(random.permutation(users), reward, seed, p=weight).rate("p", 4.0)
-        assert rate.estimate == pytest.approx(float(np.mean(weight * reward)), rel=0.2)
+        assert rate.estimate == pytest.approx(regressed(weight * reward, weight - 1))
         terms = intervals.drawn(weight * reward, np.ones(users, np.int64), 4.0, random)
         bettings = intervals.interval(intervals.betting, terms, 0.95)
         widths += [np.diff(ends)[0] for ends in (rate.interval(0.95), bettings)]
@@ -74,12 +77,7 @@ def test_quotients_are_those_of_sums():
     terms = weight * reward
     counts = np.unique(user, return_counts=True)[1]
     sums, weights = (np.bincount(np.unique(user, return_inverse=True)[1], part) for part in (terms, weight))
-    slope = (
-        (weights - counts) @ sums / ((weights - counts) ** 2).sum(),
-        (weights - counts) @ counts / ((weights - counts) ** 2).sum(),
-    )
-    expected = (sums.sum() - slope[0] * (weights - counts).sum()) / (counts.sum() - slope[1] * (weights - counts).sum())
-    assert found.rate("p", 4.0).estimate == pytest.approx(expected)
+    assert found.rate("p", 4.0).estimate == pytest.approx(regressed(sums, weights - counts, counts))
     assert found.rate("p", 4.0, supported=False).estimate == pytest.approx(terms.mean())
     assert found.missed("p").estimate == pytest.approx((weight - terms).mean())
     assert found.mean_weight("p", 4.0).estimate == pytest.approx(weight.mean())
@@ -227,14 +225,18 @@ def test_every_number_is_by_user_where_users_are_known():
     assert [row["bound"] for row in found.rows] == ["betting, by user"] * 3
     assert not any("by user" in row["bound"] for row in plain.rows)
     assert "of 400 users, who made up to 12 visits each" in found.about[-1]
-    for row, other in zip(found.rows, plain.rows, strict=True):
-        assert row["estimate"] == pytest.approx(other["estimate"], rel=0.05)
+    weight = 3 * rows["policy:mine"]
+    terms = pd.DataFrame({"gain": weight * rows["reward"], "excess": weight - 1, "stake": 1}).groupby(rows["who"]).sum()
+    today, _, of_ad = (row["estimate"] for row in plain.rows)
+    estimates = [today, regressed(**terms), of_ad]
+    for row, other, estimate in zip(found.rows, plain.rows, estimates, strict=True):
+        assert row["estimate"] == pytest.approx(estimate)
         assert row["low"] < other["low"] < other["high"] < row["high"] and row["lower"] < other["lower"]
     for row, other in zip(found.rows[1:], plain.rows[1:], strict=True):
         assert row["lift_low"] < other["lift_low"] and row["lift_high"] > other["lift_high"]
-        assert row["lift"] == pytest.approx(other["lift"], abs=0.05)
-    for pair, other in zip(found.comparisons, plain.comparisons, strict=True):
-        assert pair["difference"] == pytest.approx(other["difference"], abs=0.02)
+        assert row["lift"] == pytest.approx(row["estimate"] / today - 1)
+    for pair, (first, second) in zip(found.comparisons, combinations(estimates, 2), strict=True):
+        assert pair["difference"] == pytest.approx(first - second)
         assert pair["low"] < pair["difference"] < pair["high"]
     assert found.choice["lower"] < plain.choice["lower"]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from regressed import regressed
 from scipy import stats
 from test_ads_api import frame
 
@@ -106,16 +107,18 @@ def test_of_very_many_weights_and_rewards_the_interval_is_nearly_the_same(monkey
 
 
 def test_rows_of_neither_of_two_arms_count():
-    """Of 3,000 rows a third are of each arm: differences and ratios are of two means, and stages of all rows."""
+    """Of 3,000 rows a third are of each arm: means, their regression and stages are of all rows."""
     random = np.random.default_rng(3)
     arm, reward = random.integers(0, 3, 3000), random.random(3000)
     weights = [3.0 * (arm == which) for which in (0, 1)]
     some = arm < 2
     both = tally.Both(*(part[some] for part in (*weights, reward)), np.ones(some.sum(), np.int64), 3000)
-    means = [reward[arm == which].mean() for which in (0, 1)]
-    for kind, expected in ((quotients.difference, means[0] - means[1]), (quotients.ratio, means[0] / means[1])):
+    first, second = (weight * reward for weight in weights)
+    for kind in (quotients.difference, quotients.ratio):
         found = lifts.of_rows(kind, both, (3.0, 3.0), np.random.default_rng(0))
-        assert found.estimate == pytest.approx(expected, abs=0.01) and found.lower(0.9) < expected < found.upper(0.9)
+        gain, stake = kind(first, second, 1.0)
+        assert found.estimate == pytest.approx(regressed(gain, weights[0] - weights[1], stake))
+        assert found.lower(0.9) < found.estimate < found.upper(0.9)
         assert found.units.tolist() == np.diff(intervals.stage_ends(3000), prepend=0).tolist()
 
 

@@ -243,12 +243,13 @@ class Judge:
             lift = lifts.of_rows(quotients.ratio, self.tally.both(pair), largest, random)
         return lift or lifts.quotient(judged.bounds, base.bounds)
 
-    def _gain(self, judged: Judged) -> lifts.Bounds:
+    def _gain(self, judged: Judged) -> lifts.Moved:
         """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
         base = self._base()
         mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
-        mean = lifts.mirrored(mean) if mean else lifts.difference(judged.bounds, base.bounds)
-        return lifts.widened(mean, 0.0, 1.0)
+        if mean:
+            return lifts.Moved(mean, -1, shift=1.0)
+        return lifts.Moved(lifts.difference(judged.bounds, base.bounds), shift=1.0)
 
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
@@ -397,7 +398,8 @@ class Judge:
     def _difference(self, judged: Judged, other: Judged) -> lifts.Bounds | Quotient | arms.Difference | None:
         """The bounds of how much higher the CTR of the first of two policies is; None if that cannot be told."""
         if not judged.key:
-            return lifts.mirrored(self._difference(other, judged))
+            mirrored = self._difference(other, judged)
+            return mirrored and lifts.Moved(mirrored, -1)
         samples, pair = (judged.sample, other.sample), (judged.key, other.key)
         largest = judged.largest, other.largest
         if self.users:

@@ -68,7 +68,7 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
     # Weights and rewards may be off by this share, and the excess by this share of either weight.
     off = 3 * ROUNDED * float(count @ np.abs(terms[0])) / both.rows
     mean_stake = float(count @ terms[1]) / both.rows
-    return widened(quotient, off / mean_stake)
+    return Moved(quotient, by=off / mean_stake)
 
 
 def single(weight, reward, count, largest: float, random: np.random.Generator) -> Bounds | None:
@@ -135,18 +135,41 @@ def difference(over: Bounds, under: Bounds) -> Bounds:
     )
 
 
-def widened(bounds: Bounds | Quotient, by: float, shift: float = 0.0) -> Bounds:
-    """The bounds, of which each is further off by a number, and both are moved up by another."""
-    return Bounds(
-        lambda level: bounds.lower(level) - by + shift, lambda level: bounds.upper(level) + by + shift,
-        lambda factor: widened(bounds.grown(factor), by, shift),
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Moved:
+    """The bounds of a number times `sign`, which is 1 or -1, plus `shift`, each further off by `by`."""
+
+    bounds: Bounds | Quotient
+    sign: int = 1
+    shift: float = 0.0
+    by: float = 0.0
+
+    def lower(self, level: float) -> float:
+        """The one-sided lower bound."""
+        end = self.bounds.lower(level) if self.sign > 0 else -self.bounds.upper(level)
+        return end - self.by + self.shift
+
+    def upper(self, level: float) -> float:
+        """The one-sided upper bound."""
+        end = self.bounds.upper(level) if self.sign > 0 else -self.bounds.lower(level)
+        return end + self.by + self.shift
+
+    def grown(self, factor: float) -> "Moved":
+        """That of a log with so many times the rows that is like this one."""
+        return replace(self, bounds=self.bounds.grown(factor))
 
 
-def mirrored(bounds: Bounds | Quotient) -> Bounds:
-    """The bounds of minus the number; None stays None."""
-    return bounds and Bounds(lambda level: -bounds.upper(level), lambda level: -bounds.lower(level),
-                             lambda factor: mirrored(bounds.grown(factor)))  # fmt: skip
+def excludes(bounds, value: float, above: bool, level: float) -> bool:
+    """Whether a bound leaves out a value: the lower one, which is then `above` it, or else the upper one.
+
+    Of betting it is enough to know whether it refutes the value.
+    """
+    if isinstance(bounds, Moved):
+        inner = bounds.sign * (value - bounds.shift + (bounds.by if above else -bounds.by))
+        return excludes(bounds.bounds, inner, above == (bounds.sign > 0), level)
+    if isinstance(bounds, Quotient):
+        return bounds.evidence(level, 1 if above else -1)(value) >= 0
+    return bounds.lower(level) > value if above else bounds.upper(level) < value
 
 
 def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float) -> float:
@@ -158,11 +181,9 @@ def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float)
     nothing : the value that the two-sided interval is to leave out, with a confidence of `level`
     above : whether the interval is to be above it
     """
-    one_sided = (1 + level) / 2
 
     def enough(factor: float) -> bool:
-        more = bounds.grown(factor)
-        return more.lower(one_sided) > nothing if above else more.upper(one_sided) < nothing
+        return excludes(bounds.grown(factor), nothing, above, (1 + level) / 2)
 
     few, many = 1.0, 1.0
     while not enough(many):

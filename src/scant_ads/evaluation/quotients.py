@@ -19,7 +19,10 @@ What limits them is a unit of the largest stake that loses all of it. The larger
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -27,6 +30,7 @@ from scant.ads import intervals
 
 HALVINGS = 24  # of the interval in which an end is searched
 MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite
+CLOSE = 1e-7  # to the goal is the logarithm of the capital where the search for an end stops
 STEPS = 8  # from the least quotient to the estimate, at each of which the capital is looked at
 FLOOR = 0.01  # of the largest variance, which is assumed at least
 TINY = 1e-300  # in place of a loss of 0, by which a bet is divided
@@ -91,7 +95,13 @@ class Quotient:
 
     @property
     def estimate(self) -> float:
-        """The quotient of the sums, of gains and stakes less their regression on the excess."""
+        """The regression estimate: mean gain over mean stake, each less its slope times the mean excess.
+
+        The slope is that of least squares through the origin, mean(gain * excess) / mean(excess^2). The excess, whose
+        mean is 0, is a control variate. Because the slope is of the same units, the estimate has a bias, of the order
+        of 1 / units, while its error is of the order of 1 / sqrt(units) (Cochran 1977, chapter 7). Bounds do not
+        depend on it but in where they are searched, since theirs is the slope of earlier stages.
+        """
         sums, products = self.terms @ self.count, (self.terms * self.count) @ self.terms[2]
         slopes = products[:2] / products[2] if products[2] > 0 else np.zeros(2)
         gain, stake = sums[:2] - slopes * sums[2]
@@ -109,23 +119,41 @@ class Quotient:
         """The two-sided interval, with an error of (1 - level) / 2 on either side."""
         return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
 
+    @cached_property
+    def _products(self) -> np.ndarray:
+        """Sums of the products of two terms over the units of all earlier stages, float64 (3 x 3 x stages)."""
+        sums, stages = np.empty((3, 3, len(self.units))), len(self.units)
+        for (i, x), (j, y) in combinations_with_replacement(enumerate(self.terms), 2):
+            sums[i, j] = sums[j, i] = np.bincount(self.stage, self.count * x * y, stages)
+        return np.cumsum(sums, axis=2) - sums
+
+    @cached_property
+    def _pooled(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct terms, float64 (3 x distinct), and how often each occurs in all stages, int64 (distinct)."""
+        order = np.lexsort(self.terms)
+        ranked = self.terms[:, order]
+        starts = np.flatnonzero(np.r_[True, (ranked[:, 1:] != ranked[:, :-1]).any(axis=0)])
+        return ranked[:, starts], np.add.reduceat(self.count[order], starts)
+
     def grown(self, factor: float) -> "Quotient":
         """That of a log with so many times the units, whose stages are all alike."""
-        units = np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0)
+        units, (terms, count) = np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0), self._pooled
         return replace(
-            self, terms=np.tile(self.terms, len(units)), stage=np.repeat(np.arange(len(units)), len(self.count)),
-            count=np.outer(units / self.units.sum(), self.count).ravel(), units=units,
+            self, terms=np.tile(terms, len(units)), stage=np.repeat(np.arange(len(units)), len(count)),
+            count=np.outer(units / self.units.sum(), count).ravel(), units=units,
         )  # fmt: skip
 
-    def _bound(self, level: float, sign: int, end: float) -> float:
-        """The first quotient, from an end of the range to the estimate, that betting does not refute."""
-        estimate, goal, stages = self.estimate, -np.log1p(-level), len(self.units)
-        products = np.stack([np.bincount(self.stage, self.count * x * y, stages)
-                             for x in self.terms for y in self.terms]).reshape(3, 3, stages)  # fmt: skip
-        products = np.cumsum(products, axis=2) - products  # of the units of all earlier stages
+    def evidence(self, level: float, sign: int) -> Callable[[float], float]:
+        """How far betting is from refuting a quotient: a function of it, which is 0 or more where it is refuted.
+
+        It is the logarithm of the largest capital at the end of a stage, less that of the goal.
+
+        sign : 1 to refute that the quotient is this number or less, -1 that it is this number or more
+        """
+        goal, stages, products = -np.log1p(-level), len(self.units), self._products
         before, cap = np.cumsum(self.units) - self.units, 1 - (1 - intervals.CAP) / np.sqrt(self.most)
 
-        def refuted(m: float) -> bool:
+        def against(m: float) -> float:
             of_excess, squared = products[0, 2] - m * products[1, 2], products[2, 2]
             c = np.divide(of_excess, squared, out=np.zeros(stages), where=squared > 0)
             slopes = sign * np.stack([np.ones(stages), np.full(stages, -m), -np.clip(c, 0.0, 1.0)])
@@ -135,18 +163,41 @@ class Quotient:
             assumed = self.prior * np.maximum(loss * most, FLOOR * largest)
             spread = np.einsum("is,js,ijs->s", slopes, slopes, products)
             variance = (largest + np.maximum(spread, 0.0)) / (largest / assumed + before)
-            bet = np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))[self.stage]
-            gains = self.count * np.log1p(bet * (slopes[:, self.stage] * self.terms).sum(axis=0))
-            return np.cumsum(np.bincount(self.stage, gains, stages)).max() >= goal
+            bet = np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))
+            of_gain, of_stake, of_excess = (slopes * bet)[:, self.stage]
+            gain, stake, excess = self.terms
+            gains = self.count * np.log1p(of_gain * gain + of_stake * stake + of_excess * excess)
+            return float(np.cumsum(np.bincount(self.stage, gains, stages)).max() - goal)
 
-        inside = end
-        for m in np.linspace(end, estimate, STEPS + 1):
-            outside, inside = inside, m
-            if not refuted(m):
+        return against
+
+    def _bound(self, level: float, sign: int, end: float) -> float:
+        """The first quotient, from an end of the range to the estimate, that betting does not refute.
+
+        It is looked for at `STEPS` steps, then between two of them by false position (the Illinois rule). What is
+        between two refuted numbers is supposed to be refuted, too. That is not proven, since bets follow the variance,
+        which differs by quotient; a test looks for exceptions on fine grids.
+        """
+        against, outside, previous = self.evidence(level, sign), end, np.nan
+        steps = np.linspace(end, self.estimate, STEPS + 1)[1:]
+        if not (above := against(end)) >= 0:
+            return float(end)
+        for inside in steps:
+            if (below := against(inside)) < 0:
                 break
+            outside, above = inside, below
+        else:
+            return float(outside)
         for _ in range(HALVINGS):
-            middle = (outside + inside) / 2
-            outside, inside = (middle, inside) if refuted(middle) else (outside, middle)
+            middle = outside + (inside - outside) * above / (above - below)
+            value = against(middle)
+            if value >= 0:
+                outside, above, below = middle, value, below * (0.5 if previous >= 0 else 1.0)
+            else:
+                inside, below, above = middle, value, above * (0.5 if previous < 0 else 1.0)
+            previous = value
+            if 0 <= value < CLOSE:
+                break
         return float(outside)
 
 

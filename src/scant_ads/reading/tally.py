@@ -53,9 +53,11 @@ class Cells:
 
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the pairs of two arrays, float64 (n)."""
-        rest = np.flatnonzero(second)
         import pyarrow as pa
 
+        if self.rounded:  # before they are counted, since few are left
+            first, second = _rounded(first), _rounded(second)
+        rest = np.flatnonzero(second)
         # Nearly all have no reward: these are counted by a single key, and hashed, which is quicker than sorting.
         counted = pa.array(first[second == 0]).value_counts()
         value, count = (counted.field(column).to_numpy() for column in ("values", "counts"))
@@ -248,8 +250,10 @@ class Tally:
         tables |= {(name, other): (weights[name] - weights[other], log.reward)
                    for name, other in combinations(weights, 2) if not {name, other} <= apart}  # fmt: skip
         for pair, table in tables.items():
-            cells = Cells()
-            cells.add(*table)
+            kept = self.pairs.setdefault(pair, Cells())
+            cells = None if kept is None else Cells(rounded=kept.rounded)
+            if cells is not None:
+                cells.add(*table)
             self._merge_pair(pair, cells)
 
     def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
