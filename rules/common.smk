@@ -46,9 +46,7 @@ try:
     study_files = [file for file in workflow.configfiles if read_yaml(file).get("study") == config.get("study")]
     studies.understand(config, workflow.config_settings.config)
     planned = not workflow.is_main_process
-    settled_study, lacking = (
-        (settled.read(SETTLED), {}) if planned else studies.settle(config, study_files, SETTLED)
-    )
+    settled_study, lacking = (settled.read(SETTLED), {}) if planned else studies.settle(config, study_files, SETTLED)
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 

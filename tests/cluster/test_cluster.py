@@ -1,14 +1,8 @@
 """The study on a real Slurm: the same bytes as on one machine, also after jobs, nodes or Snakemake itself have died."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
-from projects import ROOT
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
-from test_parts import Folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
@@ -70,17 +64,3 @@ def test_a_killed_snakemake_is_taken_up_again(study):
     study.snakemake("--unlock", study="cluster")
     study.snakemake(*study.profile(*RUNS.values()), study="cluster")
     study.check(*RUNS.values())
-
-
-def test_parts_are_jobs_of_a_cluster(slurm, tmp_path):
-    folder = Folder(tmp_path, **slurm.variables)
-    waits = ("--slurm-init-seconds-before-status-checks", 2, "--latency-wait", 5)
-    site = ("--default-resources", "slurm_account=science", "slurm_partition=main")
-    finished = ("sacct", "--noheader", "--allocations", "--format=JobID,State")
-    before = {row.split()[0] for row in slurm(*finished).splitlines()}
-    printed = folder.workflow("--workflow-profile", ROOT / "profiles/slurm", *waits, *site)
-    folder.check()
-    rows = [row.split() for row in slurm(*finished).splitlines()]
-    states = [state for number, state, *_ in rows if number not in before]
-    assert len(states) == printed.count("has been submitted") == 5, "the policy, each part, and all together"
-    assert {*states} == {"COMPLETED"}

@@ -42,7 +42,7 @@ STUDY = {
     },
 }  # fmt: skip
 ADDRESS = "https://e.org/?a='b'&c=(d)#"
-SOURCE = dict.fromkeys(("title", "authors", "place", "words"), "")
+SOURCE = dict.fromkeys(("title", "authors", "place", "named", "words"), "")
 CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}
 CLAIMS = {
     "learns": CLAIM | {
