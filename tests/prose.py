@@ -26,6 +26,8 @@ a comment right after it, or at the end of a line for the whole line:
 An image is docs/images/STUDY/FIGURE.png. docs/images/figures.csv has the checksum of what each
 shows, the figure's CSV file, which has to be the one in the manifest of the study's reference.
 
+Tables of what the package declares are written anew, too: see tests/declared.py.
+
     python tests/prose.py           # says which numbers and images are not those of the references
     python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
 """
@@ -40,6 +42,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import declared
 
 from scant.verdict.words import VERDICTS
 
@@ -223,8 +227,11 @@ def main() -> int:
                 wrong += not write
                 print(f"{path.name}:{marked.line}: {marked.printed}, and the table has {marked.expected}")
                 text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
+        if declared.renewed(text) != text:
+            wrong += not write
+            print(f"{path.name}: a table is not what the package declares")
         if write:
-            path.write_text(text, encoding="utf-8")
+            path.write_text(declared.renewed(text), encoding="utf-8")
         for line, number in bare(path):
             wrong += 1
             print(f"{path.name}:{line}: {number} is bare: a mark has to fill it in, or say that it is no result")

@@ -2,6 +2,7 @@
 
 import re
 
+import declared
 import prose
 import pytest
 
@@ -14,6 +15,23 @@ from scant.verdict.words import UNTESTABLE
 def test_numbers_that_carry_a_mark_are_those_of_their_tables(path):
     wrong = [marked for marked in prose.numbers(path) if marked.printed != marked.expected]
     assert not wrong, "python tests/prose.py --write puts them right"
+
+
+@pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)
+def test_tables_of_settings_are_what_the_package_declares(path):
+    text = path.read_text(encoding="utf-8")
+    assert declared.renewed(text) == text, "python tests/prose.py --write puts them right"
+
+
+def test_a_table_of_settings_has_what_is_declared():
+    def table(what):
+        return declared.renewed(f"Before.\n<!-- {what} -->\nold\n<!-- end -->\nafter")
+
+    learners = table("learners perceptron")
+    assert learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |") and "old" not in learners
+    assert learners.endswith("|\n<!-- end -->\nafter") and "`decay: 0.5`" in learners
+    assert "`rates: [0.01]`, `delta: 1.0` |\n" in table("learners top")
+    assert "| `ratio`, `documents: 20` |\n" in table("generators streams")
 
 
 @pytest.mark.parametrize("path", prose.documents(), ids=lambda path: path.name)

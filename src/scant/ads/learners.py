@@ -31,17 +31,17 @@ HEEDED = {  # the readings of an experiment that a learner heeds if this attribu
 GRID = Setting(
     "lambdas",
     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "number", "exclusiveMinimum": 0}},
-    about="The grid of lambda, the weight of a scorer's l2 regularisation (0.01, 0.1, 1 and 10 if absent).",
+    about="The grid of lambda, the weight of a scorer's l2 regularisation.",
     absent=LAMBDAS,
 )
 STEPS = Setting(
     "steps",
     {"type": "integer", "minimum": 1},
-    about="Steps of stochastic gradient descent for each ad (a million if absent).",
+    about="Steps of stochastic gradient descent for each ad.",
     absent=1_000_000,
 )
 TREES = Setting(
-    "trees", {"type": "integer", "minimum": 1}, about="Trees of a forest (200 if absent).", absent=200
+    "trees", {"type": "integer", "minimum": 1}, about="Trees of a forest.", absent=200
 )  # fmt: skip
 TREE_ROWS = Setting(
     "tree_rows",
@@ -49,7 +49,7 @@ TREE_ROWS = Setting(
     about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has if absent or more.",
 )
 LEAF = Setting(
-    "leaf", {"type": "integer", "minimum": 1}, about="The least rows of a leaf of a forest (1 if absent).", absent=1
+    "leaf", {"type": "integer", "minimum": 1}, about="The least rows of a leaf of a forest.", absent=1
 )  # fmt: skip
 PAIR_LOSS = Setting(
     "pair_loss",

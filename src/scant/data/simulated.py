@@ -31,11 +31,11 @@ def separable(
     grades: int = 4,
     margin: float = 1.0,
 ) -> Simulated:
-    """The separable stream of Figure 2.1: a ranker of norm 1 separates all grades by a margin.
+    """A random ranker of norm 1 separates all grades (Figure 2.1; perceptron paper, section 8).
 
     Grades are uniform on 0..grades. A document is standard Gaussian around the mean of its grade, which is itself
-    standard Gaussian. Its component along the ranker is replaced by margin * grade + u, with u uniform on
-    [0, 0.2 margin), so that neighbouring grades are at least 0.8 margin apart. (Perceptron paper, section 8.)
+    standard Gaussian; along the ranker it is `margin * (grade + u)` instead, with u uniform on
+    [0, 0.2). So neighbouring grades are at least 0.8 margins apart.
     """
     ranker = _unit(random.standard_normal(features))
     means = random.standard_normal((grades + 1, features))
@@ -53,9 +53,8 @@ def separable(
 def released_code(random: np.random.Generator, queries: int = 1000, features: int = 10) -> Simulated:
     """The separable stream of the authors' released code.
 
-    A query has 20 documents: 3, 3, 4, 5 and 5 of the grades 4, 3, 2, 1 and 0, whose features are N(mu, 1) with
-    mu = 7, 5, 3, 1 and -1. It is drawn again until neighbouring grades are more than 1 apart in their scores by the
-    ranker (1, ..., 1).
+    A query has 3, 3, 4, 5 and 5 documents of the grades 4 to 0, with features N(mu, 1), mu = 7, 5, 3, 1 and -1. It is
+    drawn again until the ranker (1, ..., 1) scores neighbouring grades more than 1 apart.
     """
     grade = np.repeat([4, 3, 2, 1, 0], [3, 3, 4, 5, 5])
     means = np.array([-1.0, 1.0, 3.0, 5.0, 7.0])[grade]
@@ -80,11 +79,10 @@ def linear(
     noise: float = 1.0,
     relevant: float = 0.5,
 ) -> Simulated:
-    """A stream that no linear ranker ranks without errors: grades are a noisy linear score, cut at fixed thresholds.
+    """No linear ranker is faultless: grades are a noisy linear score, cut at fixed thresholds.
 
-    Features are uniform on [0, 1]. The score is that of a random ranker of norm 1, standardised, plus `noise` times a
-    standard Gaussian. A share `relevant` of all documents is relevant; half of these have grade 1, half of the others
-    grade 2, and so on, and the last grade has the rest.
+    Features are uniform on [0, 1]. The score is that of a random ranker, standardised, plus `noise` times a standard
+    Gaussian. A share of `relevant * 2^-r` of the documents is above grade r.
     """
     ranker = _unit(random.standard_normal(features))
     deviation = np.sqrt(1 / 12)  # of a number uniform on [0, 1]
@@ -102,7 +100,11 @@ def linear(
 
 
 def indistinguishable(random: np.random.Generator, distribution: str = "first") -> Simulated:
-    """Queries of three documents with unit vectors as features, and grades in the exact proportions of Table B.1.
+    """Two distributions with equal means and different best rankings, which grades on top do not
+    tell apart (thesis, Table B.1).
+
+    Three documents have unit vectors as features; 20 queries hold the table's grades in exact
+    proportion.
 
     distribution : "first" or "second"
     """
@@ -123,12 +125,13 @@ def two_groups(
     grades: int = 4,
     cosine: float = -1.0,
 ) -> Simulated:
-    """A stream on which a ranker that puts fair documents on top does not see the good ones.
+    """What is on top hides what is better.
 
-    A query has three fair documents, of grade 1, one good document, of the highest grade, and others of grade 0. The
-    features of fair ones are a direction u, those of the good one a direction v with <u, v> = `cosine`, those of the
-    others 0; noise of standard deviation 0.1 is added to each. With a cosine of -1 what raises the fair documents
-    lowers the good one: the sum over all documents says that v is better, those on top by u say the opposite.
+    A query has three fair documents (grade 1, features u), a good one (the highest grade, features
+    v) and others of grade 0 with features 0. Here u and v are unit vectors with this `cosine`, and
+    each feature has noise of standard deviation 0.1. With a cosine of -1 no linear ranker puts both
+    on top. Over all documents v is the better direction; a ranker with the fair ones on top sees
+    nothing that says so.
     """
     u, other = np.linalg.qr(random.standard_normal((features, 2)))[0].T
     means = np.zeros((documents, features))

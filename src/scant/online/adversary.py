@@ -6,15 +6,17 @@ import numpy as np
 
 
 class LowerBoundAdversary:
-    """In round i it shows the documents R_X e_{i+1}, -R_X e_{i+1} and, as all others, R_X e_1.
+    """The lower bound's (Theorem 9): round i shows `R e_(i+1)`, `-R e_(i+1)` and, else, `R e_1`.
 
-    The learner ranks them; the adversary then answers so that the document on top is irrelevant.
+    If the learner puts the first document on top, only the second is relevant, else only the first.
+    In studies R is 1 and the margin `1 / sqrt(ratio)`. There are `ratio` features, `ratio - 1`
+    rounds and no chance.
 
     Parameters
     ----------
     ratio : R_X^2 / margin^2, 3 or more; there are ratio - 1 rounds
     documents : m, 2 or more
-    radius : R_X
+    radius : R, which the papers call R_X
     """
 
     def __init__(self, ratio: int, documents: int = 20, radius: float = 1.0):

@@ -67,8 +67,9 @@ PROPENSITIES = Setting(
     "propensities",
     {"enum": ["known", "affine", "swapped", "none"]},
     about="What clicks are weighted by: the inverse of the probability that their place is looked at, as it is "
-    "(known), corrected for clicks on documents that are not relevant, too (affine), or estimated from swapped "
-    "documents (swapped); or nothing (none).",
+    "(known), corrected for trust, that is for clicks on documents that are not relevant, too (affine; Vardasbi et al. "
+    "2020), or estimated by exchanging the first document with another in a tenth of the rounds (swapped); or nothing "
+    "(none).",
     absent="known",
 )
 SWAPS = 0.1  # the share of rounds in which documents are swapped to estimate propensities
@@ -226,7 +227,11 @@ class PDGD(FromClicks):
     """Pairwise differentiable gradient descent: shows a sampled ranking, climbs on inferred preferences."""
 
     kind = "pdgd"
-    about = "Pairwise differentiable gradient descent from clicks (Oosterhuis & de Rijke 2018, Alg. 1)."
+    about = (
+        "Pairwise differentiable gradient descent (Oosterhuis & de Rijke 2018, Alg. 1): shows a list drawn from the "
+        "Plackett-Luce model of its scores, and prefers what was clicked to what else stands above the last click or "
+        "right below it, each pair weighted against the bias of its places."
+    )
     settings = (USER, RATES)
     looks: ClassVar = {
         "": Look("olive", "*"),
@@ -250,7 +255,11 @@ class DBGD(FromClicks):
     """Dueling bandit gradient descent: interleaves with a candidate at random, and goes its way if that wins."""
 
     kind = "dbgd"
-    about = "Dueling bandit gradient descent, duels by team-draft interleaving (Yue & Joachims 2009, Alg. 1)."
+    about = (
+        "Dueling bandit gradient descent (Yue & Joachims 2009, Alg. 1): interleaves its ranking with "
+        "that of weights `delta` away (team draft), and moves towards them if their documents get "
+        "more clicks."
+    )
     settings = (USER, RATES, DELTA)
     looks: ClassVar = {
         "": Look("pink", "h"),
@@ -282,7 +291,10 @@ class Clicked(FromClicks):
     """
 
     kind = "clicked"
-    about = "Logistic loss of clicked documents against others that were observed, without weights or exploration."
+    about = (
+        "Shows its own ranking, and descends on the logistic loss of PDGD's pairs without weights; with `pairs: above` "
+        "on those of documents skipped above a click alone (Joachims 2002). Steps are rate / sqrt(t)."
+    )
     settings = (USER, RATES, PAIRS)
     looks: ClassVar = {
         "": Look("brown", "X"),
@@ -324,7 +336,10 @@ class Ips(FromClicks):
     """
 
     kind = "ips"
-    about = "Logistic loss of clicked documents against all others shown, clicks weighted by inverse propensities."
+    about = (
+        "As `clicked`, with each clicked document against all others shown, and clicks weighted by "
+        "inverse propensities (after Joachims et al. 2017), for a user who never leaves."
+    )
     settings = (USER, RATES, PROPENSITIES)
     looks: ClassVar = {
         "": Look("purple", "P"),

@@ -83,10 +83,14 @@ RATES = Setting(
             "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "theory"}],
         },
     },
-    about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept.',
+    about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept. If '
+    "absent, it is 1.0; at the top the constant of the schedule; for learners from clicks and the "
+    "policy gradient 0.1, for dbgd 0.01.",
 )
 DECAY = Setting(
-    "decay", {"type": "number", "minimum": 0, "maximum": 1}, about="The step at round t is rate * t^-decay."
+    "decay",
+    {"type": "number", "minimum": 0, "maximum": 1},
+    about="The step at round t is rate * t^-decay (0 if absent, for listnet 0.5).",
 )
 STEPS = Setting(
     "steps",
@@ -99,12 +103,12 @@ STEPS = Setting(
 MARGIN = Setting(
     "margin",
     {"oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "grade-gap"}]},
-    about="SLAM's margin, or grade-gap for the difference of the two grades.",
+    about="SLAM's margin (1.0 if absent), or grade-gap for the difference of the two grades.",
 )
 AVERAGED = Setting(
     "averaged",
     {"type": "boolean"},
-    about="Whether SLAM's weights are those of the whole list, averaged within each grade.",
+    about="Whether SLAM's weights are those of the whole list, averaged within each grade (false if absent).",
 )
 
 
@@ -329,7 +333,10 @@ class Slam(Linear):
     """SLAM perceptron (perceptron paper, Algorithm 2)."""
 
     kind = "slam"
-    about = "SLAM perceptron (perceptron paper, Algorithm 2)."
+    about = (
+        "SLAM perceptron (perceptron paper, Algorithm 2): where its measure is below 1, a step on the measure's SLAM "
+        "surrogate."
+    )
     settings = (MEASURE, RATES, DECAY, STEPS, ITERATE, MARGIN, AVERAGED)
     looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
     heeds = ("source",)
@@ -357,7 +364,10 @@ class MaxHinge(Linear):
     """Max-hinge perceptron (perceptron paper, Algorithm 3)."""
 
     kind = "max-hinge"
-    about = "Max-hinge perceptron (perceptron paper, Algorithm 3)."
+    about = (
+        "Max-hinge perceptron (perceptron paper, Algorithm 3): the same with the max-hinge surrogate. A constant rate "
+        "does not change its rankings."
+    )
     settings = (MEASURE, RATES, DECAY, STEPS, ITERATE)
     looks: ClassVar = {"": Look("orange", "s")}
     heeds = ("source",)
@@ -404,7 +414,10 @@ class BinaryPerceptron(Linear):
     """
 
     kind = "binary-perceptron"
-    about = "Classification perceptron on pairs of documents (perceptron paper, Algorithm 1)."
+    about = (
+        "Classification perceptron (perceptron paper, Algorithm 1) on one random pair of different grades a round; its "
+        "loss counts mistakes."
+    )
     settings = (MEASURE, RATES, DECAY)
     draws = True
     looks: ClassVar = {"": Look("purple", "v")}

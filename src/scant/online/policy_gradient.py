@@ -18,7 +18,7 @@ class PolicyGradient(Contextual):
     """
 
     kind = "policy-gradient"
-    about = "Policy gradient on the grade of place 1, drawn by the softmax of the scores (Williams 1992)."
+    about = "Policy gradient on the grade of place 1, drawn by the softmax of its scores (Williams 1992)."
     settings = (RATES,)
     looks: ClassVar = {"": Look("pink", "d")}
     sees = "top"

@@ -65,7 +65,10 @@ class Ridge(Contextual):
     """
 
     kind = "ridge"
-    about = "Ridge regression of the grades seen: greedy, optimistic (LinUCB) or by Thompson sampling at place k."
+    about = (
+        "Ridge regression of the grades seen, with an intercept: greedy, optimistic (LinUCB; Li et al. 2010) or by "
+        "Thompson sampling (Agrawal & Goyal 2013) at place k."
+    )
     settings = (K, EXPLORED, LAMBDAS, ALPHAS)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
     sees = "top"

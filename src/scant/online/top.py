@@ -220,13 +220,13 @@ SIGN = Setting(
 EPSILON = Setting(
     "epsilon",
     {"type": "number", "exclusiveMinimum": 0},
-    about="Reading: SmoothDCG's smoothing in round 1 (0.01 if absent).",
+    about="Reading: SmoothDCG's smoothing in round 1.",
     reading=True, absent=0.01, when=SMOOTHED, unless={"source": "released-code"},
 )  # fmt: skip
 EPSILON_DECAY = Setting(
     "epsilon_decay",
     {"type": "number", "minimum": 0, "maximum": 1},
-    about="Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay (0 if absent).",
+    about="Reading: SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay.",
     reading=True, absent=0, when=SMOOTHED,
 )  # fmt: skip
 CENTRE = Setting(
@@ -517,7 +517,7 @@ class Seen(Top):
     """
 
     kind = "seen"
-    about = "Descends on a loss of the documents on top alone, whose grades it sees: without weights, or with them."
+    about = "Descends on a loss of the k documents on top, whose grades it sees, as if they were the whole list."
     settings = (SEEN_LOSS, RATES, STEPS, ITERATE, SEEN_K, GAMMA, EXPLORED, WEIGHTS, CLIP, CENTRE, INTERCEPT)
     looks: ClassVar = {
         "squared": Look("blue", "o", ":"),

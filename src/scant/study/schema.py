@@ -3,6 +3,7 @@
 The file in workflow/schemas is this schema as text, for readers and editors. A test checks that the two are equal.
 """
 
+import json
 from functools import cache
 from typing import Any
 
@@ -209,6 +210,14 @@ def own_settings(learner: type) -> dict:
     return _closed(of_all | {name: built_in[name] for name in OWN} | declared)
 
 
+def _described(setting: Setting) -> dict:
+    """The schema of a learner's setting, whose description says its default."""
+    if setting.absent is None:
+        return setting.schema
+    default = setting.absent if isinstance(setting.absent, str) else json.dumps(setting.absent)
+    return {**setting.schema, "description": f"{setting.about} Default: {default}."}
+
+
 def _learner() -> dict:
     """The schema of a learner: its title, its kind, and for each kind the settings that its classes declare."""
     kind = {
@@ -221,7 +230,7 @@ def _learner() -> dict:
     }
     clauses = []
     for name, classes in kinds().items():
-        properties = {setting.name: setting.schema for setting in learner_settings(name).values()}
+        properties = {setting.name: _described(setting) for setting in learner_settings(name).values()}
         description = " ".join(dict.fromkeys(learner.about for learner in classes))
         clauses.append(
             _if_kind({"const": name}, {"description": description} | _closed({"title": {}, "kind": {}} | properties))
