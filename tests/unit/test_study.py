@@ -266,11 +266,15 @@ def test_each_kind_of_learner_has_the_settings_of_its_classes_and_no_other():
             assert kind == made_of.kind and kind in SCHEMA["$defs"]["learner"]["properties"]["kind"]["description"]
             check({"kind": kind}, SCHEMA["$defs"]["learner"] | {"$defs": SCHEMA["$defs"]}, "learner")
             for name, setting in settings_of(made_of).items():
-                assert found[kind]["properties"][name] == setting.schema
+                made = found[kind]["properties"][name]
+                assert made | {"description": setting.about} == setting.schema
+                assert made["description"].startswith(setting.about)
     for kind, classes in families.kinds().items():
         settings = {name for made_of in classes for name in settings_of(made_of)}
         assert {*found[kind]["properties"]} == {"title", "kind"} | settings
         assert all(made_of.about in found[kind]["description"] for made_of in classes)
+    said = {name: rule["description"] for name, rule in found["ips"]["properties"].items() if rule}
+    assert said["propensities"].endswith(" Default: known.") and "Default" not in said["rates"]
 
 
 def test_experiments_have_the_settings_that_their_families_declare():
