@@ -33,9 +33,9 @@ def separable(
 ) -> Simulated:
     """A random ranker of norm 1 separates all grades (Figure 2.1; perceptron paper, section 8).
 
-    Grades are uniform on 0..grades. A document is standard Gaussian around the mean of its grade, which is itself
-    standard Gaussian; along the ranker it is `margin * (grade + u)` instead, with u uniform on
-    [0, 0.2). So neighbouring grades are at least 0.8 margins apart.
+    Grades are uniform. A document is standard Gaussian around the mean of its grade, itself standard
+    Gaussian; along the ranker it is `margin * (grade + u)` instead, with u uniform on [0, 0.2). So
+    neighbouring grades are at least 0.8 margins apart.
     """
     ranker = _unit(random.standard_normal(features))
     means = random.standard_normal((grades + 1, features))
@@ -51,10 +51,10 @@ def separable(
 
 
 def released_code(random: np.random.Generator, queries: int = 1000, features: int = 10) -> Simulated:
-    """The separable stream of the authors' released code.
+    """The authors' released code: separable.
 
-    A query has 3, 3, 4, 5 and 5 documents of the grades 4 to 0, with features N(mu, 1), mu = 7, 5, 3, 1 and -1. It is
-    drawn again until the ranker (1, ..., 1) scores neighbouring grades more than 1 apart.
+    A query has 3, 3, 4, 5 and 5 documents of the grades 4 to 0, with features N(mu, 1), mu = 7, 5,
+    3, 1 and -1, drawn until their sums put neighbouring grades more than 1 apart.
     """
     grade = np.repeat([4, 3, 2, 1, 0], [3, 3, 4, 5, 5])
     means = np.array([-1.0, 1.0, 3.0, 5.0, 7.0])[grade]
@@ -79,10 +79,10 @@ def linear(
     noise: float = 1.0,
     relevant: float = 0.5,
 ) -> Simulated:
-    """No linear ranker is faultless: grades are a noisy linear score, cut at fixed thresholds.
+    """No linear ranker is faultless.
 
-    Features are uniform on [0, 1]. The score is that of a random ranker, standardised, plus `noise` times a standard
-    Gaussian. A share of `relevant * 2^-r` of the documents is above grade r.
+    Features are uniform on [0, 1]. The score of a random ranker, standardised, plus `noise` times a
+    standard Gaussian, is cut at thresholds: `relevant * 2^-r` of the documents are above grade r.
     """
     ranker = _unit(random.standard_normal(features))
     deviation = np.sqrt(1 / 12)  # of a number uniform on [0, 1]
@@ -128,10 +128,9 @@ def two_groups(
     """What is on top hides what is better.
 
     A query has three fair documents (grade 1, features u), a good one (the highest grade, features
-    v) and others of grade 0 with features 0. Here u and v are unit vectors with this `cosine`, and
-    each feature has noise of standard deviation 0.1. With a cosine of -1 no linear ranker puts both
-    on top. Over all documents v is the better direction; a ranker with the fair ones on top sees
-    nothing that says so.
+    v) and others of grade 0 with features 0, all with noise of standard deviation 0.1; u and v are
+    unit vectors with this `cosine`. Over all documents v is the better direction; where the cosine
+    is -1, a ranker with the fair ones on top sees nothing that says so.
     """
     u, other = np.linalg.qr(random.standard_normal((features, 2)))[0].T
     means = np.zeros((documents, features))
