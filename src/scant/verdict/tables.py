@@ -107,39 +107,7 @@ def _kind(claim: dict, reading: Reading) -> str:
 def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
     """One row for each claim. Verdicts are corrected within the claim's family, all of which is examined.
 
-    Its columns, `COLUMNS`, are among others:
-
-    verdict : under the claim's first reading, one of `scant.verdict.words.VERDICTS`
-    estimate, low, high, n, test : of the cell that decides, with its interval, under the first reading;
-        of exact claims about tables, the deviation
-    deciding : the cell that decides, in words: the learners and the stream; "" for claims about tables
-    agreeing, agreeing_least : in how many seeds of that cell it is as the verdict says (of what is
-        undecided, as claimed), and, by that, in which share of all seeds at least
-    tipping, worst : see `scant.verdict.statistics.Verdict`
-    premise : what the test of a verdict supposes of seeds; "" of others
-    mark : `words.MARK` where seeds that may well have been missed cannot overturn the verdict
-    by_cell : where cells differ, on which it holds, and on which it fails
-    note : what a reader needs to know of the verdict: why it is undecided, local slopes, rates at the
-        edge of a grid
-    needed : from how many seeds on they would decide an undecided claim, with power 0.8
-    readings_holding, readings_total : under how many readings the claim would hold if they were the
-        first, of how many that say something
-    matters, matters_share : the reading that the estimate depends on most, and its share of the
-        estimate's variance over readings with the same streams and learners
-    data : the streams of the first reading; for a claim that is not testable, what is missing
-    row, experiment : its kind, one of `scant.verdict.words.ROWS`; the experiment of the first reading
-    named, words, chosen : what the statement is in its source; a quotation by which it is found there;
-        what was chosen where that leaves room
-    quantity : what the estimate is of, in words, with its unit
-    cells_holding, cells_failing, cells_silent, cells_total : in how many cells of the first reading the
-        claim holds, fails and says nothing, of how many; 0 for claims about tables
-    says_from : the least horizon or sample size from which on a cell that says nothing would
-    tightness : of a claim about a bound, the share of it that was measured in the cell that decides; of
-        a lower bound, its share of what was measured: more than 1 is one that does not hold
-    control, control_verdict, control_estimate, control_low, control_high : where the claim is false, in
-        words, with the verdict on it by the same test, and the estimate of the cell that decides
-    refuted_by : in words, the least violation that would have been seen in that cell, with an interval
-        as wide; "" where no chance is involved
+    Its columns are `COLUMNS`; docs/claims.md says what they mean.
     """
     outcomes = judged(examined)
     return [_row(name, one, outcomes[name], study) for name, one in examined.items()]
