@@ -59,7 +59,7 @@ def test_links_to_files_and_sections(document):
 
 
 def test_the_table_of_folders_names_each_folder_of_the_code():
-    table = (ROOT / "docs/extending.md").read_text().partition("| to add |")[0]
+    table = (ROOT / "docs/extending.md").read_text()
     named = [name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)]
     files = [*(ROOT / "src/scant").glob("[!_]*/*.*"), *(ROOT / "src/scant_ads").glob("*/*.py")]
     folders = {"src/scant", "src/scant_ads", *(path.parent.relative_to(ROOT).as_posix() for path in files)}
