@@ -152,16 +152,20 @@ def test_dead_segments_share_the_error():
 
 
 def test_losses_are_less_likely_than_all_that_might_have_been():
-    """Ad a loses its rewards in the last part; the chance is that of the part before, and b has as many in both."""
+    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to it."""
     groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
     for rewards in range(1, 60):
         given = np.full((2, 1, BLOCKS), rewards)
         given[0, 0, -1] = 0
         summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
         chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
-        tests = 2 * groups * (BLOCKS - 1)
+        tests = 3 * groups * (BLOCKS - 1)
         found = [problem.kind for problem in measurement._lost(summary, 1.0)]
         assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
+        summary = of_counts(np.full((2, 1, BLOCKS), 1000), given[:, :, ::-1])
+        begun = [problem for problem in measurement._lost(summary, 1.0) if problem.kind == "dead"]
+        assert len(begun) == ("dead" in found)
+        assert all("ad 'a' did not yet have its rewards" in problem.reason for problem in begun)
         answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
     assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
 
