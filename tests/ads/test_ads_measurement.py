@@ -240,6 +240,13 @@ def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_
     assert "cut-off" not in kinds(prices)
 
 
+def test_visits_without_costs_are_no_cut():
+    log = visits(money=True)
+    log = without(log, ~of_b(log) & (log.index % 2 == 0))  # 88 and 95 % of the visits of each ad have no costs
+    costs = sa.Log.from_frame(log.assign(reward=-log["reward"]), reward_min=-500, reward_max=0)
+    assert "cut-off" not in {problem["kind"] for problem in costs.check()["problems"]}
+
+
 def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():
     for part, rows, rewarded in [(10, 40, 7), (0, 9, 4), (33, 40, 8), (1, 1, 0)]:
         exact = stats.hypergeom(rows, rewarded, part).pmf(0)
