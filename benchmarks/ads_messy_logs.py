@@ -396,7 +396,8 @@ def hidden(w):
 def hindsight(w):
     """A policy that shows by city and hour the ad that was clicked most often in this very log."""
     log = w.log(rates=(rates := lambda visits: np.full((len(visits), 6), 0.1)))
-    best = log.groupby(["city", "hour", "place"])["reward"].mean().unstack().idxmax(axis=1)
+    rates_seen = log.pivot_table(index=["city", "hour"], columns="place", values="reward")
+    best = rates_seen.idxmax(axis=1)
 
     def mine(visits):
         return np.eye(6)[best.loc[list(zip(visits["city"], visits["hour"], strict=True))]]
@@ -551,6 +552,31 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "robot": ("a robot among users", NUMBERS, "visits each", lambda w: w.given(pd.concat([
         log := w.log()[NEEDED].assign(user=lambda log: log.index % 5000), log[:2000].assign(user=0)]), [],
         ["--user", "user"]), 2),
+    "sorted-city-first": ("rows sorted by city, ad and reward", NUMBERS, "sorted by ad and reward",
+                          lambda w: coarse(w, ["city", "action", "reward"])),
+    "sorted-by-reward": ("rows sorted by reward", NUMBERS, "rows are sorted by reward",
+                         lambda w: coarse(w, ["reward"])),
+    "backwards": ("the latest rows first", NUMBERS, "no problems", lambda w: w.given(
+        w.log().assign(timestamp=w.days)[::-1])),
+    "split-time": ("the later rows judge", NUMBERS, "no problems", lambda w: w.given(
+        w.log().assign(timestamp=w.days), ["--split", "time:0.5", "--policy", "logistic"])),
+    "tiny-arm": ("an arm of 1 %", NUMBERS, "", lambda w: w.given(
+        w.log(constant(0.99, 0.01))[NEEDED], [], today=constant(0.99, 0.01)), 2),
+    "states-split": ("no propensities, a stated split", NUMBERS, "", lambda w: w.given(
+        w.log()[NEEDED[:2]], [], ["--propensity", 0.5]), 2),
+    "losses": ("losses, 1 minus the reward", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: 1 - reward), reading=["--rewards", "losses"])),
+    "costs-minus": ("costs, minus the reward", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: -reward), reading=["--rewards", "costs"])),
+    "huge": ("rewards of 0 or 1e12", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: 1e12 * reward), split("forest"),
+        ["--reward-max", 1e12], rates=lambda visits: 1e12 * w.rates(visits))),
+    "missing": ("40 % of a feature are missing", NUMBERS, "no problems", lambda w: w.given(changed(
+        w.log(), "x1", lambda x: x.where(w.random.random(ROWS) > 0.4)))),
+    "truth-values": ("rewards true and false, in parquet", NUMBERS, "no problems", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: reward > 0), name="log.parquet")),
+    "tabs": ("tabs, CRLF and a byte order mark", NUMBERS, "no problems", lambda w: Given(w.written(
+        w.log(), sep="\t", lineterminator="\r\n", encoding="utf-8-sig"), split())),
     "part-lost": ("a fifth of an ad's clicks are lost", UNSEEN, "", lambda w: unseen(
         w, lambda log: (log["action"] == w.ads[1]) & (w.random.random(ROWS) < 0.2)), 2),
     "pixel": ("clicks of an ad were never measured in Ulm", UNSEEN, "has no reward where", lambda w: unseen(

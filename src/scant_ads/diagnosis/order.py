@@ -111,14 +111,17 @@ class Order:
         return dict(zip(self.ads, sums, strict=True))
 
     def sorted_by(self, impressions: Iterable[int]) -> str:
-        """What the rows are sorted by, "ad" or "reward", if chance hardly explains it; else "".
+        """What the rows are sorted by, "ad", "reward" or both, if chance hardly explains it; else "".
 
         Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a probability of
-        k! n_1! n_2! ... / n!.
+        k! n_1! n_2! ... / n!. Rows that are sorted by other columns, then by ad and reward, have no more runs with a
+        reward than runs of ads, and two runs for each of these at most. In random order the runs with a reward are
+        hypergeometric.
 
         impressions : of each ad, how many rows show it
         """
         from scipy.special import gammaln
+        from scipy.stats import hypergeom
 
         kinds_of = {"ad": np.array([*impressions]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
         for (what, counts), runs in zip(kinds_of.items(), self.runs, strict=True):
@@ -126,4 +129,9 @@ class Order:
             chance = gammaln(kinds + 1) + gammaln(counts + 1).sum() - gammaln(self.rows + 1)
             if runs == kinds and chance < np.log(CHANCE):
                 return what
+        of_ads, of_rewards = self.runs
+        if of_rewards <= 2 * of_ads:
+            without = self.rows - self.rewarded
+            if hypergeom.cdf(of_ads, self.rows, without + 1, self.rewarded) < CHANCE:
+                return "ad and reward"
         return ""
