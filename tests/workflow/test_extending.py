@@ -190,7 +190,7 @@ def test_an_edit_of_a_look_draws_figures_anew_and_an_edit_of_words_runs_nothing(
     copy.replace(path, '"""The same learner, .*$', '"""The same learner in other words."""')
     assert copy.jobs("runs", "figures", study=STUDY) == {}
     copy.replace(path, r'Look\("pink", "P"\)', 'Look("brown", "P")')
-    assert copy.jobs("runs", "figures", study=STUDY) == {"figures_top": 1, "figures_perceptron": 1, "figures": 1}
+    assert copy.jobs("runs", "figures", study=STUDY) == {"figures_perceptron": 1, "figures": 1}
     (copy.folder / path).write_text(before)
 
 
@@ -234,12 +234,12 @@ def test_a_family(copy):
     assert "regret_low" in printed
     results = copy.folder / "results/my-bandits"
     table = copy.table("bandit", "my-bandits").set_index(["stream", "learner"])
-    assert len(table) == 6 and table["n"].eq(10).all()
+    assert len(table) == 6 and table["n"].eq(12).all()
     assert table.loc[("two", "ucb"), "regret_high"] < table.loc[("two", "random"), "regret_low"]
     curves, drawing = copy.drawn("figure-bandit", "my-bandits")
     assert len(curves.groupby(["stream", "learner"])) == 6 and "UCB1" in drawing
     claims = pd.read_csv(results / "claims.csv").set_index("id")
-    assert claims.loc["ucb-learns", "verdict"] == "holds" and claims.loc["ucb-learns", "n"] == 10
+    assert claims.loc["ucb-learns", "verdict"] == "holds" and claims.loc["ucb-learns", "n"] == 12
     page = (results / "report.html").read_text()
     assert "Regret of bandits by round" in page and "UCB1 regrets less than random pulls." in page
     assert "bandits" in (copy.folder / "workflow/schemas/config.schema.yaml").read_text()

@@ -231,15 +231,18 @@ def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     assert ((inner["low"] <= inner["mean"]) & (inner["mean"] <= inner["high"])).all()
 
 
-def test_promised_bounds_hold_and_the_adversary_costs_what_it_must(tiny):
-    bounds = table(tiny, "bounds")
-    promised = bounds[bounds["promised"]]
-    assert len(promised) and not promised["violations"].any() and not promised["general_violations"].any()
-    bounded = promised[promised["bound_min"].notna()]
-    assert len(bounded) and (bounded["loss_max"] <= bounded["bound_min"]).all()
-    cornered = bounds[bounds["lower_bound"].notna()]
-    assert {"slam-ap", "max-hinge"} <= {*cornered["learner"]}
-    assert (cornered["loss_mean"] >= cornered["lower_bound"] - 1e-9).all()
+def test_losses_stay_below_the_bounds_that_hold_for_them(runs):
+    """SLAM's at the rate of the theory, max-hinge's at any, in every round kept."""
+    bounded = 0
+    for name, (metadata, rows) in runs.items():
+        frame = rows.to_pandas()
+        if "general_bound" in frame:
+            promised = frame[(frame["theory"] == 1) | (metadata["kind"] == "max-hinge")]
+            for bound in ("bound", "general_bound"):
+                above = promised["loss"] > promised[bound]
+                assert not above.any(), name
+                bounded += promised[bound].notna().any()
+    assert bounded > 5
 
 
 def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs):
