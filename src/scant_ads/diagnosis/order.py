@@ -121,7 +121,6 @@ class Order:
         impressions : of each ad, how many rows show it
         """
         from scipy.special import gammaln
-        from scipy.stats import hypergeom
 
         kinds_of = {"ad": np.array([*impressions]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
         for (what, counts), runs in zip(kinds_of.items(), self.runs, strict=True):
@@ -130,8 +129,18 @@ class Order:
             if runs == kinds and chance < np.log(CHANCE):
                 return what
         of_ads, of_rewards = self.runs
-        if of_rewards <= 2 * of_ads:
-            without = self.rows - self.rewarded
-            if hypergeom.cdf(of_ads, self.rows, without + 1, self.rewarded) < CHANCE:
+        without = self.rows - self.rewarded
+        usual = self.rewarded * (without + 1) / max(self.rows, 1)  # runs with a reward, on average
+        if of_rewards <= 2 * of_ads and of_ads < usual:
+            chance = _choose(without + 1, of_ads) + _choose(self.rewarded - 1, of_ads - 1)
+            chance += np.log(of_ads) - _choose(self.rows, self.rewarded)  # of so many, and fewer
+            if chance < np.log(CHANCE):
                 return "ad and reward"
         return ""
+
+
+def _choose(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    from scipy.special import gammaln
+
+    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
