@@ -299,7 +299,7 @@ def test_slopes_of_one_rate_have_one_margin():
 # --- what is refused
 
 
-GOOD = PARTS["items-rate"]
+GOOD = PARTS["items-rate-full"]
 
 
 @pytest.mark.parametrize(
