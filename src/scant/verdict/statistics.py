@@ -10,7 +10,7 @@ is so, and how many at the far end of their range would overturn it.
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -171,6 +171,11 @@ class Verdict:
     split: bool = False
 
     @property
+    def tested(self) -> bool:
+        """Whether chance has a part in it, and it says something."""
+        return self.test != EXACT and self.verdict != SILENT
+
+    @property
     def needed(self) -> float:
         """From how many seeds on an undecided claim is decided with power 0.8 or more.
 
@@ -301,21 +306,20 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     speaking = [verdict for verdict in verdicts if verdict.verdict != SILENT]
     if not speaking:
         return verdicts[0]
-    chance = [verdict for verdict in speaking if verdict.test != EXACT]
-    level = _level(chance or speaking)
-    p_holds = max(verdict.p_holds for verdict in speaking)
+    tested = [verdict for verdict in speaking if verdict.tested]
+    threshold = (1 - _level(tested or speaking)) / 2
+    weakest = max([*tested, *speaking], key=lambda verdict: verdict.p_holds)
     failing = min(speaking, key=lambda verdict: verdict.p_fails)
-    p_fails = min(1.0, max(1, len(chance)) * failing.p_fails)
-    cell = next(verdict for verdict in [*chance, *speaking] if verdict.p_holds == p_holds)
-    all_sided = all(verdict.sides for verdict in chance)
+    p_holds, p_fails = weakest.p_holds, min(1.0, max(1, len(tested)) * failing.p_fails)
+    missed, sides = [one.missed for one in tested], [side for one in tested for side in one.sides]
     return replace(
-        cell,
-        verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
+        weakest,
+        verdict=_outcome(p_holds, p_fails, threshold),
         p_holds=p_holds,
         p_fails=p_fails,
-        threshold=(1 - level) / 2,
-        sides=tuple(verdict.sides[0] for verdict in chance) if all_sided else (),
-        missed=max((one.missed for one in chance), default=0.0) if p_holds < p_fails else failing.missed,
+        threshold=threshold,
+        sides=tuple(sides) if len(sides) == len(tested) else (),
+        missed=max(missed, default=0.0) if p_holds < p_fails else failing.missed,
     )
 
 
@@ -325,33 +329,47 @@ def cell_verdicts(claim: Verdict, cells: Sequence[Verdict], of_mean: bool = Fals
     Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`). Elsewhere
     each cell's p-values are held against the claim's threshold by their number, as in `together`.
     """
-    chance = sum(cell.test != EXACT and cell.verdict != SILENT for cell in cells)
+    tests = sum(cell.tested for cell in cells)
 
     def outcome(cell: Verdict) -> str:
-        if cell.test == EXACT or cell.verdict == SILENT:
+        if not cell.tested:
             return cell.verdict
         if claim.verdict == "holds" and not of_mean:
             return "holds"
-        return _outcome(cell.p_holds, cell.p_fails, claim.threshold / chance)
+        return _outcome(cell.p_holds, cell.p_fails, claim.threshold / tests)
 
     return list(map(outcome, cells))
 
 
-def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, Verdict]]:
-    """The verdicts of families of claims, with Holm's correction within each family.
+def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """The verdicts on a family of claims, by their ids, with Holm's correction.
 
     A family of m claims has 2m one-sided tests: one for each claim and one for its contrary. In
     ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and so
     on, up to the first that is larger. The probability of any false verdict in the family is then
     1 - level at most, whichever claims are true and however they depend on each other (Bauer, Hackl,
-    Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). Exact claims stay
-    as they are and are not counted. Which claims form a family is fixed before any result is known.
+    Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was not
+    tested stays as it is and is not counted. Which claims form a family is fixed before any result
+    is known.
 
-    families : for each family, the verdicts on its claims by their ids
+    Raises
+    ------
+    SettingError : levels differ
     """
-    return {
-        name: dict(zip(family, _corrected(list(family.values())), strict=True)) for name, family in families.items()
-    }
+    tested = {name: one for name, one in family.items() if one.tested}
+    if not tested:
+        return dict(family)
+    error = 1 - _level(tested.values())
+    values = np.array([(one.p_holds, one.p_fails) for one in tested.values()]).ravel()
+    order, adjusted = np.argsort(values, kind="stable"), np.empty_like(values)
+    tests_left = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * tests_left))
+    threshold = error / float(len(values) - np.sum(adjusted <= error))
+    corrected = dict(family)
+    for (name, one), p in zip(tested.items(), adjusted.reshape(-1, 2).tolist(), strict=True):
+        outcome, p_values = _outcome(*p, error), {"p_holds": p[0], "p_fails": p[1]}
+        corrected[name] = replace(one, verdict=outcome, threshold=threshold, **p_values)
+    return corrected
 
 
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
@@ -507,28 +525,9 @@ def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
     return Verdict(outcome, *ends, n, *p_values, EXACT, level, inside=n if holds else 0, missed=0.0)
 
 
-def _level(verdicts: Sequence[Verdict]) -> float:
+def _level(verdicts: Iterable[Verdict]) -> float:
     """The level of all verdicts. Raise a SettingError if they differ in it."""
     levels = {verdict.level for verdict in verdicts}
     if len(levels) > 1:
         raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one")
     return levels.pop()
-
-
-def _corrected(verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts of a family with Holm's correction, in the same order."""
-    chance = [at for at, one in enumerate(verdicts) if one.test != EXACT and one.verdict != SILENT]
-    if not chance:
-        return verdicts
-    error = 1 - _level(verdicts)
-    values = np.array([[verdicts[at].p_holds, verdicts[at].p_fails] for at in chance]).ravel()
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty_like(values)
-    steps = np.arange(len(values), 0, -1)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * steps))
-    threshold = error / float(len(values) - np.sum(adjusted <= error))
-    corrected = list(verdicts)
-    for at, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
-        outcome, about = _outcome(p_holds, p_fails, error), {"p_holds": p_holds, "p_fails": p_fails}
-        corrected[at] = replace(verdicts[at], verdict=outcome, threshold=threshold, **about)
-    return corrected

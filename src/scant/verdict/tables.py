@@ -87,7 +87,7 @@ def _judged(name: str, claim: dict, reading: Reading, family: Mapping) -> Judged
     Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
     hold in all. A reading that lacks what the statement names may refute the claim, never confirm it.
     """
-    corrected = verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
+    corrected = verdicts.holm({**family, name: reading.verdict})[name]
     of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
     of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
     outcome = corrected.verdict
