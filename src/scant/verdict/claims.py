@@ -85,14 +85,12 @@ class _Fitting(NamedTuple):
     streams, learners : the ids that the claim is about
     elsewhere : the experiment to compare with, which may be the same; None if the claim compares with no learner
     others : the learners to compare with; None to compare each learner with itself in the other experiment
-    lacks : which learners that the statement names are not there
     """
 
     streams: tuple[str, ...]
     learners: tuple[str, ...]
     elsewhere: str | None = None
     others: tuple[str, ...] | None = None
-    lacks: str = ""
 
     @property
     def involved(self) -> set[str]:
@@ -178,26 +176,28 @@ class _Examiner:
         if not learners:
             return _Lacking(4, f"no learner with {in_words(claim['learner'])}")
         if not ("other" in claim or isinstance(claim.get("against"), dict)):
-            return self._with_each(claim, _Fitting(streams, learners))
+            return _Fitting(streams, learners)
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
             return _Lacking(5, f"no experiment with {in_words(claim['other'])} to compare with")
         if not isinstance(claim.get("against"), dict):
-            return self._with_each(claim, _Fitting(streams, learners, elsewhere))
+            return _Fitting(streams, learners, elsewhere)
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
             return _Lacking(5, f"no learner with {in_words(claim['against'])} to compare with")
-        return self._with_each(claim, _Fitting(streams, learners, elsewhere, others))
+        return _Fitting(streams, learners, elsewhere, others)
 
-    def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting:
-        """What fits a claim, with what it lacks of the learners that the claim names."""
+    def _lacks(self, claim: dict, learners: Iterable[str], section: str, places: int) -> str:
+        """What the statement of a claim names, and a reading with these learners and so many places has not."""
         absent = [
             in_words(wanted)
             for wanted in claim.get("each", ())
-            if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved)
+            if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = f"no learner with {', or '.join(absent)}, which the statement names" if absent else ""
-        return fitting._replace(lacks=lacks)
+        lacks = [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
+        if places < claim.get("places", 0):
+            lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
+        return "; ".join(lacks)
 
     def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
         """The cells of an experiment on the document's own data, with True, and those on others, with False, if any.
@@ -264,7 +264,7 @@ class _Examiner:
 
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
         """The pairs of learners that a claim compares in an experiment, as far as they have values."""
-        streams, learners, elsewhere, others, _ = fitting
+        streams, learners, elsewhere, others = fitting
         quantity, only_epsilon = claim["quantity"], claim.get("epsilon")
         options = tuple((key, claim[key]) for key in self._quantity(quantity, name).options if key in claim)
         values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
@@ -344,10 +344,8 @@ class _Examiner:
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
         judged = judging.judged(claim, cells, self.level)
-        lacks, places = [fitting.lacks], len({cell.stream for cell in cells})
-        if places < claim.get("places", 0):
-            lacks.append(f"{places} of the {claim['places']} {place.key} that the statement is about")
-        return Reading(name, tuning, levels, cells, *judged, own, "; ".join(filter(None, lacks)))
+        lacks = self._lacks(claim, learners, place.key, len({cell.stream for cell in cells}))
+        return Reading(name, tuning, levels, cells, *judged, own, lacks)
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""

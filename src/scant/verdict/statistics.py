@@ -235,17 +235,13 @@ def judge(
     if split:  # no number of seeds like these decides it
         sides = [side._replace(spread=math.nan) for side in sides]
         p_holds = p_fails = 1.0
-    tipping = _tipping(distances, ends)
+    low, high = _sequence(values, test, within, level)
+    outcome, tipping = _outcome(p_holds, p_fails, threshold), _tipping(distances, ends)
     return Verdict(
-        *(_outcome(p_holds, p_fails, threshold), estimate, *_sequence(values, test, within, level)),
-        *(n, p_holds, p_fails, test, level, threshold),
-        sides=(tuple(sides),),
-        inside=int(np.all(distances > 0, axis=0).sum()),
-        tipping=tipping,
-        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n,
-        worst=_worst(values, distances),
-        split=split,
-    )
+        outcome, estimate, low, high, n, p_holds, p_fails, test, level, threshold, sides=(tuple(sides),),
+        inside=int(np.all(distances > 0, axis=0).sum()), tipping=tipping,
+        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n, worst=_worst(values, distances), split=split,
+    )  # fmt: skip
 
 
 def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:

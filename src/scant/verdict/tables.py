@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -64,24 +65,18 @@ class Outcome(NamedTuple):
 
 def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
     """What came of each claim. All claims of a family have to be there."""
-    families = {}
-    for name, examination in examined.items():
-        if examination.readings:
-            first = examination.readings[0].verdict
-            families.setdefault(examination.claim["family"], {})[name] = first
-
-    def outcome(name: str, claim: dict, readings: list[Reading], control: Reading | None) -> Outcome:
-        family = families.get(claim["family"], {})
-        of = [_judged(name, claim, reading, family) for reading in readings]
-        return Outcome(of, _judged(name, claim, control, family) if control else None)
-
-    return {
-        name: outcome(name, examination.claim, examination.readings, examination.control)
-        for name, examination in examined.items()
-    }
+    families, outcomes = {}, {}
+    for name, one in examined.items():
+        if one.readings:
+            families.setdefault(one.claim["family"], {})[name] = one.readings[0].verdict
+    for name, one in examined.items():
+        as_judged = partial(_judged, name, one.claim, families.get(one.claim["family"], {}))
+        control = as_judged(one.control) if one.control else None
+        outcomes[name] = Outcome(list(map(as_judged, one.readings)), control)
+    return outcomes
 
 
-def _judged(name: str, claim: dict, reading: Reading, family: Mapping) -> Judged:
+def _judged(name: str, claim: dict, family: Mapping, reading: Reading) -> Judged:
     """A reading of a claim with its verdict; `family` has the first readings' verdicts.
 
     Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
