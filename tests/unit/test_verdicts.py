@@ -301,7 +301,6 @@ def test_the_reading_that_matters_most():
         (lambda: exact([], 1), "exact claim"),
         (lambda: exact(1, math.nan), "exact claim"),
         (lambda: together([]), "has none"),
-        (lambda: holm({"a": judge(NOISE), "b": judge(NOISE, level=0.9)}), "at one"),
     ],
 )
 def test_errors_name_the_reason(call, reason):

@@ -265,30 +265,29 @@ class _Examiner:
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
         """The pairs of learners that a claim compares in an experiment, as far as they have values."""
         streams, learners, elsewhere, others = fitting
-        quantity, only_epsilon = claim["quantity"], claim.get("epsilon")
-        options = tuple((key, claim[key]) for key in self._quantity(quantity, name).options if key in claim)
+        quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
+        options = tuple((key, claim[key]) for key in declared.options if key in claim)
+        facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
+        facts |= {"claim": claim, "experiment": name, "tuning": tuning}
         values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
         other_values = values
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
-            exact = family.certain(self.study, stream)
             place = self._original(family.place.key, stream)
-            for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
+            facts |= {"sample": self._of_sample(family.place.key, stream)}
+            # A value over several games, such as a slope in the number of items, is of all of the claim's.
+            places = [stream] if stream in streams else streams
+            drawn = self._drawn_anew(name, places, learner)
+            for epsilon, rows in _policies(values.get((stream, learner)), claim.get("epsilon")):
                 rows = self._played_instead(claim, name, rows)
                 # A trivial play that comes to the same with every seed involves no chance.
-                exact = exact or ("plays" in claim and np.ptp(rows["value"]) == 0)
+                trivial = "plays" in claim and np.ptp(rows["value"]) == 0
+                exact = trivial or family.certain(self.study, stream)
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
-                declared, why = self._quantity(quantity, name), _why(rows)
-                facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
-                facts |= {"claim": claim, "experiment": name, "tuning": tuning}
-                facts |= {"sample": self._of_sample(family.place.key, stream)}
-                # A value over several games, such as a slope in the number of items, is of all of the claim's.
-                places = [stream] if stream in streams else streams
-                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    facts |= _extreme(rows, claim) | {"edge": _edges(rows), "why": why}
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts)
+                    alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
@@ -296,9 +295,9 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    facts |= {"why": why or _why(other_rows), "edge": _edges(rows, other_rows)}
+                    two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts, **two)
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
         """A quantity's values; if the claim is a control that names a trivial play, what it would have come to.
@@ -500,17 +499,12 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
 
     of_two : whether they are differences between two learners' values, not between a value and the claim's number
     """
-    of_measure = "measure" in declared.options and not _up_to_one(claim.get("measure"))
-    if declared.range is None or of_measure:
+    name = claim.get("measure", "").removeprefix(OWN)  # "" is the measure of its quantity, which is up to 1
+    up_to_one = not name or (recordable(name) and named(name)[0].empty)
+    if declared.range is None or ("measure" in declared.options and not up_to_one):
         return None
     least, most = declared.range
     return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
-
-
-def _up_to_one(measure: str | None) -> bool:
-    """Whether values of a measure that learners are judged by lie between 0 and 1; None is that of its quantity."""
-    name = measure and measure.removeprefix(OWN)
-    return name is None or (recordable(name) and named(name)[0].empty)
 
 
 def _why(rows: pd.DataFrame) -> str:

@@ -10,7 +10,7 @@ is so, and how many at the far end of their range would overturn it.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -109,15 +109,13 @@ class Side(NamedTuple):
     def p_value(self) -> float:
         """Of the test for a mean on the inner side."""
         if self.of_share:
-            evidence = anytime.log_share_evidence(self._ones(), self.n, self.end)
+            ones = round((self.mean + self.end) * self.n)
+            evidence = anytime.log_share_evidence(ones, self.n, self.end)
         elif self.spread > 0 and self.n >= anytime.LEAST_SEEDS:
             evidence = anytime.log_t_evidence(self.effect * math.sqrt(self.n), self.n)
         else:
             return 1.0
         return math.exp(-max(0.0, float(evidence)))
-
-    def _ones(self) -> int:
-        return round((self.mean + self.end) * self.n)
 
     def missed(self, n: int, threshold: float) -> float:
         """The probability that a test of n seeds does not reach the threshold."""
@@ -295,7 +293,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 
     Raises
     ------
-    SettingError : there is no cell, or levels differ
+    SettingError : there is no cell
     """
     if not verdicts:
         raise SettingError("a claim about several cells has none: name its streams")
@@ -303,7 +301,7 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     if not speaking:
         return verdicts[0]
     tested = [verdict for verdict in speaking if verdict.tested]
-    threshold = (1 - _level(tested or speaking)) / 2
+    threshold = (1 - speaking[0].level) / 2
     weakest = max([*tested, *speaking], key=lambda verdict: verdict.p_holds)
     failing = min(speaking, key=lambda verdict: verdict.p_fails)
     p_holds, p_fails = weakest.p_holds, min(1.0, max(1, len(tested)) * failing.p_fails)
@@ -346,16 +344,12 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
     1 - level at most, whichever claims are true and however they depend on each other (Bauer, Hackl,
     Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was not
     tested stays as it is and is not counted. Which claims form a family is fixed before any result
-    is known.
-
-    Raises
-    ------
-    SettingError : levels differ
+    is known. All are at one level.
     """
     tested = {name: one for name, one in family.items() if one.tested}
     if not tested:
         return dict(family)
-    error = 1 - _level(tested.values())
+    error = 1 - next(iter(tested.values())).level
     values = np.array([(one.p_holds, one.p_fails) for one in tested.values()]).ravel()
     order, adjusted = np.argsort(values, kind="stable"), np.empty_like(values)
     tests_left = np.arange(len(values), 0, -1)
@@ -519,11 +513,3 @@ def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
     outcome, p_values = ("holds", (0.0, 1.0)) if holds else ("fails", (1.0, 0.0))
     ends = (float(estimate),) * 3
     return Verdict(outcome, *ends, n, *p_values, EXACT, level, inside=n if holds else 0, missed=0.0)
-
-
-def _level(verdicts: Iterable[Verdict]) -> float:
-    """The level of all verdicts. Raise a SettingError if they differ in it."""
-    levels = {verdict.level for verdict in verdicts}
-    if len(levels) > 1:
-        raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one")
-    return levels.pop()

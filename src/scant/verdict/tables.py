@@ -407,16 +407,12 @@ def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
     if math.isnan(decides.low):
         few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
         return f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} allow{'' if decides.n > 1 else 's'} no test"
-    counts = _cells(one.of_cells)
-    several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
-    text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""
-    enough = one.corrected.needed
-    rest = (
-        f"{words.needed(enough)} would decide it"
-        if math.isfinite(enough)
-        else "no number of seeds is known to be enough"
-    )
-    return f"{text}the interval has values on both sides of what is claimed; {rest}"
+    several, cells, seeds = "", one.of_cells, one.corrected.needed
+    if len(cells) > 1 and "fails" not in cells:
+        several = f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
+    enough = f"{words.needed(seeds)} would decide it"
+    enough = enough if math.isfinite(seeds) else "no number of seeds is known to be enough"
+    return f"{several}the interval has values on both sides of what is claimed; {enough}"
 
 
 def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
@@ -442,7 +438,6 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     """The titles of the streams that a reading is about; the table's name if it is about a table."""
     if not reading.cells:
         return claim["table"]
-
     titles = (cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells)
     return "; ".join(dict.fromkeys(titles))  # titles may have commas
 
