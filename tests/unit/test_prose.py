@@ -37,7 +37,6 @@ TO_BE_PLAYED = {
     "seen-one-near-listnet": "seen",
     "seen-optimism": "seen",
     "seen-papers-constant": "seen",
-    "top-clicks-pdgd-above-dbgd-noise": "clicks",
     "top-smoothdcg-poor-released": "real-top",
 }
 

@@ -329,10 +329,10 @@ def test_claims_are_judged_by_the_first_experiment_of_the_file_not_of_the_alphab
 
 
 def first_readings(project):
-    """Of each claim with readings in several experiments that say something, these; the first decides."""
-    claims = pd.read_csv(project.folder / "results/tiny/claims.csv").set_index("id")["experiment"]
+    """Of each testable claim with readings in several experiments that say something, these; the first decides."""
+    claims = pd.read_csv(project.folder / "results/tiny/claims.csv").set_index("id")["experiment"].dropna()
     readings = pd.read_csv(project.folder / "results/tiny/claims-readings.csv").dropna(subset="experiment")
-    readings = readings[readings["verdict"] != SILENT]
+    readings = readings[readings["claim"].isin(claims.index) & (readings["verdict"] != SILENT)]
     found = {claim: list(dict.fromkeys(rows["experiment"])) for claim, rows in readings.groupby("claim")}
     assert all(claims[claim] == names[0] for claim, names in found.items())
     return {claim: names for claim, names in found.items() if len(names) > 1}
