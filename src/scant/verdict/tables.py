@@ -376,7 +376,7 @@ def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict
     """
     notes, cells = [], one.reading.cells
     if one.verdict == "undecided":
-        notes.append(_undecided(one, decides))
+        notes.append(_undecided(one, cell, decides))
     if one.verdict == SILENT and cell:
         most = cell.ceiling + compared_with(claim)
         notes.append(f"even {most:.3g}, the worst that could have been measured, is as claimed")
@@ -392,7 +392,7 @@ def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict
     return ". ".join(note[:1].upper() + note[1:] for note in notes)
 
 
-def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
+def _undecided(one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str:
     """Why a claim is undecided."""
     alone = one.reading.verdict.verdict
     if alone != "undecided":
@@ -408,6 +408,11 @@ def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
         few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
         return f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} allow{'' if decides.n > 1 else 's'} no test"
     several, cells, seeds = "", one.of_cells, one.corrected.needed
+    low, high = claimed_interval(cell) if cell else (-math.inf, math.inf)
+    if decides.high < low or decides.low > high:
+        return (
+            f"the interval lies outside of what is claimed; the correction for {len(cells)} cells leaves it undecided"
+        )
     if len(cells) > 1 and "fails" not in cells:
         several = f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
     enough = f"{words.needed(seeds)} would decide it"
