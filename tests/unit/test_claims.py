@@ -319,7 +319,7 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
 
 def test_a_note_does_not_call_an_interval_two_sided_that_lies_outside():
     """As where a cell alone would fail, and its number of cells leaves the claim undecided."""
-    reading = claims.examine({"one": AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
+    reading = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
     decides = dataclasses.replace(reading.single[0], verdict="undecided", low=-2.0, high=-1.0)
     corrected = dataclasses.replace(reading.verdict, verdict="undecided")
     one = tables.Judged(dataclasses.replace(reading, verdict=corrected), "undecided", corrected, ["undecided"] * 2)
