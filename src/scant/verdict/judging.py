@@ -180,13 +180,9 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
     differences = values.astype(float).ravel() - other
     if comparison == "exact":
         return verdicts.exact(differences, 0.0, margin, level)
-    single = [
-        verdicts.certain([difference], _interval(claim, base), level)
-        for difference, base in zip(differences, other, strict=True)
-    ]
-    sign = {"less": -1, "greater": 1}.get(comparison)
-    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
-    return replace(verdicts.together(weakest), n=len(single))  # `together` reports the first
+    weakest = int(_interval(claim, other).distances(differences).min(axis=0).argmin())
+    interval = _interval(claim, other[weakest])
+    return replace(verdicts.certain([differences[weakest]], interval, level), n=len(differences))
 
 
 def _deviation(value, expected) -> float:
