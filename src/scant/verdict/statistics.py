@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from scant.errors import SettingError, unknown
 from scant.verdict import anytime
@@ -363,29 +364,33 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
 
 
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
-    """Each reading's share of the variance of a claim's estimate over all readings, largest first.
+    """Each reading's share of the variance of a claim's estimates over all readings, largest first.
 
     A reading's share is its main effect in a one-way layout: the sum of squares between the means of
-    its levels, divided by the total sum of squares. In a balanced design the shares add up to 1 at
-    most, and the rest is due to interactions. In others they overlap.
+    its levels, divided by the total sum of squares, each summed over cells. In a balanced design the
+    shares add up to 1 at most, and the rest is due to interactions. In others they overlap.
 
-    values : (N,) the estimate under each combination of readings; NaN is left out
+    values : (N,) or (N, cells) the estimates under each combination of readings; NaN is left out
     readings : for each reading by name, (N,) its level in each combination
     """
-    values = np.asarray(values, float)
+    values = pd.DataFrame(values, dtype=float)
+    squares = ((values - values.mean()) ** 2).sum()
+    total, shares = squares.sum() or 1.0, {}
+    for name, levels in readings.items():
+        effects = [_main_effect(values[cell].to_numpy(), np.asarray(levels)) for cell in values]
+        shares[name] = float(sum(effect * square / total for effect, square in zip(effects, squares, strict=True)))
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+
+def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
+    """The share of the sum of squares of values that is between the means of levels."""
     finite = ~np.isnan(values)
     values = values[finite]
     if not len(values) or np.ptp(values) <= ROUNDING:
-        return dict.fromkeys(readings, 0.0)
-
-    def share(levels) -> float:
-        levels = np.asarray(levels)[finite].astype(str)
-        _, group, counts = np.unique(levels, return_inverse=True, return_counts=True)
-        means = np.bincount(group, values) / counts
-        return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
-
-    by_reading = {name: share(levels) for name, levels in readings.items()}
-    return dict(sorted(by_reading.items(), key=lambda item: -item[1]))
+        return 0.0
+    _, group, counts = np.unique(levels[finite].astype(str), return_inverse=True, return_counts=True)
+    means = np.bincount(group, values) / counts
+    return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
 
 
 def agreeing_least(agreeing: int, n: int, level: float = 0.95) -> float:

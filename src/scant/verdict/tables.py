@@ -451,7 +451,7 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     """The share of the estimates' variance that is due to each varied setting, largest first; only shares above 0.
 
     Only readings with the same streams and learners as the first are compared, since the estimates of others may differ
-    for that reason alone. The variance is that within each cell, summed over cells.
+    for that reason alone.
     """
 
     def estimates(reading: Reading) -> dict[tuple, float]:
@@ -461,12 +461,8 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     keys = dict.fromkeys(key for reading in alike for key in reading.levels)
     levels = {key: [str(reading.levels.get(key)) for reading in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
-    by_cell, sums = pd.DataFrame(map(estimates, alike)), dict.fromkeys(varied, 0.0)
-    squares = ((by_cell - by_cell.mean()) ** 2).sum()
-    for cell, values in by_cell.items():
-        for key, share in verdicts.matters(values, varied).items():
-            sums[key] += share * squares[cell] / (squares.sum() or 1.0)
-    return {key: share for key, share in sorted(sums.items(), key=lambda item: -item[1]) if share > 0}
+    shares = verdicts.matters(pd.DataFrame(map(estimates, alike)), varied)
+    return {key: share for key, share in shares.items() if share > 0}
 
 
 def cells_frame(rows: list[dict]) -> pd.DataFrame:
