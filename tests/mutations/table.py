@@ -257,7 +257,7 @@ MUTATIONS = [
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_dead_segments_share_the_error",
      "design for of in (rows, rows[0], total[0]))) < ALARM / tests)", "design for of in (rows, rows[0], total[0]))) < ALARM)"),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
-     "chances * tests[int(end == BLOCKS)]", "chances"),
+     "chances * tests * alike[_ends_of((start, end))]", "chances"),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
      "subsets * _chance_of_loss", "_chance_of_loss"),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_all_of_a_small_group_may_click_if_nearly_all_visits_do",

@@ -10,7 +10,7 @@ from scant.errors import SettingError, unknown
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.examined import Cell, Reading
-from scant.verdict.selection import all_fit, in_words
+from scant.verdict.selection import all_fit, fits, in_words
 from scant.verdict.words import SILENT
 
 
@@ -155,6 +155,10 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
             raise unknown(f"column of the table {claim['table']}", key, table.columns)
 
     def entries(wanted: dict, columns=columns) -> np.ndarray:
+        for key, options in wanted.items():
+            for option in options if isinstance(options, list) else ():
+                if not any(fits(value, [option]) for value in table[key].unique()):
+                    raise unknown(f"{key} in the table {claim['table']}", option, table[key].unique())
         rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
         if rows.empty:
             raise SettingError(f"the table {claim['table']} has no row with {in_words(wanted)}")
