@@ -4,7 +4,8 @@
 
 Visits have three numbers, a city and an hour; p(x, ad), the probability of a click, is known, so that each policy's
 true rate is computed on 200,000 further visits. A row is right if what had to be said of the log was said (a refusal, a
-verdict withheld, a warning), and no verdict is false; exit status 1 if one is not. Of intervals, 95 % hold; `held`
+verdict withheld, a warning), and no verdict is false; exit status 1 if one is not. What no log can show is `unseeable`,
+and may have a false verdict. Of intervals, 95 % hold; `held`
 counts those that do. With --only, all that was said is printed, too.
 """
 
@@ -34,6 +35,7 @@ ROWS, FRESH = 30_000, 200_000
 CITIES = ("Ulm", "Bonn", "Köln", "Graz", "Oslo", "Turin")
 FEATURES, NEEDED = ["x1", "x2", "x3", "city", "hour"], ["action", "reward", "propensity"]
 NUMBERS, REFUSED, WITHHELD, WARNED = "numbers", "refused", "withheld", "warned"
+UNSEEN = "unseeable"
 AMOUNTS, OFTEN = np.array([5.0, 20, 40, 90, 500]), [0.3, 0.3, 0.2, 0.15, 0.05]
 EUR = ["--reward-unit", "EUR", "--reward-max", 500]
 MODEL = 'sklearn.ensemble:HistGradientBoostingClassifier={"max_iter": 20}'
@@ -340,6 +342,76 @@ def drifting(w):
     return w.given(w.log(rates=rates).assign(timestamp=w.days), split(*KINDS), rates=rates)
 
 
+def headless(w):
+    path = w.written(w.log())
+    path.write_text(path.read_text().partition("\n")[2])
+    return Given(path, [])
+
+
+def scheduled(w):
+    """Two ads that take turns, every 500 visits."""
+    turns = np.arange(ROWS) // 500 % 2
+    return w.given(w.log(lambda visits: np.eye(2)[turns]).assign(propensity=0.5)[NEEDED], [])
+
+
+def minutes(w):
+    """Minutes around 30, of a largest 60 and a least -1."""
+    means = np.array([30.0, 33])
+    log = w.log()[[*NEEDED, "place"]]
+    log = log.assign(reward=lambda log: w.random.normal(means[log["place"]], 5).clip(0, 60))
+    return w.given(log, [], ["--reward-max", 60, "--reward-min", -1],
+                   rates=lambda visits: np.tile(means, (len(visits), 1)))  # fmt: skip
+
+
+def tabled(w):
+    """The probabilities of a policy for each ad, which a column policy:mine has, too."""
+    log = w.log()
+    shares = w.targeted(log)
+    columns = {f"pi_{ad}": share for ad, share in zip(w.ads, shares.T, strict=True)}
+    log = log.assign(**{"policy:mine": at(shares, log["place"])}, **columns)
+    return w.given(log, ["--policy", "mine"], columns={"mine": w.targeted})
+
+
+def joined(w):
+    """Visits with one row for each item that was bought, as a join makes them."""
+    log = w.log().assign(visit=range(ROWS))
+    items = pd.DataFrame({"visit": w.random.integers(0, ROWS, ROWS // 2), "item": range(ROWS // 2)})
+    return w.given(log.merge(items, how="left", on="visit"), [], ["--id", "visit"])
+
+
+def dropped(w):
+    """Visits of one ad that were filtered out if nobody clicked."""
+    log = w.log()
+    lost = (log["action"] == w.ads[0]) & (log["reward"] == 0) & (w.random.random(ROWS) < 0.3)
+    return w.given(log[~lost], [])
+
+
+def hidden(w):
+    """Ads chosen by what the log does not have, as often as by chance."""
+    log = w.log(lambda visits: np.eye(2)[(visits["x1"] > 0).astype(int)])
+    return w.given(log.assign(propensity=0.5).drop(columns=["x1"]), ["--policy", "each-ad"],
+                   seen=lambda visits: visits.drop(columns="x1"))  # fmt: skip
+
+
+def hindsight(w):
+    """A policy that shows by city and hour the ad that was clicked most often in this very log."""
+    log = w.log(rates=(rates := lambda visits: np.full((len(visits), 6), 0.1)))
+    rates_seen = log.pivot_table(index=["city", "hour"], columns="place", values="reward")
+    best = rates_seen.idxmax(axis=1)
+
+    def mine(visits):
+        return np.eye(6)[best.loc[list(zip(visits["city"], visits["hour"], strict=True))]]
+
+    log = log.assign(**{"policy:mine": at(mine(log), log["place"])})
+    return w.given(log, ["--policy", "mine"], rates=rates, columns={"mine": mine})
+
+
+def unseen(w, broken):
+    """An A/B test of which some clicks of an ad are lost."""
+    log = w.log()
+    return w.given(log.assign(reward=log["reward"].where(~broken(log), 0)), ["--policy", "each-ad"])
+
+
 KINDS = "logistic", "auc-ranker", "forest"
 LEAST = [*split(), "--least-propensity", 0.05]
 WRONG = WITHHELD, "propensities are not those"
@@ -445,6 +517,72 @@ CASES: dict[str, tuple] = {  # what is odd; what is to happen; what must be said
     "dead-several": ("no clicks of two of four ads in the last fifth", WITHHELD, "ads 'ad1', 'ad2' lost their rewards",
                      lambda w: lost(w, 2, start=0.8), 4),
     "clipped": ("revenue cut off, beside an ad with one price", NUMBERS, "they look cut off", clipped, 2),
+    "begins-late": ("no clicks of an ad until a third of the log", WITHHELD, "did not yet have its rewards", lambda w: (
+        lambda log: w.given(log.assign(reward=log["reward"].where(
+            (log["action"] != w.ads[0]) | (log["t"] > 0.33), 0)), []))(w.log()), 2),
+    "lists-renamed": ("lists, called zz, with prices", WITHHELD, "by 'zz'", lambda w: (given := lists(w)) and Given(
+        w.written(pd.read_csv(given.log).rename(columns={"visit": "zz"}).drop(columns="position").assign(
+            price=lambda log: np.sin(log.index))), given.words, (), given.today, given.rates, given.columns), 2),
+    "no-header": ("no header", REFUSED, "header", headless),
+    "schedule": ("two ads that take turns", WITHHELD, "ads follow a schedule", scheduled, 2),
+    "dead-group": ("no clicks in Ulm at all", NUMBERS, "no visit where 'city' is 'Ulm' has a reward", lambda w: (
+        lambda log: w.given(log.assign(reward=log["reward"].where(log["city"] != "Ulm", 0)),
+                            ["--policy", "each-ad"], rates=lambda visits: w.rates(visits) * np.array(
+                                visits["city"] != "Ulm")[:, None]))(w.log()), 2),
+    "minutes": ("minutes around 30, of at least -1", NUMBERS, "It is better than", minutes, 2),
+    "rare-ads": ("300 ads in 1,200 rows", WITHHELD, "an effective sample of", lambda w: w.given(
+        w.log(visits=w.visits(1200)), ["--policy", "ad:ad1"]), 300),
+    "look-alikes": ("ids 1 and 1.0", WARNED, "ids of ads look alike",
+                    lambda w: lettered(w, ["1", "1.0"]), 2),
+    "yes-no": ("rewards yes and no", NUMBERS, "no problems", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: np.where(reward > 0, "yes", "no")))),
+    "currency": ("rewards such as €1,234.50", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: np.where(reward > 0, "€1,234.50", "€0.00")), split("forest"),
+        ["--reward-max", 1234.5], rates=lambda visits: 1234.5 * w.rates(visits))),
+    "signs": ("rewards -1 and 1", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: 2 * reward - 1), split("forest"), ["--reward-min", -1],
+        rates=lambda visits: 2 * w.rates(visits) - 1)),
+    "probabilities": ("a policy's probabilities of all ads", NUMBERS, "sum to 1 in every row", tabled),
+    "next-row's": ("propensities of the row before", WITHHELD, "propensities are not those", lambda w: w.given(
+        w.log(w.targeted).assign(propensity=lambda log: np.roll(log["propensity"], 1)), LEAST, today=w.targeted)),
+    "joined": ("a row for each item bought", REFUSED, "logged twice", joined),
+    "clicks-only": ("visits with a click alone", WITHHELD, "visits without a click look missing", lambda w: w.given(
+        w.log().query("reward == 1"), [])),
+    "dropped": ("visits of an ad without a click are lost", WITHHELD, "propensities are not those", dropped, 2),
+    "robot": ("a robot among users", NUMBERS, "visits each", lambda w: w.given(pd.concat([
+        log := w.log()[NEEDED].assign(user=lambda log: log.index % 5000), log[:2000].assign(user=0)]), [],
+        ["--user", "user"]), 2),
+    "sorted-city-first": ("rows sorted by city, ad and reward", NUMBERS, "sorted by ad and reward",
+                          lambda w: coarse(w, ["city", "action", "reward"])),
+    "sorted-by-reward": ("rows sorted by reward", NUMBERS, "rows are sorted by reward",
+                         lambda w: coarse(w, ["reward"])),
+    "backwards": ("the latest rows first", NUMBERS, "no problems", lambda w: w.given(
+        w.log().assign(timestamp=w.days)[::-1])),
+    "split-time": ("the later rows judge", NUMBERS, "no problems", lambda w: w.given(
+        w.log().assign(timestamp=w.days), ["--split", "time:0.5", "--policy", "logistic"])),
+    "tiny-arm": ("an arm of 1 %", NUMBERS, "", lambda w: w.given(
+        w.log(constant(0.99, 0.01))[NEEDED], [], today=constant(0.99, 0.01)), 2),
+    "states-split": ("no propensities, a stated split", NUMBERS, "", lambda w: w.given(
+        w.log()[NEEDED[:2]], [], ["--propensity", 0.5]), 2),
+    "losses": ("losses, 1 minus the reward", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: 1 - reward), reading=["--rewards", "losses"])),
+    "costs-minus": ("costs, minus the reward", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: -reward), reading=["--rewards", "costs"])),
+    "huge": ("rewards of 0 or 1e12", NUMBERS, "", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: 1e12 * reward), split("forest"),
+        ["--reward-max", 1e12], rates=lambda visits: 1e12 * w.rates(visits))),
+    "missing": ("40 % of a feature are missing", NUMBERS, "no problems", lambda w: w.given(changed(
+        w.log(), "x1", lambda x: x.where(w.random.random(ROWS) > 0.4)))),
+    "truth-values": ("rewards true and false, in parquet", NUMBERS, "no problems", lambda w: w.given(
+        changed(w.log(), "reward", lambda reward: reward > 0), name="log.parquet")),
+    "tabs": ("tabs, CRLF and a byte order mark", NUMBERS, "no problems", lambda w: Given(w.written(
+        w.log(), sep="\t", lineterminator="\r\n", encoding="utf-8-sig"), split())),
+    "part-lost": ("a fifth of an ad's clicks are lost", UNSEEN, "", lambda w: unseen(
+        w, lambda log: (log["action"] == w.ads[1]) & (w.random.random(ROWS) < 0.2)), 2),
+    "pixel": ("clicks of an ad were never measured in Ulm", UNSEEN, "has no reward where", lambda w: unseen(
+        w, lambda log: (log["action"] == w.ads[1]) & (log["city"] == "Ulm")), 2),
+    "hidden": ("ads chosen by what the log lacks", UNSEEN, "", hidden, 2),
+    "hindsight": ("a policy made of the test itself", UNSEEN, "", hindsight),
     "scikit-learn": ("a model of scikit-learn", NUMBERS, "", lambda w: w.given(w.log(), split(MODEL))),
 }  # fmt: skip
 
@@ -496,11 +634,12 @@ def judged(name: str, seed: int, folder: Path, loud: bool = False) -> list[str]:
         held += [row["low"] <= rate and not rate > row["high"]] if known else []
         interval = f"{scale * row['low']:.2f} to {scale * row['high']:.2f}" if known else "-"
         truth = f"{scale * rate:.2f}"
-    wrong += [f"{happened}, not {expected}"] * (expected not in (happened, WARNED))
+    wrong += [f"{happened}, not {expected}"] * (expected not in (happened, WARNED, UNSEEN))
     wrong += [f"not said: {says}"] * (says not in text)
     print(text * loud, end="")
     cells = name, odd, answer.replace(str(world.folder), "").removeprefix("scant: ").strip("; ")[:90], interval, truth
-    return [*cells, f"{sum(held)}/{len(held)}", "; ".join(wrong) or "yes", seconds]
+    right = ", ".join([UNSEEN] * (expected == UNSEEN) + wrong) or "yes"
+    return [*cells, f"{sum(held)}/{len(held)}", right, seconds]
 
 
 def main() -> int:
@@ -515,7 +654,7 @@ def main() -> int:
         for name in arguments.only or CASES:
             cells = judged(name, arguments.seed, Path(folder), bool(arguments.only))
             print(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |", flush=True)
-            failed += cells[-2] != "yes"
+            failed += cells[-2] != "yes" and not cells[-2].startswith(UNSEEN)
     return int(failed > 0)
 
 

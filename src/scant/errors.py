@@ -141,4 +141,4 @@ def unknown(kind: str, name: str, names: Iterable[str]) -> SettingError:
     names = sorted(map(str, names))
     near = nearest(name, names)
     hint = f"did you mean {near!r}? " if near else ""
-    return SettingError(f"unknown {kind} {str(name)!r}: {hint}Known: {', '.join(names)}")
+    return SettingError(f"unknown {kind} {short(str(name))}: {hint}Known: {', '.join(names)}")

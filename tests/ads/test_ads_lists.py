@@ -66,6 +66,7 @@ FORMS = {  # logs of lists, and the roles that are said of them
                        {"user": "visit", "timestamp": "time"}),
     "times": (lambda: at_times(renamed("one").assign(one=1), of_lists()["visit"]), {"timestamp": "time"}),
     "features": (lambda: renamed("x").assign(x=lambda log: np.sin(log["x"])), {}),
+    "any name": (lambda: renamed("zz").assign(price=lambda log: np.sin(log.index)), {}),
     "places": (lambda: of_lists().drop(columns="visit"), {}),
     "slots": (lambda: independent(of_lists()).assign(slot=np.tile(["top", "side", "foot"], LISTS)).drop(
         columns="position"), {"user": "visit"}),
@@ -88,6 +89,7 @@ def test_rows_of_a_list_have_no_answer(form):
 
 RIGHT = {  # logs of visits, which nobody is to take for places of a list
     "users": (of_visits, {"user": "who"}),
+    "users, unsaid": (of_visits, {}),
     "users at times": (lambda: at_times(of_visits(), np.arange(LISTS * PLACES)), {"user": "who", "timestamp": "time"}),
     "no ad twice for a user": (lambda: at_times(renamed("who"), np.arange(LISTS * PLACES)),
                                {"user": "who", "timestamp": "time"}),

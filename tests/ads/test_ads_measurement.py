@@ -152,16 +152,20 @@ def test_dead_segments_share_the_error():
 
 
 def test_losses_are_less_likely_than_all_that_might_have_been():
-    """Ad a loses its rewards in the last part; the chance is that of the part before, and b has as many in both."""
+    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to it."""
     groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
     for rewards in range(1, 60):
         given = np.full((2, 1, BLOCKS), rewards)
         given[0, 0, -1] = 0
         summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
         chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
-        tests = 2 * groups * (BLOCKS - 1)
+        tests = 3 * groups * (BLOCKS - 1)
         found = [problem.kind for problem in measurement._lost(summary, 1.0)]
         assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
+        summary = of_counts(np.full((2, 1, BLOCKS), 1000), given[:, :, ::-1])
+        begun = [problem for problem in measurement._lost(summary, 1.0) if problem.kind == "dead"]
+        assert len(begun) == ("dead" in found)
+        assert all("ad 'a' did not yet have its rewards" in problem.reason for problem in begun)
         answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
     assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
 
@@ -234,6 +238,13 @@ def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_
     assert "of ad 'b'" in kinds(third)["cut-off"]
     prices = log.assign(reward=np.where(of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]))
     assert "cut-off" not in kinds(prices)
+
+
+def test_visits_without_costs_are_no_cut():
+    log = visits(money=True)
+    log = without(log, ~of_b(log) & (log.index % 2 == 0))  # 88 and 95 % of the visits of each ad have no costs
+    costs = sa.Log.from_frame(log.assign(reward=-log["reward"]), reward_min=-500, reward_max=0)
+    assert "cut-off" not in {problem["kind"] for problem in costs.check()["problems"]}
 
 
 def test_the_chance_of_no_reward_in_a_group_is_hypergeometric():

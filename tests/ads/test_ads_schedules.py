@@ -102,6 +102,14 @@ def test_rows_that_are_merely_sorted_are_told_apart_and_judged(by, ascending, tm
     assert judged.choice["better"] and "Careful" not in judged.decision()
 
 
+def test_rows_sorted_by_other_columns_first_are_no_schedule():
+    made = ab(os=np.random.default_rng(1).choice(["ios", "web"], 4000))
+    found = problems(sa.Log.from_frame(made.sort_values(["os", "action", "reward"])))
+    assert found["sorted"]["reason"] == "rows are sorted by ad and reward" and SCHEDULE not in found
+    in_turns = problems(sa.Log.from_frame(ab(arm=np.arange(4000) // 200 % 2)))
+    assert SCHEDULE in in_turns and "sorted" not in in_turns
+
+
 def test_one_ad_after_the_other_is_a_schedule_if_times_say_so():
     made = ab().sort_values("action").assign(timestamp=times())
     assert SCHEDULE in problems(sa.Log.from_frame(made))

@@ -62,7 +62,7 @@ def test_a_reward_above_the_largest_is_refused_with_the_options_that_say_it(tmp_
     assert "is not in [0, 1]" in said and "--reward-max" in said and "--reward-unit" in said and "ound the" not in said
     assert main(["ads", "check", str(tmp_path / "sales.csv"), "--reward-max", "20"]) == 1
     assert "is not in [0, 20]" in capsys.readouterr().out
-    for largest in (0, -1, np.inf, np.nan):
+    for largest in (0, -1, np.inf, np.nan, 1e300):
         with pytest.raises(SettingError, match="the largest reward is a number above 0"):
             sa.Log.from_frame(sales(), reward_max=largest)
 

@@ -88,6 +88,7 @@ def test_ids_that_look_alike_are_named(ids, alike):
         ("0,1,0.25,3.5\n1,0,0.25,2.5\n", "its first line is no header: '0' is a number"),
         ("ad1;0;0.25\nad2;1;0.25\n", "its first line is no header: '0' is a number"),
         ("ad1,0,0.25,f,Ulm\nad2,1,0.25,m,Bonn\n", "its first line is no header: '0' is a number"),
+        ("sep=;\naction;reward;propensity\nad1;0;0,25\n", "for Excel. Delete it"),
     ],
 )
 def test_a_first_line_of_data_is_no_header(text, reason, tmp_path):

@@ -53,8 +53,8 @@ CLAIMS = {
                      "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
 }  # fmt: skip
 RESULTS = "results/texts"
-# Not on the page: whose archives are, where data are got, what claims need and expect, what a statement is in its source
-# where it does not fail, the title of a figure's only experiment.
+# Not on the page: whose archives are, where data are got, what claims need and expect, the title of a figure's only
+# experiment, what a statement is in its source where it does not fail.
 UNSEEN = {
     ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"),
     ("says", "expected"), ("says", "control", "expected"), ("experiments", "generalisation", "title"),

@@ -231,7 +231,7 @@ class _Parser:
         setting = next((setting for defect, setting in DECLARED.items() if re.match(defect, reason)), "")
         if setting:
             advice = f"{advice}; if the set is written so, its entry says it ({setting})"
-        if ABOVE in reason and self.form.top == MAX_GRADE:
+        elif ABOVE in reason:
             advice = "Map grades to 0 to 30, since gains are 2^grade - 1: in the file, or by a parser of your own"
         elif NAMED in reason:
             advice = "Number the queries, or give the file as CSV (parser: csv), where they may have names"
@@ -254,7 +254,7 @@ ABOVE, NAMED = "is above the highest grade", "the query id is no number of at mo
 # What an entry of a data set says of lines that are refused where it does not, by how the reason reads.
 DECLARED = {
     f"grade .* {NOT_WHOLE}": "fractions: half-up",
-    f"grade .* {ABOVE}": "grades: 30 at most",
+    rf"grade ([12]?\d(\.\d*)?|30(\.0*)?) {ABOVE}": "grades: 30 at most",
     "feature index '0' is not in 1.": "first_index: 0",
     f".* {UNSORTED}": "unsorted: true",
     f".* {INFINITE}": "overflow: missing, or the number that they become",

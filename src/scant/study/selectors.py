@@ -116,6 +116,8 @@ def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
     for key, value in wanted.items():
         if key not in rules:
             raise SettingError(f"{where}: {unknown('key', key, rules)}")
+        if value == []:
+            raise SettingError(f"{where}.{key}: a list without alternatives fits nothing")
         for one in _values(value):
             check({key: one}, {"properties": {key: rules[key]}}, where)
 

@@ -33,6 +33,7 @@ CHANCE = 1e-6  # of as few visits with something twice, at most, for all keys to
 SELDOM = 0.1  # visits with something twice, as a share of what chance makes, at most
 SHARED = 0.01  # of rows that come after the first of their visit, at least: fewer change little
 USUAL = 4  # rows of each value, on average, with which `visit` alone is no number of a user's visit
+LONGEST = 20  # rows of each value, on average, at most, of a feature that may tell lists apart
 LEAST_VISITS = 20  # values of a column whose name alone says that they are visits
 TO_EVERYONE = 0.6  # mean of 1 / propensity, as a share of the ads, where each can be shown to all
 SURE, CLOSE = 4.4, 0.25  # standard errors; how far falls may be from whole numbers, by rounding
@@ -99,11 +100,14 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     if columns:
         repeat = uniform if "time" in columns else _least(head, ad)
         yield Key(" and ".join(columns), _numbered(*columns.values()), repeat, exactly)
-    of_visits = (name for name in first.names
-                 if not is_called_a_place(name) and not is_called_a_visit(name))  # fmt: skip
-    if features := [codes_of(head, name) for name in of_visits]:
+    features = {name: codes_of(head, name) for name in first.names
+                if not is_called_a_place(name) and not is_called_a_visit(name)}  # fmt: skip
+    if features:
         words = " and ".join([*columns, "equal features"])
-        yield Key(words, _numbered(*columns.values(), *features), uniform, exactly)
+        yield Key(words, _numbered(*columns.values(), *features.values()), uniform, exactly)
+    for name, visit in features.items():
+        if LONGEST * (visit.max() + 1) >= len(visit):
+            yield Key(repr(name), visit, _least(head, ad), f"--ignore {quote(name)}")
     if place is not None and _follow(place):
         visit, mend = np.cumsum(place == place.min()), "--ignore the column of places"
         yield Key("places that follow each other", visit, uniform, mend, True, True)

@@ -6,6 +6,7 @@ wanted there.) An ad's last rewards are not joined yet, its rewards are in anoth
 policy's column was made from the clicks. What a log cannot show is listed in `docs/ads.md`.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from shlex import quote
@@ -112,7 +113,7 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
         yield from _late(tally)
     if unit.relative:
         yield from _scales(summary.rewards, tally)
-    yield from _cut_off(summary.rewards, tally)
+    yield from _cut_off(summary.rewards, tally, unit)
     yield from _from_clicks(summary.rewards, tally)
 
 
@@ -177,9 +178,10 @@ def _full(summary, design: float) -> Iterator[Problem]:
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
-    """Ads, or groups of visits, that lost their rewards in some successive parts of the log, where others did not.
+    """Ads, or groups of visits, without rewards in some successive parts of the log, where others have some.
 
-    The least likely loss of either is said, if it is unlikely for all that might have been lost; see `_chances`.
+    They lost them, or had none yet. The least likely loss of either is said, if it is unlikely for all that might have
+    been lost; see `_chances`. Losses from the start, to the end and in between each make a third of all false alarms.
 
     design : see `Users.design`; counts are divided by it
     """
@@ -188,16 +190,18 @@ def _lost(summary, design: float) -> Iterator[Problem]:
     looked &= np.array([bool(group.feature) for group in described])
     looked[0] = True  # all visits
     course = np.stack([_with_rest(groups, summary.rewards.course[ad]) for ad in ads])
-    windows = [(start, end) for start in range(1, BLOCKS) for end in range(start + 1, BLOCKS + 1)]
-    to_the_end = sum(end == BLOCKS for _, end in windows)  # these make half of all false alarms
-    tests = 2 * (int(looked.sum()) + groups.seen) * np.array([len(windows) - to_the_end, to_the_end])
+    all_windows = [(start, end) for start in range(BLOCKS) for end in range(start + 1, BLOCKS + 1)]
+    windows = [(start, end) for start, end in all_windows if end - start < BLOCKS]
+    alike = Counter(map(_ends_of, windows))
+    tests = 3 * (int(looked.sum()) + groups.seen)
     least = dict.fromkeys((DEAD, SEGMENT), (LOSS, ()))
     for start, end in windows:
-        lost = (course[:, 1, start:end] == 0).all(axis=1) & (course[:, 1, start - 1] > 0) & looked
+        others = course[:, 1, start - 1 if start else end] > 0
+        lost = (course[:, 1, start:end] == 0).all(axis=1) & others & looked
         if not lost.any():
             continue
         for kind, chances in zip(least, _chances(course, lost, start, end, design), strict=True):
-            chances = chances * tests[int(end == BLOCKS)]
+            chances = chances * tests * alike[_ends_of((start, end))]
             index, group = np.unravel_index(int(np.argmin(chances)), chances.shape)
             if chances[index, group] < least[kind][0]:
                 which = lost[:, group] if index == len(ads) else np.arange(len(ads)) == index
@@ -212,15 +216,23 @@ def _lost(summary, design: float) -> Iterator[Problem]:
         parts = f"part {end}" if end - start == 1 else f"parts {start + 1} to {end}"
         column = described[group].feature
         if kind == SEGMENT:
-            reason = f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} rows, after some had"
+            order = "after some had" if start else "before some had"
+            reason = f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} rows, {order}"
             mend = "If rewards are not measured there, leave these rows out: rates are too low"
         else:
             names = [ad for ad, of in zip(ads, which, strict=True) if of]
-            who = f"ads {logs.listing(names)} lost their" if len(names) > 1 else f"ad {names[0]!r} lost its"
+            verb = "lost" if start else "did not yet have"
+            several = f"ads {logs.listing(names)} {verb} their"
+            who = several if len(names) > 1 else f"ad {names[0]!r} {verb} its"
             reason = (f"{who} rewards{place} in {parts} of {BLOCKS} of the log: there is none in {rows:,} rows, while "
                       "others have some")  # fmt: skip
-            mend, column = "Look at how rewards are measured there since", names[0]
+            mend, column = "Look at how rewards were measured there", names[0]
         yield Problem(kind, "warning", reason, mend, rows, column=f"{column} {start} {end}")
+
+
+def _ends_of(window: tuple[int, int]) -> tuple[bool, bool]:
+    """Whether some parts of a log begin with its first one, and whether they end with its last one."""
+    return window[0] == 0, window[1] == BLOCKS
 
 
 def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design: float) -> tuple:
@@ -238,7 +250,7 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
     """
     from scipy.special import comb
 
-    near = [start - 1, end][: 1 + (end < BLOCKS)]
+    near = [part for part in (start - 1, end) if 0 <= part < BLOCKS]
     (rows, rewards), (rows_near, rewards_near) = (
         course[:, :, parts].sum(axis=2).swapaxes(0, 1) for parts in (slice(start, end), near)
     )
@@ -306,12 +318,15 @@ def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
             return
 
 
-def _cut_off(rewards: Rewards, tally) -> Iterator[Problem]:
+def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
     """Ads with many rewards at their maximum, and fewer than those, where other ads have few at theirs.
 
     An ad whose rewards are all alike says nothing of others. Without another one, no other reward may be as frequent.
+    Where rewards are minus the costs, the largest one is that of visits without costs, and no cut.
     """
-    share = {ad: rewards.top[ad][1] / counts[0] for ad, counts in rewards.counts.items() if counts[0] >= FEWEST}
+    cut = {ad for ad, (largest, _) in rewards.top.items() if not np.isclose(largest, unit.nothing)}
+    share = {ad: rewards.top[ad][1] / counts[0] for ad, counts in rewards.counts.items()
+             if counts[0] >= FEWEST and ad in cut}  # fmt: skip
     for ad, at_most in share.items():
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
         if len(share) > 1 and not others:

@@ -111,10 +111,12 @@ class Order:
         return dict(zip(self.ads, sums, strict=True))
 
     def sorted_by(self, impressions: Iterable[int]) -> str:
-        """What the rows are sorted by, "ad" or "reward", if chance hardly explains it; else "".
+        """What the rows are sorted by, "ad", "reward" or both, if chance hardly explains it; else "".
 
         Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a probability of
-        k! n_1! n_2! ... / n!.
+        k! n_1! n_2! ... / n!. Rows that are sorted by other columns, then by ad and reward, have no more runs with a
+        reward than runs of ads, and two runs for each of these at most. In random order the runs with a reward are
+        hypergeometric.
 
         impressions : of each ad, how many rows show it
         """
@@ -126,4 +128,19 @@ class Order:
             chance = gammaln(kinds + 1) + gammaln(counts + 1).sum() - gammaln(self.rows + 1)
             if runs == kinds and chance < np.log(CHANCE):
                 return what
+        of_ads, of_rewards = self.runs
+        without = self.rows - self.rewarded
+        usual = self.rewarded * (without + 1) / max(self.rows, 1)  # runs with a reward, on average
+        if of_rewards <= 2 * of_ads and of_ads < usual:
+            chance = _choose(without + 1, of_ads) + _choose(self.rewarded - 1, of_ads - 1)
+            chance += np.log(of_ads) - _choose(self.rows, self.rewarded)  # of so many, and fewer
+            if chance < np.log(CHANCE):
+                return "ad and reward"
         return ""
+
+
+def _choose(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    from scipy.special import gammaln
+
+    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))

@@ -22,7 +22,7 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
     COSTLY: "less may be better, see above. Say which by --less, or --no-less",
     OTHER_VISITS: "today's rate is of other visits, see above",
-    DEAD: "an ad lost its rewards, see above",
+    DEAD: "rewards of an ad are missing, see above",
     FULL: "all visits of a kind have a reward, see above",
     LATE: "rewards of an ad look not joined yet, see above",
     SCALE: "rewards of an ad look as if in another unit, see above",

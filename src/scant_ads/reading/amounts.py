@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from scant.errors import SettingError, is_number, unknown
+from scant.schema import GREATEST
 
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
@@ -54,12 +55,11 @@ class Units:
         if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
             raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
                                "ad of the log was to have among its rows")  # fmt: skip
-        if not (is_number(self.reward_min) and np.isfinite(self.reward_min)):
-            raise SettingError(f"--reward-min is {self.reward_min}; the least reward is a number")
-        if not (is_number(self.reward_max) and self.reward_min < self.reward_max < np.inf):
-            raise SettingError(
-                f"--reward-max is {self.reward_max}; the largest reward is a number above {self.reward_min:g}"
-            )
+        if not is_number(self.reward_min, -GREATEST, GREATEST):
+            raise SettingError(f"--reward-min is {self.reward_min}; the least reward is a number from {-GREATEST:g}")
+        if not (is_number(self.reward_max, most=GREATEST) and self.reward_min < self.reward_max):
+            raise SettingError(f"--reward-max is {self.reward_max}; the largest reward is a number above "
+                               f"{self.reward_min:g}, at most {GREATEST:g}")  # fmt: skip
         if not isinstance(self.reward_unit, str):
             raise SettingError(f"--reward-unit is {self.reward_unit!r}; it is a text, such as EUR")
         if self.less not in (None, False, True) or (self.less is not None and self.rewards):

@@ -424,6 +424,8 @@ def check_header(path, header: list[str], named) -> None:
 
     named : columns that the user names, which may be called by numbers
     """
+    if len(header) <= 2 and re.match(r"(?i)sep=", header[0]):
+        raise DataError(path, f"its first line, {short(header[0])}, is for Excel", 1, "Delete it")
     role_names = {*ROLES, *(alias for aliases in ALIASES.values() for alias in aliases), *named}
     numbers = [cell for cell in header if arrays.as_number(cell) is not None]
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
