@@ -93,7 +93,7 @@ def rates(seeds: int, bistable: float, studies: int) -> tuple[float, float, floa
     for _ in range(studies):
         drawn, true = family(seeds, bistable, random)
         single = {at: judge(values, claimed("greater"), within=(-1.0, 1.0)) for at, values in drawn.items()}
-        verdicts = holm({"": single})[""]
+        verdicts = holm(single)
         right = [verdicts[at].verdict == ("holds" if above else "fails") for at, above in enumerate(true)]
         decided = [verdict.verdict != "undecided" for verdict in verdicts.values()]
         with_mark = [marked(verdict) for verdict in verdicts.values()]

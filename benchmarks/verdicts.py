@@ -83,7 +83,7 @@ def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Gen
             claim: judge(row[:seeds], claimed(claim[0], **settings[claim[0]]), within, within is not None, LEVEL)
             for claim, row in zip(CLAIMS, drawn, strict=True)
         }
-        for claim, verdict in holm({"claims": verdicts})["claims"].items():
+        for claim, verdict in holm(verdicts).items():
             if found[claim][0] == "undecided":
                 found[claim] = verdict.verdict, seeds
         if all(verdict != "undecided" for verdict, _ in found.values()):

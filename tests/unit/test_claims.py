@@ -156,8 +156,8 @@ def test_a_cell_that_cannot_violate_its_bound_says_nothing(shares):
     assert table.loc["two", "estimate"] == alone.loc["two", "estimate"]
     examined = claims.examine({"one": CLAIM | SHARE, "two": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))
     first = {name: one.readings[0].verdict for name, one in examined.items()}
-    together = statistics.holm({"items": first})["items"]
-    assert together["two"] == statistics.holm({"items": {"two": first["two"]}})["items"]["two"]  # it counts for nothing
+    together = statistics.holm(first)
+    assert together["two"] == statistics.holm({"two": first["two"]})["two"]  # it counts for nothing
 
 
 def test_a_bound_from_below_is_compared_with_the_least(shares):
@@ -315,6 +315,17 @@ def test_the_weakest_of_cells_that_hold_decides_and_the_strongest_of_those_that_
     assert decides("holds", (9.0, 0.02, 1.0), (4.0, 0.001, 0.9), (5.0, 0.001, 1.0)) == 0
     assert decides("holds", (9.0, 0.001, 0.8), (4.0, 0.001, 1.0), (5.0, 0.001, 0.9)) == 1
     assert decides("fails", (-9.0, 1.0, 0.02), (4.0, 1.0, 0.3), (-5.0, 0.9, 0.001)) == 2
+
+
+def test_a_note_does_not_call_an_interval_two_sided_that_lies_outside():
+    """As where a cell alone would fail, and its number of cells leaves the claim undecided."""
+    reading = claims.examine({"one": CLAIM | AGAINST_ALL}, planned(GAMES), played(GAMES))["one"].readings[0]
+    decides = dataclasses.replace(reading.single[0], verdict="undecided", low=-2.0, high=-1.0)
+    corrected = dataclasses.replace(reading.verdict, verdict="undecided")
+    one = tables.Judged(dataclasses.replace(reading, verdict=corrected), "undecided", corrected, ["undecided"] * 2)
+    note = tables._undecided(one, reading.cells[0], decides)
+    assert note == "the interval lies outside of what is claimed; the correction for 2 cells leaves it undecided"
+    assert "both sides" in tables._undecided(one, reading.cells[0], dataclasses.replace(decides, high=1.0))
 
 
 def test_families_are_corrected_each_by_itself_and_a_note_says_why_a_claim_is_undecided():

@@ -199,7 +199,7 @@ def test_the_seeds_that_cells_and_families_need():
     both = [made_up(0.9, 0.1, sides=below), made_up(0.1, 0.9, sides=far)]
     assert together(both).needed == made_up(0.5, 0.5, sides=below, threshold=0.0125).needed
     family = {str(at): made_up(0.1, 0.9, sides=near) for at in range(20)}
-    assert holm({"": family})[""]["0"].needed > alone
+    assert holm(family)["0"].needed > alone
     for level in (judge(NOISE - NOISE.mean()), judge(NOISE - NOISE.mean() + 1e-9)):
         assert level.needed == math.inf
 
@@ -230,7 +230,7 @@ def test_cells_are_corrected_for_their_number_and_for_the_family():
     cells = [made_up(0.02, 1.0), made_up(1.0, 1e-6), made_up(0.001, 1.0)]
     every = together(cells)
     assert cell_verdicts(every, cells) == ["undecided", "fails", "holds"]  # 0.02 > 0.025 / 3
-    family = holm({"": {"one": every, **{str(at): made_up(0.5, 0.5) for at in range(9)}}})[""]["one"]
+    family = holm({"one": every, **{str(at): made_up(0.5, 0.5) for at in range(9)}})["one"]
     assert cell_verdicts(family, cells) == ["undecided", "fails", "undecided"]  # 0.001 > 0.05 / 19 / 3
     held = together([made_up(0.02, 1.0)] * 3)  # holds in all, at a level that none has alone after correction
     assert cell_verdicts(held, [made_up(0.02, 1.0)] * 3) == ["holds"] * 3
@@ -252,28 +252,28 @@ def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
 
 def test_holm_by_hand():
     family = {"a": made_up(0.004, 0.996), "b": made_up(0.3, 0.7), "c": made_up(0.985, 0.015), "d": exact(1, 1)}
-    found = holm({"one": family, "alone": {"c": family["c"]}})
-    one = found["one"]
+    one = holm(family)
     # Six tests: 6 x 0.004, 5 x 0.015, 4 x 0.3, and 1 for the rest.
     assert [one[key].p_holds for key in "abc"] == pytest.approx([0.024, 1, 1])
     assert [one[key].p_fails for key in "abc"] == pytest.approx([1, 1, 0.075])
     assert [one[key].verdict for key in "abcd"] == ["holds", "undecided", "undecided", "holds"]
     assert one["b"].threshold == pytest.approx(0.05 / 5)
     assert one["d"] == family["d"]
-    assert found["alone"]["c"].verdict == "fails" and found["alone"]["c"].p_fails == pytest.approx(0.03)
-    close = holm({"": {"a": made_up(0.0011, 1.0), "b": made_up(0.001, 1.0)}})[""]
+    alone = holm({"c": family["c"]})["c"]
+    assert alone.verdict == "fails" and alone.p_fails == pytest.approx(0.03)
+    close = holm({"a": made_up(0.0011, 1.0), "b": made_up(0.001, 1.0)})
     assert [one.p_holds for one in close.values()] == pytest.approx([0.004, 0.004])
 
 
 @given(st.lists(SEEDS, min_size=1, max_size=5))
 def test_holm_takes_back_verdicts_and_gives_none(families):
     family = {str(at): judge(one) for at, one in enumerate(families)}
-    found = holm({"": family})[""]
+    found = holm(family)
     for key, one in family.items():
         assert found[key].p_holds >= one.p_holds and found[key].p_fails >= one.p_fails
         assert found[key].verdict in (one.verdict, "undecided")
         assert len(family) > 1 or found[key].verdict == one.verdict
-    backwards = holm({"": dict(reversed(family.items()))})[""]
+    backwards = holm(dict(reversed(family.items())))
     assert {key: one.verdict for key, one in backwards.items()} == {key: one.verdict for key, one in found.items()}
 
 
@@ -301,7 +301,6 @@ def test_the_reading_that_matters_most():
         (lambda: exact([], 1), "exact claim"),
         (lambda: exact(1, math.nan), "exact claim"),
         (lambda: together([]), "has none"),
-        (lambda: holm({"": {"a": judge(NOISE), "b": judge(NOISE, level=0.9)}}), "at one"),
     ],
 )
 def test_errors_name_the_reason(call, reason):

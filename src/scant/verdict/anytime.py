@@ -89,16 +89,10 @@ def log_share_evidence(ones: int, n: int, bound: float) -> float:
         return math.inf
     if bound >= 1:
         return -math.inf
-    mixed = special.betaln(ones + 1, n - ones + 1) + _log_above(ones + 1, n - ones + 1, bound) - math.log1p(-bound)
+    above = special.betaincc(ones + 1, n - ones + 1, bound)  # the probability that a beta variable is
+    log_above = math.log(above) if above > 0 else -math.inf
+    mixed = special.betaln(ones + 1, n - ones + 1) + log_above - math.log1p(-bound)
     return float(mixed - special.xlogy(ones, bound) - special.xlog1py(n - ones, -bound))
-
-
-def _log_above(a: int, b: int, bound: float) -> float:
-    """The logarithm of the probability that a beta variable is above the bound."""
-    from scipy import special
-
-    above = special.betaincc(a, b, bound)
-    return math.log(above) if above > 0 else -math.inf
 
 
 @lru_cache(maxsize=65536)

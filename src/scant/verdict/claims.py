@@ -85,14 +85,12 @@ class _Fitting(NamedTuple):
     streams, learners : the ids that the claim is about
     elsewhere : the experiment to compare with, which may be the same; None if the claim compares with no learner
     others : the learners to compare with; None to compare each learner with itself in the other experiment
-    lacks : which learners that the statement names are not there
     """
 
     streams: tuple[str, ...]
     learners: tuple[str, ...]
     elsewhere: str | None = None
     others: tuple[str, ...] | None = None
-    lacks: str = ""
 
     @property
     def involved(self) -> set[str]:
@@ -178,26 +176,28 @@ class _Examiner:
         if not learners:
             return _Lacking(4, f"no learner with {in_words(claim['learner'])}")
         if not ("other" in claim or isinstance(claim.get("against"), dict)):
-            return self._with_each(claim, _Fitting(streams, learners))
+            return _Fitting(streams, learners)
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
             return _Lacking(5, f"no experiment with {in_words(claim['other'])} to compare with")
         if not isinstance(claim.get("against"), dict):
-            return self._with_each(claim, _Fitting(streams, learners, elsewhere))
+            return _Fitting(streams, learners, elsewhere)
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
             return _Lacking(5, f"no learner with {in_words(claim['against'])} to compare with")
-        return self._with_each(claim, _Fitting(streams, learners, elsewhere, others))
+        return _Fitting(streams, learners, elsewhere, others)
 
-    def _with_each(self, claim: dict, fitting: _Fitting) -> _Fitting:
-        """What fits a claim, with what it lacks of the learners that the claim names."""
+    def _lacks(self, claim: dict, learners: Iterable[str], section: str, places: int) -> str:
+        """What the statement of a claim names, and a reading with these learners and so many places has not."""
         absent = [
             in_words(wanted)
             for wanted in claim.get("each", ())
-            if not any(chosen(self.study, "learners", id, wanted) for id in fitting.involved)
+            if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = f"no learner with {', or '.join(absent)}, which the statement names" if absent else ""
-        return fitting._replace(lacks=lacks)
+        lacks = [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
+        if places < claim.get("places", 0):
+            lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
+        return "; ".join(lacks)
 
     def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
         """The cells of an experiment on the document's own data, with True, and those on others, with False, if any.
@@ -264,31 +264,30 @@ class _Examiner:
 
     def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
         """The pairs of learners that a claim compares in an experiment, as far as they have values."""
-        streams, learners, elsewhere, others, _ = fitting
-        quantity, only_epsilon = claim["quantity"], claim.get("epsilon")
-        options = tuple((key, claim[key]) for key in self._quantity(quantity, name).options if key in claim)
+        streams, learners, elsewhere, others = fitting
+        quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
+        options = tuple((key, claim[key]) for key in declared.options if key in claim)
+        facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
+        facts |= {"claim": claim, "experiment": name, "tuning": tuning}
         values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
         other_values = values
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
-            exact = family.certain(self.study, stream)
             place = self._original(family.place.key, stream)
-            for epsilon, rows in _policies(values.get((stream, learner)), only_epsilon):
+            facts |= {"sample": self._of_sample(family.place.key, stream)}
+            # A value over several games, such as a slope in the number of items, is of all of the claim's.
+            places = [stream] if stream in streams else streams
+            drawn = self._drawn_anew(name, places, learner)
+            for epsilon, rows in _policies(values.get((stream, learner)), claim.get("epsilon")):
                 rows = self._played_instead(claim, name, rows)
                 # A trivial play that comes to the same with every seed involves no chance.
-                exact = exact or ("plays" in claim and np.ptp(rows["value"]) == 0)
+                trivial = "plays" in claim and np.ptp(rows["value"]) == 0
+                exact = trivial or family.certain(self.study, stream)
                 label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
-                declared, why = self._quantity(quantity, name), _why(rows)
-                facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
-                facts |= {"claim": claim, "experiment": name, "tuning": tuning}
-                facts |= {"sample": self._of_sample(family.place.key, stream)}
-                # A value over several games, such as a slope in the number of items, is of all of the claim's.
-                places = [stream] if stream in streams else streams
-                drawn = self._drawn_anew(name, places, learner)
                 if elsewhere is None:
-                    facts |= _extreme(rows, claim) | {"edge": _edges(rows), "why": why}
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts)
+                    alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
+                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone)
                     continue
                 for other in (learner,) if others is None else others:
                     other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
@@ -296,9 +295,9 @@ class _Examiner:
                         continue
                     against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    facts |= {"why": why or _why(other_rows), "edge": _edges(rows, other_rows)}
+                    two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts)
+                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts, **two)
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
         """A quantity's values; if the claim is a control that names a trivial play, what it would have come to.
@@ -344,10 +343,8 @@ class _Examiner:
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
         judged = judging.judged(claim, cells, self.level)
-        lacks, places = [fitting.lacks], len({cell.stream for cell in cells})
-        if places < claim.get("places", 0):
-            lacks.append(f"{places} of the {claim['places']} {place.key} that the statement is about")
-        return Reading(name, tuning, levels, cells, *judged, own, "; ".join(filter(None, lacks)))
+        lacks = self._lacks(claim, learners, place.key, len({cell.stream for cell in cells}))
+        return Reading(name, tuning, levels, cells, *judged, own, lacks)
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
         """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
@@ -502,17 +499,12 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
 
     of_two : whether they are differences between two learners' values, not between a value and the claim's number
     """
-    of_measure = "measure" in declared.options and not _up_to_one(claim.get("measure"))
-    if declared.range is None or of_measure:
+    name = claim.get("measure", "").removeprefix(OWN)  # "" is the measure of its quantity, which is up to 1
+    up_to_one = not name or (recordable(name) and named(name)[0].empty)
+    if declared.range is None or ("measure" in declared.options and not up_to_one):
         return None
     least, most = declared.range
     return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
-
-
-def _up_to_one(measure: str | None) -> bool:
-    """Whether values of a measure that learners are judged by lie between 0 and 1; None is that of its quantity."""
-    name = measure and measure.removeprefix(OWN)
-    return name is None or (recordable(name) and named(name)[0].empty)
 
 
 def _why(rows: pd.DataFrame) -> str:

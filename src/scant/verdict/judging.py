@@ -21,8 +21,14 @@ def judged(
 
     If the claim compares the quantity with a number, estimates are of the quantity itself.
     """
-    single, together, mean = _judged_differences(claim, cells, level)
-    number = compared_with(claim)
+    seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
+    single = [_verdict(claim, [cell], seeds, level) for cell in cells]
+    speaking = [cell for cell, one in zip(cells, single, strict=True) if one.verdict != SILENT] or cells
+    by_chance = claim["comparison"] != "exact" and not any(cell.exact for cell in speaking)
+    of_mean, mean = claim.get("over") == "mean", None
+    if of_mean or (by_chance and len(speaking) > 1):
+        mean = _verdict(claim, speaking, seeds, level)
+    together, number = mean if of_mean else verdicts.together(single), compared_with(claim)
 
     def shifted(verdict):
         names = ("estimate", "low", "high", "worst")
@@ -31,38 +37,22 @@ def judged(
     return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
 
 
-def _judged_differences(
-    claim: dict, cells: list[Cell], level: float
-) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
-    """The verdicts of `judged`, with estimates of the differences."""
-    silent = [_says_nothing(cell) for cell in cells]
-    if claim["comparison"] == "exact":
-        single = [_exactly(claim, cell.differences.dropna(), level) for cell in cells]
-        single = [_silenced(*pair) for pair in zip(single, silent, strict=True)]
-        return single, verdicts.together(single), None
-    seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
-    single = [
-        _silenced(_of_mean(claim, [cell], seeds, level), quiet) for cell, quiet in zip(cells, silent, strict=True)
-    ]
-    speaking = [cell for cell, verdict in zip(cells, single, strict=True) if verdict.verdict != SILENT] or cells
-    mean, of_mean = None, claim.get("over") == "mean"
-    if of_mean or (len(speaking) > 1 and not any(cell.exact for cell in speaking)):
-        mean = _silenced(_of_mean(claim, speaking, seeds, level), all(silent))
-    return single, mean if of_mean else verdicts.together(single), mean
+def _verdict(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdicts.Verdict:
+    """The verdict on a cell, or on the mean over some in each seed, of those seeds that none of them lacks.
 
-
-def _of_mean(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdicts.Verdict:
-    """The verdict on the mean over some cells in each seed; seeds that one of them lacks are left out."""
+    Cells that could not violate their claim say nothing, unless they do, which shows that a ceiling is wrong.
+    """
     differences = sum(cell.differences.reindex(seeds) for cell in cells) / len(cells)
-    drawn = any(cell.drawn for cell in cells)
-    interval = _claimed(claim, cells, seeds)
-    if all(cell.exact for cell in cells):
-        return verdicts.certain(differences, interval, level)
-    if not drawn:
-        differences = cells[0].observed(differences)
-    first = cells[0]
-    verdict = verdicts.judge(differences, interval, first.within, first.share, level)
-    return verdict if drawn else replace(verdict, test="nothing drawn")
+    first, drawn = cells[0], any(cell.drawn for cell in cells)
+    if claim["comparison"] == "exact":
+        verdict = _exactly(claim, differences.dropna(), level)
+    elif all(cell.exact for cell in cells):
+        verdict = verdicts.certain(differences, _claimed(claim, cells, seeds), level)
+    else:
+        values, interval = first.observed(differences), _claimed(claim, cells, seeds)
+        verdict = verdicts.judge(differences if drawn else values, interval, first.within, first.share, level)
+        verdict = verdict if drawn else replace(verdict, test="nothing drawn")
+    return _silenced(verdict, all(map(_says_nothing, cells)))
 
 
 def _claimed(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Claimed:
@@ -73,16 +63,16 @@ def _claimed(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Claimed:
 
 def _interval(claim: dict, of) -> verdicts.Claimed:
     """The interval in which a claim says that a mean lies; `of` is what a relative margin is a share of."""
-    margin = claim.get("margin", 0.0)
-    relative = isinstance(margin, dict)
-    bound = claim["against"] if claim["comparison"] == "slope" else math.nan
-    if not relative:
-        return verdicts.claimed(claim["comparison"], margin, bound=bound)
-    return verdicts.claimed(claim["comparison"], margin["relative"], _size(of), bound)
+    margin, comparison = claim.get("margin", 0.0), claim["comparison"]
+    bound = claim["against"] if comparison == "slope" else math.nan
+    if not isinstance(margin, dict):
+        return verdicts.claimed(comparison, margin, bound=bound)
+    sizes = np.maximum(np.abs(of), np.finfo(float).tiny)  # a regret may be below 0
+    return verdicts.claimed(comparison, margin["relative"], sizes, bound)
 
 
 def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
-    """The verdict on a cell that involves no chance: whether shares of bounds are in range, or numbers are equal."""
+    """The verdict on what involves no chance: whether shares of bounds are in range, or numbers are equal."""
     tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
     if most is None:
         return verdicts.exact(values, 0.0, tolerance, level)
@@ -95,11 +85,6 @@ def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
     if not silent or verdict.verdict == "fails":
         return verdict
     return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, sides=())
-
-
-def _size(values):
-    """The sizes that relative margins are shares of: absolute values, as a regret may be below 0, and above 0."""
-    return np.maximum(np.abs(values), np.finfo(float).tiny)
 
 
 def compared_with(claim: dict) -> float:
@@ -199,13 +184,9 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
     differences = values.astype(float).ravel() - other
     if comparison == "exact":
         return verdicts.exact(differences, 0.0, margin, level)
-    single = [
-        verdicts.certain([difference], _interval(claim, base), level)
-        for difference, base in zip(differences, other, strict=True)
-    ]
-    sign = {"less": -1, "greater": 1}.get(comparison)
-    weakest = sorted(single, key=lambda verdict: sign * verdict.estimate if sign else -abs(verdict.estimate))
-    return replace(verdicts.together(weakest), n=len(single))  # `together` reports the first
+    weakest = int(_interval(claim, other).distances(differences).min(axis=0).argmin())
+    interval = _interval(claim, other[weakest])
+    return replace(verdicts.certain([differences[weakest]], interval, level), n=len(differences))
 
 
 def _deviation(value, expected) -> float:

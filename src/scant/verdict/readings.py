@@ -18,6 +18,7 @@ OF_CELLS = [
     "against",
 ]
 BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
+KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}  # the words of some columns
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
@@ -144,12 +145,8 @@ def _rows(path: Path, kind: type, needed: Iterable[str], advice: str) -> list:
                 what = {str: "text", int: "whole number"}.get(of, "number")
                 reason = f"has {short(str(row[name]))} for {name}, which is no {what}"
                 raise DataError(path, reason, line, advice) from None
-            if value not in (
-                known := {
-                    "verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS),
-                }.get(name, (value,))
-            ):  # fmt: skip
-                reason = f"has the {name} {short(value)}, which is none of {', '.join(known)}"
+            if name in KNOWN and value not in KNOWN[name]:
+                reason = f"has the {name} {short(value)}, which is none of {', '.join(KNOWN[name])}"
                 raise DataError(path, reason, line, advice)
             row[name] = value
     return rows

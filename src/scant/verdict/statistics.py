@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from scant.errors import SettingError, unknown
 from scant.verdict import anytime
@@ -109,15 +110,13 @@ class Side(NamedTuple):
     def p_value(self) -> float:
         """Of the test for a mean on the inner side."""
         if self.of_share:
-            evidence = anytime.log_share_evidence(self._ones(), self.n, self.end)
+            ones = round((self.mean + self.end) * self.n)
+            evidence = anytime.log_share_evidence(ones, self.n, self.end)
         elif self.spread > 0 and self.n >= anytime.LEAST_SEEDS:
             evidence = anytime.log_t_evidence(self.effect * math.sqrt(self.n), self.n)
         else:
             return 1.0
         return math.exp(-max(0.0, float(evidence)))
-
-    def _ones(self) -> int:
-        return round((self.mean + self.end) * self.n)
 
     def missed(self, n: int, threshold: float) -> float:
         """The probability that a test of n seeds does not reach the threshold."""
@@ -169,6 +168,11 @@ class Verdict:
     missed: float = 1.0
     worst: float = math.nan
     split: bool = False
+
+    @property
+    def tested(self) -> bool:
+        """Whether chance has a part in it, and it says something."""
+        return self.test != EXACT and self.verdict != SILENT
 
     @property
     def needed(self) -> float:
@@ -230,17 +234,13 @@ def judge(
     if split:  # no number of seeds like these decides it
         sides = [side._replace(spread=math.nan) for side in sides]
         p_holds = p_fails = 1.0
-    tipping = _tipping(distances, ends)
+    low, high = _sequence(values, test, within, level)
+    outcome, tipping = _outcome(p_holds, p_fails, threshold), _tipping(distances, ends)
     return Verdict(
-        *(_outcome(p_holds, p_fails, threshold), estimate, *_sequence(values, test, within, level)),
-        *(n, p_holds, p_fails, test, level, threshold),
-        sides=(tuple(sides),),
-        inside=int(np.all(distances > 0, axis=0).sum()),
-        tipping=tipping,
-        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n,
-        worst=_worst(values, distances),
-        split=split,
-    )
+        outcome, estimate, low, high, n, p_holds, p_fails, test, level, threshold, sides=(tuple(sides),),
+        inside=int(np.all(distances > 0, axis=0).sum()), tipping=tipping,
+        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n, worst=_worst(values, distances), split=split,
+    )  # fmt: skip
 
 
 def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:
@@ -294,28 +294,27 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 
     Raises
     ------
-    SettingError : there is no cell, or levels differ
+    SettingError : there is no cell
     """
     if not verdicts:
         raise SettingError("a claim about several cells has none: name its streams")
     speaking = [verdict for verdict in verdicts if verdict.verdict != SILENT]
     if not speaking:
         return verdicts[0]
-    chance = [verdict for verdict in speaking if verdict.test != EXACT]
-    level = _level(chance or speaking)
-    p_holds = max(verdict.p_holds for verdict in speaking)
+    tested = [verdict for verdict in speaking if verdict.tested]
+    threshold = (1 - speaking[0].level) / 2
+    weakest = max([*tested, *speaking], key=lambda verdict: verdict.p_holds)
     failing = min(speaking, key=lambda verdict: verdict.p_fails)
-    p_fails = min(1.0, max(1, len(chance)) * failing.p_fails)
-    cell = next(verdict for verdict in [*chance, *speaking] if verdict.p_holds == p_holds)
-    all_sided = all(verdict.sides for verdict in chance)
+    p_holds, p_fails = weakest.p_holds, min(1.0, max(1, len(tested)) * failing.p_fails)
+    missed, sides = [one.missed for one in tested], [side for one in tested for side in one.sides]
     return replace(
-        cell,
-        verdict=_outcome(p_holds, p_fails, (1 - level) / 2),
+        weakest,
+        verdict=_outcome(p_holds, p_fails, threshold),
         p_holds=p_holds,
         p_fails=p_fails,
-        threshold=(1 - level) / 2,
-        sides=tuple(verdict.sides[0] for verdict in chance) if all_sided else (),
-        missed=max((one.missed for one in chance), default=0.0) if p_holds < p_fails else failing.missed,
+        threshold=threshold,
+        sides=tuple(sides) if len(sides) == len(tested) else (),
+        missed=max(missed, default=0.0) if p_holds < p_fails else failing.missed,
     )
 
 
@@ -325,59 +324,73 @@ def cell_verdicts(claim: Verdict, cells: Sequence[Verdict], of_mean: bool = Fals
     Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`). Elsewhere
     each cell's p-values are held against the claim's threshold by their number, as in `together`.
     """
-    chance = sum(cell.test != EXACT and cell.verdict != SILENT for cell in cells)
+    tests = sum(cell.tested for cell in cells)
 
     def outcome(cell: Verdict) -> str:
-        if cell.test == EXACT or cell.verdict == SILENT:
+        if not cell.tested:
             return cell.verdict
         if claim.verdict == "holds" and not of_mean:
             return "holds"
-        return _outcome(cell.p_holds, cell.p_fails, claim.threshold / chance)
+        return _outcome(cell.p_holds, cell.p_fails, claim.threshold / tests)
 
     return list(map(outcome, cells))
 
 
-def holm(families: Mapping[str, Mapping[str, Verdict]]) -> dict[str, dict[str, Verdict]]:
-    """The verdicts of families of claims, with Holm's correction within each family.
+def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """The verdicts on a family of claims, by their ids, with Holm's correction.
 
     A family of m claims has 2m one-sided tests: one for each claim and one for its contrary. In
     ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and so
     on, up to the first that is larger. The probability of any false verdict in the family is then
     1 - level at most, whichever claims are true and however they depend on each other (Bauer, Hackl,
-    Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). Exact claims stay
-    as they are and are not counted. Which claims form a family is fixed before any result is known.
-
-    families : for each family, the verdicts on its claims by their ids
+    Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was not
+    tested stays as it is and is not counted. Which claims form a family is fixed before any result
+    is known. All are at one level.
     """
-    return {
-        name: dict(zip(family, _corrected(list(family.values())), strict=True)) for name, family in families.items()
-    }
+    tested = {name: one for name, one in family.items() if one.tested}
+    if not tested:
+        return dict(family)
+    error = 1 - next(iter(tested.values())).level
+    values = np.array([(one.p_holds, one.p_fails) for one in tested.values()]).ravel()
+    order, adjusted = np.argsort(values, kind="stable"), np.empty_like(values)
+    tests_left = np.arange(len(values), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * tests_left))
+    threshold = error / float(len(values) - np.sum(adjusted <= error))
+    corrected = dict(family)
+    for (name, one), p in zip(tested.items(), adjusted.reshape(-1, 2).tolist(), strict=True):
+        outcome, p_values = _outcome(*p, error), {"p_holds": p[0], "p_fails": p[1]}
+        corrected[name] = replace(one, verdict=outcome, threshold=threshold, **p_values)
+    return corrected
 
 
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
-    """Each reading's share of the variance of a claim's estimate over all readings, largest first.
+    """Each reading's share of the variance of a claim's estimates over all readings, largest first.
 
     A reading's share is its main effect in a one-way layout: the sum of squares between the means of
-    its levels, divided by the total sum of squares. In a balanced design the shares add up to 1 at
-    most, and the rest is due to interactions. In others they overlap.
+    its levels, divided by the total sum of squares, each summed over cells. In a balanced design the
+    shares add up to 1 at most, and the rest is due to interactions. In others they overlap.
 
-    values : (N,) the estimate under each combination of readings; NaN is left out
+    values : (N,) or (N, cells) the estimates under each combination of readings; NaN is left out
     readings : for each reading by name, (N,) its level in each combination
     """
-    values = np.asarray(values, float)
+    values = pd.DataFrame(values, dtype=float)
+    squares = ((values - values.mean()) ** 2).sum()
+    total, shares = squares.sum() or 1.0, {}
+    for name, levels in readings.items():
+        effects = [_main_effect(values[cell].to_numpy(), np.asarray(levels)) for cell in values]
+        shares[name] = float(sum(effect * square / total for effect, square in zip(effects, squares, strict=True)))
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+
+def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
+    """The share of the sum of squares of values that is between the means of levels."""
     finite = ~np.isnan(values)
     values = values[finite]
     if not len(values) or np.ptp(values) <= ROUNDING:
-        return dict.fromkeys(readings, 0.0)
-
-    def share(levels) -> float:
-        levels = np.asarray(levels)[finite].astype(str)
-        _, group, counts = np.unique(levels, return_inverse=True, return_counts=True)
-        means = np.bincount(group, values) / counts
-        return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
-
-    by_reading = {name: share(levels) for name, levels in readings.items()}
-    return dict(sorted(by_reading.items(), key=lambda item: -item[1]))
+        return 0.0
+    _, group, counts = np.unique(levels[finite].astype(str), return_inverse=True, return_counts=True)
+    means = np.bincount(group, values) / counts
+    return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
 
 
 def agreeing_least(agreeing: int, n: int, level: float = 0.95) -> float:
@@ -505,30 +518,3 @@ def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
     outcome, p_values = ("holds", (0.0, 1.0)) if holds else ("fails", (1.0, 0.0))
     ends = (float(estimate),) * 3
     return Verdict(outcome, *ends, n, *p_values, EXACT, level, inside=n if holds else 0, missed=0.0)
-
-
-def _level(verdicts: Sequence[Verdict]) -> float:
-    """The level of all verdicts. Raise a SettingError if they differ in it."""
-    levels = {verdict.level for verdict in verdicts}
-    if len(levels) > 1:
-        raise SettingError(f"verdicts at the levels {sorted(levels)} go together: judge them at one")
-    return levels.pop()
-
-
-def _corrected(verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts of a family with Holm's correction, in the same order."""
-    chance = [at for at, one in enumerate(verdicts) if one.test != EXACT and one.verdict != SILENT]
-    if not chance:
-        return verdicts
-    error = 1 - _level(verdicts)
-    values = np.array([[verdicts[at].p_holds, verdicts[at].p_fails] for at in chance]).ravel()
-    order = np.argsort(values, kind="stable")
-    adjusted = np.empty_like(values)
-    steps = np.arange(len(values), 0, -1)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(values[order] * steps))
-    threshold = error / float(len(values) - np.sum(adjusted <= error))
-    corrected = list(verdicts)
-    for at, (p_holds, p_fails) in zip(chance, adjusted.reshape(-1, 2).tolist(), strict=True):
-        outcome, about = _outcome(p_holds, p_fails, error), {"p_holds": p_holds, "p_fails": p_fails}
-        corrected[at] = replace(verdicts[at], verdict=outcome, threshold=threshold, **about)
-    return corrected

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -64,30 +65,24 @@ class Outcome(NamedTuple):
 
 def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
     """What came of each claim. All claims of a family have to be there."""
-    families = {}
-    for name, examination in examined.items():
-        if examination.readings:
-            first = examination.readings[0].verdict
-            families.setdefault(examination.claim["family"], {})[name] = first
-
-    def outcome(name: str, claim: dict, readings: list[Reading], control: Reading | None) -> Outcome:
-        family = families.get(claim["family"], {})
-        of = [_judged(name, claim, reading, family) for reading in readings]
-        return Outcome(of, _judged(name, claim, control, family) if control else None)
-
-    return {
-        name: outcome(name, examination.claim, examination.readings, examination.control)
-        for name, examination in examined.items()
-    }
+    families, outcomes = {}, {}
+    for name, one in examined.items():
+        if one.readings:
+            families.setdefault(one.claim["family"], {})[name] = one.readings[0].verdict
+    for name, one in examined.items():
+        as_judged = partial(_judged, name, one.claim, families.get(one.claim["family"], {}))
+        control = as_judged(one.control) if one.control else None
+        outcomes[name] = Outcome(list(map(as_judged, one.readings)), control)
+    return outcomes
 
 
-def _judged(name: str, claim: dict, reading: Reading, family: Mapping) -> Judged:
+def _judged(name: str, claim: dict, family: Mapping, reading: Reading) -> Judged:
     """A reading of a claim with its verdict; `family` has the first readings' verdicts.
 
     Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
     hold in all. A reading that lacks what the statement names may refute the claim, never confirm it.
     """
-    corrected = verdicts.holm({"": {**family, name: reading.verdict}})[""][name]
+    corrected = verdicts.holm({**family, name: reading.verdict})[name]
     of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
     of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
     outcome = corrected.verdict
@@ -381,7 +376,7 @@ def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict
     """
     notes, cells = [], one.reading.cells
     if one.verdict == "undecided":
-        notes.append(_undecided(one, decides))
+        notes.append(_undecided(one, cell, decides))
     if one.verdict == SILENT and cell:
         most = cell.ceiling + compared_with(claim)
         notes.append(f"even {most:.3g}, the worst that could have been measured, is as claimed")
@@ -397,7 +392,7 @@ def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict
     return ". ".join(note[:1].upper() + note[1:] for note in notes)
 
 
-def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
+def _undecided(one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str:
     """Why a claim is undecided."""
     alone = one.reading.verdict.verdict
     if alone != "undecided":
@@ -412,16 +407,17 @@ def _undecided(one: Judged, decides: verdicts.Verdict) -> str:
     if math.isnan(decides.low):
         few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
         return f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} allow{'' if decides.n > 1 else 's'} no test"
-    counts = _cells(one.of_cells)
-    several = f"it holds in {counts['cells_holding']} of {counts['cells_total']} cells and fails in none; here "
-    text = several if counts["cells_total"] > 1 and not counts["cells_failing"] else ""
-    enough = one.corrected.needed
-    rest = (
-        f"{words.needed(enough)} would decide it"
-        if math.isfinite(enough)
-        else "no number of seeds is known to be enough"
-    )
-    return f"{text}the interval has values on both sides of what is claimed; {rest}"
+    several, cells, seeds = "", one.of_cells, one.corrected.needed
+    low, high = claimed_interval(cell) if cell else (-math.inf, math.inf)
+    if decides.high < low or decides.low > high:
+        return (
+            f"the interval lies outside of what is claimed; the correction for {len(cells)} cells leaves it undecided"
+        )
+    if len(cells) > 1 and "fails" not in cells:
+        several = f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
+    enough = f"{words.needed(seeds)} would decide it"
+    enough = enough if math.isfinite(seeds) else "no number of seeds is known to be enough"
+    return f"{several}the interval has values on both sides of what is claimed; {enough}"
 
 
 def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
@@ -447,7 +443,6 @@ def _where(reading: Reading, study: dict, claim: dict) -> str:
     """The titles of the streams that a reading is about; the table's name if it is about a table."""
     if not reading.cells:
         return claim["table"]
-
     titles = (cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells)
     return "; ".join(dict.fromkeys(titles))  # titles may have commas
 
@@ -456,7 +451,7 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     """The share of the estimates' variance that is due to each varied setting, largest first; only shares above 0.
 
     Only readings with the same streams and learners as the first are compared, since the estimates of others may differ
-    for that reason alone. The variance is that within each cell, summed over cells.
+    for that reason alone.
     """
 
     def estimates(reading: Reading) -> dict[tuple, float]:
@@ -466,12 +461,8 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     keys = dict.fromkeys(key for reading in alike for key in reading.levels)
     levels = {key: [str(reading.levels.get(key)) for reading in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
-    by_cell, sums = pd.DataFrame(map(estimates, alike)), dict.fromkeys(varied, 0.0)
-    squares = ((by_cell - by_cell.mean()) ** 2).sum()
-    for cell, values in by_cell.items():
-        for key, share in verdicts.matters(values, varied).items():
-            sums[key] += share * squares[cell] / (squares.sum() or 1.0)
-    return {key: share for key, share in sorted(sums.items(), key=lambda item: -item[1]) if share > 0}
+    shares = verdicts.matters(pd.DataFrame(map(estimates, alike)), varied)
+    return {key: share for key, share in shares.items() if share > 0}
 
 
 def cells_frame(rows: list[dict]) -> pd.DataFrame:
