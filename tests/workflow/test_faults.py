@@ -1,6 +1,6 @@
 """What breaks ends in the right results or in a clear message, and no later run trusts what is wrong.
 
-docs/faults.md has the table of what was tried; tests/cluster has the faults of a cluster.
+docs/safety.md has the table of what was tried; tests/cluster has the faults of a cluster.
 """
 
 import os

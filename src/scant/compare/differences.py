@@ -16,7 +16,7 @@ from scant.files import write_text
 from scant.page.page import ABSENT
 
 RELATIVE, ABSOLUTE = 1e-6, 1e-9  # numbers within the first of the larger, or within the second, are equal to rounding
-# How an estimate of B lies to that of A, the most telling first; docs/compare.md says what each word means.
+# How an estimate of B lies to that of A, the most telling first; docs/running.md says what each word means.
 ONLY_A, ONLY_B = "only in A", "only in B"
 APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = "apart", "unequal", "outside", "within", "interval", "same"
 HOWS = (ONLY_A, ONLY_B, APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME)

@@ -35,7 +35,7 @@ class Results:
 
     @cached_property
     def manifest(self) -> dict:
-        """What made the study: its settings, versions of packages, data, date and commit; see docs/compare.md."""
+        """What made the study: its settings, versions of packages, data, date and commit; see docs/running.md."""
         return manifest.read(self._there(manifest.NAME).parent)
 
     @cached_property

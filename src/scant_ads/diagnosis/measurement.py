@@ -3,7 +3,7 @@
 A kind of visits has no reward where many are expected, or nothing but rewards. An ad, or several, had rewards from a
 kind of visits, and lost them from one part of the log to the next. (An ad that never had one from there may not be
 wanted there.) An ad's last rewards are not joined yet, its rewards are in another unit, or cut off at a maximum. A
-policy's column was made from the clicks. What a log cannot show is listed in `docs/ads.md`.
+policy's column was made from the clicks. What a log cannot show is listed in `docs/safety.md`.
 """
 
 from collections import Counter
