@@ -1,5 +1,7 @@
 """Bets on rewards less what earlier rows tell: shifts change nothing, intervals are narrow, and they hold."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +11,11 @@ from test_ads_arms import ab
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads.evaluation import lifts, quotients
+from scant_ads.evaluation import clusters, lifts, quotients
 from scant_ads.evaluation.arms import Ratio
 from scant_ads.reading import tally
+
+KINDS = "clicks", "minutes", "revenue", "refunds"
 
 
 def minutes(rows=2000, seed=0, gain=3.0) -> pd.DataFrame:
@@ -73,9 +77,59 @@ def drawn(kind: str, rows: int, random) -> tuple[np.ndarray, np.ndarray, tuple[f
     return (new, amount, tuple(means)) if kind == "revenue" else (new, 1 - amount, tuple(1 - means))
 
 
+def small(seed: int) -> list[quotients.Quotient]:
+    """The quotients of a small log of 3 to 300 rows, with clicks, minutes, revenue or refunds, and by users of 4."""
+    random = np.random.default_rng(seed)
+    rows, kind = int(random.choice([3, 20, 100, 300])), random.choice(KINDS)
+    new, reward, _ = drawn(kind, rows, random)
+    users = clusters.Users()
+    weights = {"": np.ones(rows), "p": 2.0 * new, "q": 2.0 * ~new}
+    users.add(np.arange(rows).astype(np.uint64) // 4, weights, reward)
+    of_users = clusters.ByUser(users, 2, np.random.default_rng(seed))
+    two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
+    alone = two._replace(second=np.ones(rows), fixed=True)
+    made = [lifts.of_rows(kind, both, (2.0, largest), np.random.default_rng(seed))
+            for both, largest in ((two, 2.0), (alone, 1.0))
+            for kind in (quotients.rate, quotients.difference, quotients.ratio)]  # fmt: skip
+    pair = (("p", "q"), (2.0, 2.0))
+    made += [of_users.rate("p", 2.0), of_users.difference(*pair), of_users.lift(*pair)]
+    return [quotient for quotient in made if quotient and np.isfinite(quotient.estimate)]
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), level=st.sampled_from([0.8, 0.975, 0.9995]))
+def test_evidence_falls_between_marks_and_a_bound_is_the_first_number_that_is_not_refuted(seed, level):
+    for quotient in small(seed):
+        for sign, bound in ((1, quotient.lower(level)), (-1, quotient.upper(level))):
+            evidence = quotient.evidence(level, sign)
+            for low, high in pairwise(quotient.marks):
+                cell = low + (high - low) * np.array([0.0, 1e-6, 0.3, 0.7, 1 - 1e-6, 1.0])
+                values = np.array([evidence(m) for m in (cell[1:] if sign > 0 else cell[:-1])])
+                assert (sign * np.diff(values) < 1e-9).all()
+            outside = quotient.marks[sign * (quotient.marks - bound) < 0]
+            assert all(evidence(m) >= 0 for m in outside)
+            if bound != quotient.estimate:
+                assert evidence(bound + sign * 1e-5 * (1 + abs(bound))) < 0
+
+
+def test_a_log_grown_has_its_estimate_and_its_bounds_exclude_what_is_outside_of_them():
+    for quotient in small(0) + small(1) + small(3):
+        grown = quotient.grown(3)
+        assert grown.estimate == pytest.approx(quotient.estimate, abs=1e-9)
+        assert grown.units.sum() == 3 * quotient.units.sum()
+        np.testing.assert_allclose(grown.terms @ grown.count, 3 * quotient.terms @ quotient.count, atol=1e-9)
+        moved = lifts.Moved(grown, -1, 0.25, 0.1)
+        low, high = grown.lower(0.9), grown.upper(0.9)
+        if grown.low < low < grown.estimate < high < grown.high:
+            for bounds in (grown, moved):
+                for above, end in ((True, bounds.lower(0.9)), (False, bounds.upper(0.9))):
+                    values = end + np.array([-1e-5, 1e-5]) * (1 if above else -1)
+                    assert [lifts.excludes(bounds, m, above, 0.9) for m in values] == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [200, 1000])
-@pytest.mark.parametrize("kind", ["clicks", "minutes", "revenue", "refunds"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_intervals_hold_as_often_as_they_say(kind, rows):
     """Of 200 logs each end may fail in 5; more than 12 have a chance of 0.2 %."""
     failed = np.zeros((3, 2), int)
