@@ -1,5 +1,7 @@
 """Bets on rewards less what earlier rows tell: shifts change nothing, intervals are narrow, and they hold."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +11,11 @@ from test_ads_arms import ab
 
 import scant_ads as sa
 from scant.errors import DataError, SettingError
-from scant_ads.evaluation import lifts, quotients
+from scant_ads.evaluation import clusters, covariates, lifts, quotients
 from scant_ads.evaluation.arms import Ratio
 from scant_ads.reading import tally
+
+KINDS = "clicks", "minutes", "revenue", "refunds"
 
 
 def minutes(rows=2000, seed=0, gain=3.0) -> pd.DataFrame:
@@ -58,6 +62,8 @@ def test_minutes_are_bounded_within_twice_the_width_of_the_delta_method():
     width = 2 * 1.96 * np.sqrt(sum(arm.var() / len(arm) for arm in arms))
     assert row["lift_high"] - row["lift_low"] < 2 * width and row["lift_low"] < 3 < row["lift_high"]
     assert row["high"] - row["low"] < 2 * 2 * 1.96 * arms[0].std() / np.sqrt(len(arms[0]))
+    ratio = judged(made, 0, 60)  # of two means, of which the second is 30
+    assert ratio["lift_high"] - ratio["lift_low"] < 2 * width / 30
 
 
 def drawn(kind: str, rows: int, random) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
@@ -73,9 +79,88 @@ def drawn(kind: str, rows: int, random) -> tuple[np.ndarray, np.ndarray, tuple[f
     return (new, amount, tuple(means)) if kind == "revenue" else (new, 1 - amount, tuple(1 - means))
 
 
+def small(seed: int) -> list[quotients.Quotient]:
+    """The quotients of a small log of 3 to 300 rows, with clicks, minutes, revenue or refunds, and by users of 4."""
+    random = np.random.default_rng(seed)
+    rows, kind = int(random.choice([3, 20, 100, 300])), random.choice(KINDS)
+    new, reward, _ = drawn(kind, rows, random)
+    users = clusters.Users()
+    weights = {"": np.ones(rows), "p": 2.0 * new, "q": 2.0 * ~new}
+    users.add(np.arange(rows).astype(np.uint64) // 4, weights, reward)
+    of_users = clusters.ByUser(users, 2, np.random.default_rng(seed))
+    two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
+    alone = two._replace(second=np.ones(rows), fixed=True)
+    made = [lifts.of_rows(kind, both, (2.0, largest), np.random.default_rng(seed))
+            for both, largest in ((two, 2.0), (alone, 1.0))
+            for kind in (quotients.rate, quotients.difference, quotients.ratio)]  # fmt: skip
+    pair = (("p", "q"), (2.0, 2.0))
+    made += [of_users.rate("p", 2.0), of_users.difference(*pair), of_users.lift(*pair)]
+    return [quotient for quotient in made if quotient and np.isfinite(quotient.estimate)]
+
+
+def of_stages(gain, count) -> quotients.Quotient:
+    """The quotient of gains from 0 to 1 with stakes of 1, whose stages have one kind of unit each."""
+    terms = np.stack([gain, np.ones(len(gain)), np.zeros(len(gain))])
+    corners = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
+    marks = quotients.marks_between(0.0, 1.0)
+    return quotients.Quotient(terms, np.arange(len(gain)), np.array(count), np.array(count), corners, marks)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_bets_of_a_stage_do_not_depend_on_it(sign):
+    """The capital is affine in what its last visit gains, and rises: so it is the largest one at its end."""
+    capital = []
+    for last in (0.2, 0.3, 0.4):
+        quotient = of_stages(0.45 + sign * np.array([-0.3, -0.04, 0.34, last]), [50, 50, 50, 1])
+        capital.append(np.exp(quotient.evidence(0.8, sign)(0.45)))
+    assert capital[1] == pytest.approx((capital[0] + capital[2]) / 2, rel=1e-12) and capital[0] < capital[1]
+
+
+def check_evidence_falls(quotient: quotients.Quotient, level: float) -> None:
+    """In every cell it falls as candidates go away from the end, and a bound is the first that is not refuted."""
+    for sign, bound in ((1, quotient.lower(level)), (-1, quotient.upper(level))):
+        evidence = quotient.evidence(level, sign)
+        for low, high in pairwise(quotient.marks):
+            cell = low + (high - low) * np.array([0.0, 1e-6, 0.3, 0.7, 1 - 1e-6, 1.0])
+            values = np.array([evidence(m) for m in (cell[1:] if sign > 0 else cell[:-1])])
+            assert (sign * np.diff(values) < 1e-9).all() and not np.isnan(values).any()
+        outside = quotient.marks[sign * (quotient.marks - bound) < 0]
+        assert all(evidence(m) >= 0 for m in outside)
+        if bound != quotient.estimate:
+            assert evidence(bound + sign * 1e-5 * (1 + abs(bound))) < 0
+
+
+def test_evidence_falls_between_marks_where_stages_differ():
+    """With bets that follow each candidate it would rise first; with those of the nearer mark all capital is lost."""
+    check_evidence_falls(of_stages(np.array([0.19, 0.9]), [25, 30]), 0.8)
+    check_evidence_falls(of_stages(np.array([1.0, 1.0, 1.0, 0.0]), [3, 3, 3, 1]), 0.8)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), level=st.sampled_from([0.8, 0.975, 0.9995]))
+def test_evidence_falls_between_marks_and_a_bound_is_the_first_number_that_is_not_refuted(seed, level):
+    for quotient in small(seed):
+        check_evidence_falls(quotient, level)
+
+
+def test_a_log_grown_has_its_estimate_and_its_bounds_exclude_what_is_outside_of_them():
+    for quotient in small(0) + small(1) + small(3):
+        grown = quotient.grown(3)
+        assert grown.estimate == pytest.approx(quotient.estimate, abs=1e-9)
+        assert grown.units.sum() == 3 * quotient.units.sum()
+        np.testing.assert_allclose(grown.terms @ grown.count, 3 * quotient.terms @ quotient.count, atol=1e-9)
+        moved = lifts.Moved(grown, -1, 0.25, 0.1)
+        low, high = grown.lower(0.9), grown.upper(0.9)
+        if grown.low < low < grown.estimate < high < grown.high:
+            for bounds in (grown, moved):
+                for above, end in ((True, bounds.lower(0.9)), (False, bounds.upper(0.9))):
+                    values = end + np.array([-1e-5, 1e-5]) * (1 if above else -1)
+                    assert [lifts.excludes(bounds, m, above, 0.9) for m in values] == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [200, 1000])
-@pytest.mark.parametrize("kind", ["clicks", "minutes", "revenue", "refunds"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_intervals_hold_as_often_as_they_say(kind, rows):
     """Of 200 logs each end may fail in 5; more than 12 have a chance of 0.2 %."""
     failed = np.zeros((3, 2), int)
@@ -118,13 +203,14 @@ def revenue(rows=4000, seed=0) -> pd.DataFrame:
                          "before": before.round(2), "after": spent.round(2)})  # fmt: skip
 
 
-def test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval():
-    made = revenue(10_000)
+@pytest.mark.parametrize(("rows", "most"), [(4000, 2.0), (10_000, 1.75)])
+def test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval(rows, most):
+    made = revenue(rows)
     row, plain = (judged(made.drop(columns="after"), 0, 100, covariate=column) for column in ("before", None))
     new, x, y = made["action"] == "new", made["before"], made["reward"]
     rest = y - np.cov(x, y)[0, 1] / x.var() * (x - x.mean())
     width = 2 * 1.96 * np.sqrt(rest[new].var() / new.sum() + rest[~new].var() / (~new).sum())
-    assert row["lift_high"] - row["lift_low"] < 2 * width
+    assert row["lift_high"] - row["lift_low"] < most * width
     assert row["lift_low"] < 1 < row["lift_high"] and row["verdict"] == "yes"
     assert (plain["lift_high"] - plain["lift_low"]) * y[~new].mean() > 2.5 * (row["lift_high"] - row["lift_low"])
 
@@ -141,6 +227,16 @@ def test_what_is_no_covariate_is_refused():
         judged(revenue(300), 0, 100, covariate="before")
     with pytest.raises(SettingError, match="changes rewards"):
         sa.evaluate("each-ad", sa.Log.from_frame(made, reward_max=100), covariate="before", doubly_robust=True)
+
+
+def test_a_covariate_is_cut_at_the_range_of_the_first_rows_which_are_not_judged():
+    made = revenue(1000).drop(columns="after")
+    adjusted = []
+    for outlier in (made["before"][:100].max(), 1e6):
+        made.loc[999, "before"] = outlier
+        adjusted.append(covariates.adjusted("before", sa.Log.from_frame(made, reward_max=100), None).log.visits.reward)
+    assert len(adjusted[0]) == 900
+    np.testing.assert_array_equal(*adjusted)
 
 
 def test_a_covariate_that_tells_nothing_changes_little():

@@ -94,12 +94,15 @@ def test_quotients_are_those_of_sums():
 
 def capital(order, terms, visits, m, level) -> list[float]:
     """The logarithm of the capital against a mean m at the end of each stage, user by user, as the module says."""
+    marks = np.r_[0.0, 2.0 ** np.arange(-10, 0.1, 0.5)]
+    mark, before_it = marks[marks >= m][0], marks[marks < m][-1]
     ends, found, gained = [*(32 << np.arange(20))[32 << np.arange(20) < len(order)], len(order)], [], 0.0
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         before, now = order[:start], order[start:end]
-        prior, cap = visits.mean() * m * (1 - m), 1 - 0.25 / np.sqrt(visits.max())
-        variance = (0.25 + ((terms - m * visits)[before] ** 2).sum()) / (start + 0.25 / prior)
-        bet = min(np.sqrt(-2 * np.log1p(-level) / (len(order) * variance)), cap / (m * visits.max()))
+        prior, cap = visits.mean() * max(mark * (1 - mark), 0.0025), 1 - 0.1 / np.sqrt(visits.max())
+        mean = np.clip(terms[before].sum() / max(visits[before].sum(), 1), before_it, mark)
+        variance = (0.25 + ((terms - mean * visits)[before] ** 2).sum()) / (start + 0.25 / prior)
+        bet = min(np.sqrt(-2 * np.log1p(-level) / (len(order) * variance)), cap / (mark * visits.max()))
         gained += sum(np.log1p(bet * (terms[user] - m * visits[user])) for user in now)
         found.append(gained)
     return found
@@ -112,10 +115,9 @@ def test_the_bound_is_the_least_mean_that_the_capital_does_not_refute(users, rat
     user = np.repeat(np.arange(users), visits)
     reward = (random.random(len(user)) < rate).astype(float)
     terms, order = np.bincount(user, reward), np.random.default_rng(0).permutation(users)
-    low, high = by_user(user, reward).rate("", 1.0).interval(2 * level - 1)
-    for end, of_users in ((low, terms), (1 - high, visits - terms)):
-        assert max(capital(order, of_users, visits, end - 1e-6, level)) >= -np.log1p(-level)
-        assert max(capital(order, of_users, visits, end + 1e-6, level)) < -np.log1p(-level)
+    low = by_user(user, reward).rate("", 1.0).lower(level)
+    assert max(capital(order, terms, visits, low - 1e-6, level)) >= -np.log1p(-level)
+    assert max(capital(order, terms, visits, low + 1e-6, level)) < -np.log1p(-level)
 
 
 def test_a_difference_is_mirrored():

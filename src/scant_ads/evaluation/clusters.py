@@ -145,16 +145,17 @@ class ByUser:
     def missed(self, policy: str) -> Quotient:
         """The mean of w (1 - r): what a policy's visits lack of a click each."""
         weight, terms = self._sums(policy)
-        return self._quotient(weight - terms, self.visits, NO_RANGE, 0.0, np.inf)
+        return self._quotient(weight - terms, self.visits, NO_RANGE, quotients.marks_between(0.0, np.inf))
 
     def mean_weight(self, policy: str, largest: float) -> Quotient:
         """The mean weight of a policy."""
-        return self._quotient(self._sums(policy)[0], self.visits, NO_RANGE * [[largest], [1], [1]], 0.0, largest)
+        corners, marks = NO_RANGE * [[largest], [1], [1]], quotients.marks_between(0.0, largest)
+        return self._quotient(self._sums(policy)[0], self.visits, corners, marks)
 
     def of_shown(self, policy: str, weight: float) -> Quotient:
         """The click rate of the visits to which a policy gives a weight, the same weight for all."""
         counts, terms = self._sums(policy) / weight
-        return self._quotient(terms, counts, NO_RANGE, 0.0, 1.0)
+        return self._quotient(terms, counts, NO_RANGE, quotients.marks_between(0.0, 1.0))
 
     def difference(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient:
         """How much higher the CTR of the first of two policies is; today's is the second.
@@ -191,13 +192,13 @@ class ByUser:
         """The quotient that `kind` says of two policies; see `rate`."""
         (weight, gain), (other, other_gain) = map(self._sums, pair)
         fixed = pair[1] in ("", Logging.kind)
-        low, high = quotients.ends(kind, largest, fixed)
         corners = quotients.corners(kind, largest, fixed) if np.isfinite(largest[0]) else NO_RANGE
         corners = corners * [[1], [1], [supported]]
         gain, stake = kind(gain, other_gain, self.visits)
-        return self._quotient(gain, stake, corners, low, high, (weight - other) * supported)
+        marks = quotients.marks(kind, largest, fixed)
+        return self._quotient(gain, stake, corners, marks, (weight - other) * supported)
 
-    def _quotient(self, gain, stake, corners: np.ndarray, low: float, high: float, excess=None) -> Quotient:
+    def _quotient(self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None) -> Quotient:
         """The quotient of two sums by user; users who have a stake alone, who are many, are counted by their stakes."""
         excess = np.zeros(len(gain)) if excess is None else excess
         some = np.flatnonzero((gain != 0) | (excess != 0))
@@ -209,5 +210,5 @@ class ByUser:
         of_stakes = np.stack([0 * value[code], value[code], 0 * value[code]])
         return Quotient(
             np.hstack([of_stakes, terms]), np.r_[stage, self.stage[some]], np.r_[count, np.ones(len(some), np.int64)],
-            np.bincount(self.stage), corners, low, high, self.most, float(self.visits.mean()),
+            np.bincount(self.stage), corners, marks, self.most, float(self.visits.mean()),
         )  # fmt: skip

@@ -22,6 +22,7 @@ from scant_ads.text import HOPELESS
 
 CELLS = 4096  # pairs of weight and reward that are kept as they are; more are rounded at random
 BITS = 49  # low bits of a double that this rounding drops: three after the first are left
+FEW, FINER = 16, 3  # with so few weights rewards keep so many bits more
 PRIOR = 0.25  # a guess at the mean reward
 HALVINGS = 6  # of the interval in which the number of rows is searched that would do
 
@@ -60,9 +61,9 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
     terms, count = terms[:, some], count[some]
     staged = intervals.in_random_order(np.r_[both.rows - count.sum(), count], random)
     stage, cell = np.nonzero(staged[:, 1:])
-    ends, prior = quotients.ends(kind, largest, both.fixed), PRIOR if kind is quotients.ratio else 1.0
+    marks, prior = quotients.marks(kind, largest, both.fixed), PRIOR if kind is quotients.ratio else 1.0
     units, of_stage = staged.sum(axis=1), staged[stage, cell + 1]
-    quotient = Quotient(terms[:, cell], stage, of_stage, units, corners, *ends, prior=prior)
+    quotient = Quotient(terms[:, cell], stage, of_stage, units, corners, marks, prior=prior)
     if not both.rounded:
         return quotient
     # Weights and rewards may be off by this share, and the excess by this share of either weight.
@@ -244,9 +245,10 @@ def _few(both: Both, largest: tuple[float, float], random) -> tuple[np.ndarray, 
 def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cells whose weights and rewards are rounded up or down at random, so that expectations stay the same."""
     first, second = weight, reward
-    for most in (largest, 1.0):  # of weights, then of rewards: after each turn the two change places
-        bits = np.ascontiguousarray(first).view(np.int64) >> BITS
-        low, high = (bits << BITS).view(float), np.minimum((bits + 1 << BITS).view(float), most)
+    of_rewards = BITS - FINER * (len(np.unique(weight)) <= FEW)
+    for most, dropped in ((largest, BITS), (1.0, of_rewards)):  # of weights, then of rewards: the two change places
+        bits = np.ascontiguousarray(first).view(np.int64) >> dropped
+        low, high = (bits << dropped).view(float), np.minimum((bits + 1 << dropped).view(float), most)
         share = np.divide(first - low, high - low, out=np.zeros(len(low)), where=high > low)
         up = random.binomial(count, share)
         # As complex numbers pairs are sorted by one, then by the other.

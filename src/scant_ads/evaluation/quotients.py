@@ -8,20 +8,27 @@ to all rewards adds it to c and m, and leaves z as it is.
 
 The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i that earlier stages
 decide and that lose no more than the capital. What a visit can lose at most is at a corner of the ranges of weights and
-rewards; a user may lose `most` times that. The lower bound is the least m that is not refuted: against all lesser ones
-the capital reached its goal at the end of a stage. The upper bound follows from -z.
+rewards; a user may lose `most` times that. A number is refuted if the capital reached its goal at the end of a stage.
+The lower bound is the least number that is not refuted. The upper bound follows from -z.
 
-Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of z, at this m, over
-the units of earlier stages and over some that are assumed. The variance of the latter is that of a z which has a mean
-of 0 and is at the ends of its range only, times a guess at the mean stake. Their squares add up to a quarter of the
-squared range, the largest variance there is. Units may have stakes above 1, and then bets may lose more of the capital.
-What limits them is a unit of the largest stake that loses all of it. The larger that stake, the rarer such a unit is.
+All numbers between two marks, which are the same whatever the log is, are tested by the bets of one of the two: for
+lower bounds the higher one, at which a visit can lose the most. With given b and c, z falls as m rises, since stakes
+are not negative, and so does the capital at the end of every stage. So where a mark is refuted, all numbers from the
+mark before on are, too, and in the cell of the first mark that is not, the refuted numbers and the others are two
+intervals. This is why a search from mark to mark, and then by halving, passes no number that is not refuted.
+
+Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of z over the units of
+earlier stages and over some that are assumed; its m is the estimate of the earlier stages, put into the cell. The
+variance of the latter units is that of a z which has a mean of 0 and is at the ends of its range only, times a guess at
+the mean stake. Their squares add up to a quarter of the squared range, the largest variance there is. Units may have
+stakes above 1, and then bets may lose more of the capital. What limits them is a unit of the largest stake that loses
+all of it. The larger that stake, the rarer such a unit is.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -31,7 +38,8 @@ from scant.ads import intervals
 HALVINGS = 24  # of the interval in which an end is searched
 MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite
 CLOSE = 1e-7  # to the goal is the logarithm of the capital where the search for an end stops
-STEPS = 8  # from the least quotient to the estimate, at each of which the capital is looked at
+CAP = 0.9  # the largest share of the capital that a bet can lose in one visit
+NEAREST, FARTHEST = -10, 10  # of the marks, as logarithms of base 2
 FLOOR = 0.01  # of the largest variance, which is assumed at least
 TINY = 1e-300  # in place of a loss of 0, by which a bet is divided
 
@@ -63,11 +71,21 @@ def corners(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
     return np.stack([*kind(w * r, v * r, np.ones(len(r))), w - v])
 
 
-def ends(kind, largest: tuple[float, float], fixed: bool) -> tuple[float, float]:
-    """Between which two numbers a quotient is; arguments are as those of `corners`."""
+def marks(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
+    """The marks of a quotient, float64 (marks), ascending: the first and the last are the ends of its range.
+
+    Between them they are 2^k from where two policies are alike, or from a rate of 0. Arguments are as in `corners`.
+    """
     if kind is ratio:
-        return 0.0, largest[0] if fixed else largest[0] * MOST
-    return (-largest[1] if kind is difference else 0.0), largest[0]
+        return marks_between(0.0, largest[0] if fixed else largest[0] * MOST, 1.0)
+    return marks_between(-largest[1] if kind is difference else 0.0, largest[0])
+
+
+def marks_between(low: float, high: float, centre: float = 0.0) -> np.ndarray:
+    """The marks between two numbers, of which the second may be infinite; see `marks`."""
+    powers = 2.0 ** np.arange(NEAREST, FARTHEST + 0.1, 0.5)
+    inner = np.r_[centre - powers[::-1], centre, centre + powers]
+    return np.r_[low, inner[(low < inner) & (inner < high)], high]
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,7 @@ class Quotient:
     stage, count : int64 (cells), in which stage they occur, and how often
     units : int64 (stages), all units of each stage, also those whose terms are 0
     corners : float64 (3 x corners), between which the terms of a visit are; see `corners`
-    low, high : between which the quotient is; `high` may be infinite
+    marks : float64 (marks), see the function `marks`
     most : the most visits of a unit
     prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until much is known
     """
@@ -88,10 +106,19 @@ class Quotient:
     count: np.ndarray
     units: np.ndarray
     corners: np.ndarray
-    low: float
-    high: float
+    marks: np.ndarray
     most: float = 1.0
     prior: float = 1.0
+
+    @property
+    def low(self) -> float:
+        """The least that the quotient can be."""
+        return float(self.marks[0])
+
+    @property
+    def high(self) -> float:
+        """The most that the quotient can be, which may be infinite."""
+        return float(self.marks[-1])
 
     @property
     def estimate(self) -> float:
@@ -100,32 +127,33 @@ class Quotient:
         The slope is that of least squares through the origin, mean(gain * excess) / mean(excess^2). The excess, whose
         mean is 0, is a control variate. Because the slope is of the same units, the estimate has a bias, of the order
         of 1 / units, while its error is of the order of 1 / sqrt(units) (Cochran 1977, chapter 7). Bounds do not
-        depend on it but in where they are searched, since theirs is the slope of earlier stages.
+        depend on it, but no lower one is above it, and no upper one below.
         """
-        sums, products = self.terms @ self.count, (self.terms * self.count) @ self.terms[2]
-        slopes = products[:2] / products[2] if products[2] > 0 else np.zeros(2)
-        gain, stake = sums[:2] - slopes * sums[2]
-        return float(np.clip(gain / stake, self.low, self.high)) if stake > 0 else np.nan
+        weighted = self.terms * self.count
+        _, estimate = _regressed(weighted.sum(axis=1), weighted @ self.terms[2])
+        return float(np.clip(estimate, self.low, self.high))
 
     def lower(self, level: float) -> float:
         """The one-sided lower bound."""
-        return self._bound(level, 1, self.low)
+        return self._bound(level, 1)
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
-        return self._bound(level, -1, self.high)
+        return self._bound(level, -1)
 
     def interval(self, level: float) -> tuple[float, float]:
         """The two-sided interval, with an error of (1 - level) / 2 on either side."""
         return self.lower((1 + level) / 2), self.upper((1 + level) / 2)
 
     @cached_property
-    def _products(self) -> np.ndarray:
-        """Sums of the products of two terms over the units of all earlier stages, float64 (3 x 3 x stages)."""
-        sums, stages = np.empty((3, 3, len(self.units))), len(self.units)
+    def _earlier(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the units of all earlier stages of the terms, float64 (3 x stages), and of the products of two of
+        them, float64 (3 x 3 x stages)."""
+        products, stages = np.empty((3, 3, len(self.units))), len(self.units)
+        sums = np.array([np.bincount(self.stage, self.count * x, stages) for x in self.terms])
         for (i, x), (j, y) in combinations_with_replacement(enumerate(self.terms), 2):
-            sums[i, j] = sums[j, i] = np.bincount(self.stage, self.count * x * y, stages)
-        return np.cumsum(sums, axis=2) - sums
+            products[i, j] = products[j, i] = np.bincount(self.stage, self.count * x * y, stages)
+        return np.cumsum(sums, axis=1) - sums, np.cumsum(products, axis=2) - products
 
     @cached_property
     def _pooled(self) -> tuple[np.ndarray, np.ndarray]:
@@ -150,45 +178,48 @@ class Quotient:
 
         sign : 1 to refute that the quotient is this number or less, -1 that it is this number or more
         """
-        goal, stages, products = -np.log1p(-level), len(self.units), self._products
-        before, cap = np.cumsum(self.units) - self.units, 1 - (1 - intervals.CAP) / np.sqrt(self.most)
+        goal, stages, (sums, products) = -np.log1p(-level), len(self.units), self._earlier
+        before, cap = np.cumsum(self.units) - self.units, 1 - (1 - CAP) / np.sqrt(self.most)
+        slopes, estimates = _regressed(sums, products[:, 2])
 
-        def against(m: float) -> float:
-            of_excess, squared = products[0, 2] - m * products[1, 2], products[2, 2]
-            c = np.divide(of_excess, squared, out=np.zeros(stages), where=squared > 0)
-            slopes = sign * np.stack([np.ones(stages), np.full(stages, -m), -np.clip(c, 0.0, 1.0)])
-            possible = slopes.T @ self.corners
+        @cache
+        def bets(place: int) -> np.ndarray:
+            """The bets from the mark before this place to the one at it, and the same times c, float64 (2 x stages)."""
+            mark = self.marks[place if sign > 0 else place - 1]
+            middle = np.clip(np.nan_to_num(estimates), *self.marks[place - 1 : place + 1])
+            c = np.clip(slopes[0] - middle * slopes[1], 0.0, 1.0)
+            farthest, of_z = (sign * np.stack([np.ones(stages), -m, -c]) for m in (np.full(stages, mark), middle))
+            possible = farthest.T @ self.corners
             loss, most = np.maximum(-possible.min(axis=1), TINY), possible.max(axis=1)
             largest = (loss + most) ** 2 / 4
             assumed = self.prior * np.maximum(loss * most, FLOOR * largest)
-            spread = np.einsum("is,js,ijs->s", slopes, slopes, products)
-            variance = (largest + np.maximum(spread, 0.0)) / (largest / assumed + before)
-            bet = np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))
-            of_gain, of_stake, of_excess = (slopes * bet)[:, self.stage]
+            squares = np.maximum(np.einsum("is,js,ijs->s", of_z, of_z, products), 0.0)
+            variance = (largest + squares) / (largest / assumed + before)
+            bet = sign * np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))
+            return np.stack([bet, bet * c])
+
+        def against(m: float) -> float:
+            place = np.searchsorted(self.marks, m, "left" if sign > 0 else "right").clip(1, len(self.marks) - 1)
+            if np.isinf(m) or (sign > 0 and np.isinf(self.marks[place])):
+                return -np.inf
+            bet, of_excess = bets(int(place))[:, self.stage]
             gain, stake, excess = self.terms
-            gains = self.count * np.log1p(of_gain * gain + of_stake * stake + of_excess * excess)
+            gains = self.count * np.log1p(bet * (gain - m * stake) - of_excess * excess)
             return float(np.cumsum(np.bincount(self.stage, gains, stages)).max() - goal)
 
         return against
 
-    def _bound(self, level: float, sign: int, end: float) -> float:
+    def _bound(self, level: float, sign: int) -> float:
         """The first quotient, from an end of the range to the estimate, that betting does not refute.
 
-        It is looked for at `STEPS` steps, then between two of them by false position (the Illinois rule). What is
-        between two refuted numbers is supposed to be refuted, too. That is not proven, since bets follow the variance,
-        which differs by quotient; a test looks for exceptions on fine grids.
+        It is looked for from mark to mark, then between two of them by false position (the Illinois rule).
         """
-        against, outside, previous = self.evidence(level, sign), end, np.nan
-        steps = np.linspace(end, self.estimate, STEPS + 1)[1:]
-        if not (above := against(end)) >= 0:
-            return float(end)
-        for inside in steps:
+        against, outside, below, previous = self.evidence(level, sign), self.marks[::sign][0], 0.0, np.nan
+        for inside in self.marks[::sign]:
             if (below := against(inside)) < 0:
                 break
             outside, above = inside, below
-        else:
-            return float(outside)
-        for _ in range(HALVINGS):
+        for _ in range(HALVINGS if outside != inside else 0):
             middle = outside + (inside - outside) * above / (above - below)
             value = against(middle)
             if value >= 0:
@@ -198,7 +229,18 @@ class Quotient:
             previous = value
             if 0 <= value < CLOSE:
                 break
-        return float(outside)
+        return float(sign * min(sign * outside, sign * self.estimate))
+
+
+def _regressed(sums: np.ndarray, of_excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of gain and stake on the excess, and gain over stake, each less what its slope tells; NaN without.
+
+    sums : float64 (3 x ...), of gain, stake and excess
+    of_excess : float64 (3 x ...), of their products with the excess
+    """
+    slopes = np.divide(of_excess[:2], of_excess[2], out=np.zeros_like(sums[:2]), where=of_excess[2] > 0)
+    gain, stake = sums[:2] - slopes * sums[2]
+    return slopes, np.divide(gain, stake, out=np.full_like(gain, np.nan), where=stake > 0)
 
 
 def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:
