@@ -96,6 +96,21 @@ def test_where_cells_differ_both_sides_are_named():
     assert plain(story.finding(ANSWER, claim(words.DIFFERS, cells))).endswith("for SLAM on Digits")
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "text"),
+    [
+        (("holds", "undecided"), "SLAM keeps up on Digits; undecided on Letters"),
+        (("fails", "undecided"), "SLAM falls behind on Digits; undecided on Letters"),
+        (("undecided", "undecided"), "Undecided: whether SLAM keeps up"),
+        (("holds", "fails", "undecided"), "Undecided: whether SLAM keeps up"),
+    ],
+)
+def test_what_is_decided_on_some_streams_is_said_of_them(verdicts, text):
+    cells = [cell(name, verdict=one) for name, one in zip(("Digits", "Letters", "Yahoo"), verdicts, strict=False)]
+    answer = Answer("c-1", "SLAM", "keeps up", "falls behind")
+    assert plain(story.finding(answer, claim("undecided", cells))) == text
+
+
 def test_streams_that_came_out_the_other_way_are_told():
     cells = [cell(), cell("Letters", 0.002, "holds"), cell(story.OVERALL, 0.0, "holds")]
     assert plain(story.finding(ANSWER, claim(cells=cells))).startswith(

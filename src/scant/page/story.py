@@ -51,7 +51,7 @@ def _answered(question: Question, tested: list[dict]) -> dict:
     """The answer to a question from claims: `finding`, its `unit`, and the `sentences` behind it."""
     by_id = {claim["id"]: claim for claim in tested}
     answers = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
-    answers.sort(key=lambda pair: pair[1]["verdict"] not in words.DECIDED)  # the decided ones first
+    answers.sort(key=lambda pair: _openness(pair[1]))
     answers = answers[:SENTENCES]
     if not answers:
         counted = {"text": _counted(tested), "claim": None}
@@ -86,6 +86,22 @@ def _tally(question: Question, claims: list[dict]) -> str:
     return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'} as printed"
 
 
+def _openness(claim: dict) -> int:
+    """0 for a claim that is decided, 1 for one that is decided on some streams and open on the others, else 2."""
+    return 0 if claim["verdict"] in words.DECIDED else 1 if _in_part(claim)[0] else 2
+
+
+def _in_part(claim: dict) -> tuple[list[dict], list[dict]]:
+    """The cells of an undecided claim that are decided, all alike, and those that are not; none of the former if the
+    decided ones differ, or if the mean over cells decides.
+    """
+    cells = [] if _overall(claim) else _sides(claim)[0]
+    decided = [cell for cell in cells if cell["verdict"] in words.DECIDED]
+    rest = [cell for cell in cells if cell["verdict"] == "undecided"]
+    alike = len({cell["verdict"] for cell in decided}) == 1
+    return (decided if alike and rest else []), rest
+
+
 def _asks(question: Question, claim: dict) -> bool:
     of_kind = question.row in ("", claim["row"])
     return of_kind and any(fnmatchcase(claim["id"], pattern) for pattern in question.claims)
@@ -102,10 +118,15 @@ def finding(answer: Answer, claim: dict) -> Markup:
         return Markup("Nothing that could be measured here would deny that {} {}").format(
             answer.subject, answer.holds.strip(",")
         )
-    if verdict == "undecided":
-        return Markup("Undecided: whether {} {}").format(answer.subject, answer.holds.strip(","))
-    agreed, contrary, _ = _sides(claim)
     subject = _capital(answer.subject)
+    if verdict == "undecided":
+        some, rest = _in_part(claim)
+        if not some:
+            return Markup("Undecided: whether {} {}").format(answer.subject, answer.holds.strip(","))
+        sides = _told_apart(some, rest)
+        said = answer.holds if some[0]["verdict"] == "holds" else answer.fails
+        return Markup("{} {}{}; undecided{}").format(subject, said, *sides)
+    agreed, contrary, _ = _sides(claim)
     if verdict == words.DIFFERS:
         sides = _told_apart(agreed, contrary)
         return Markup("{} {}{}, but {}{}").format(subject, answer.holds, sides[0], answer.fails, sides[1])
