@@ -225,7 +225,7 @@ MUTATIONS = [
     ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_a_difference_is_mirrored",
      "bet = sign * np.minimum", "bet = np.minimum"),
     ("scant_ads/evaluation/lifts.py", BETS + "::test_the_rows_that_are_needed_give_an_even_chance[0.5]",
-     "one_sided = (1 + level) / 2\n\n    def enough", "one_sided = level\n\n    def enough"),
+     "nothing, above, (1 + level) / 2)", "nothing, above, level)"),
     ("scant_ads/evaluation/covariates.py", BETS + "::test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval[10000-1.75]",
      "visits.reward[judged] - slope * (x", "visits.reward[judged] + slope * (x"),
     ("scant_ads/evaluation/covariates.py", BETS + "::test_what_is_no_covariate_is_refused",
