@@ -52,7 +52,7 @@ class Order:
             time, timed = visits.timestamp.astype(np.int64), True
         if visits.user is not None:
             user = visits.user
-        early = np.flatnonzero(time <= self._latest()[block])
+        early = np.flatnonzero(time <= self._latest(time, block)[block])
         kept = np.empty(len(early), ROW)
         tie = stream.advance(first).random_raw(len(visits))
         columns = block, time, tie, visits.action, visits.propensity, user
@@ -82,14 +82,19 @@ class Order:
         elif other.ends:
             self.runs, self.ends = other.runs, other.ends
 
-    def _latest(self) -> np.ndarray:
+    def _latest(self, time: np.ndarray, block: np.ndarray) -> np.ndarray:
         """The latest time at which a further row of each part may be kept, int64 (parts).
 
-        It is that of the last row kept; any time as long as fewer than `KEPT` are.
+        It is that of the last row kept, or of the last that further rows alone leave; any time where neither are
+        `KEPT` rows.
+
+        time, block : of the further rows, int64 (rows)
         """
         count, latest = np.bincount(self.kept["block"], minlength=BLOCKS), np.full(BLOCKS, np.iinfo(np.int64).max)
         full, last = count == KEPT, np.cumsum(count) - 1  # of each part the place of its last row
         latest[full] = self.kept["time"][last[full]]
+        for part in np.flatnonzero(np.bincount(block) > KEPT):
+            latest[part] = min(latest[part], np.partition(time[block == part], KEPT - 1)[KEPT - 1])
         return latest
 
     def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
