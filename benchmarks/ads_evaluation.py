@@ -23,9 +23,9 @@ from contextlib import suppress
 import numpy as np
 from rounds import best
 
-from scant.ads import intervals
 from scant.ads.coverage import coverage, settings
-from scant.ads.evaluation import declared_weights, evaluate, importance_weighted, snips
+from scant.bandits import intervals
+from scant.bandits.evaluation import declared_weights, evaluate, importance_weighted, snips
 from scant.randomness import generator
 from scant_ads.evaluation import clusters
 from scant_ads.evaluation.quotients import likely

@@ -15,9 +15,9 @@ import time
 
 import numpy as np
 
-from scant.ads import campaigns
-from scant.ads.learners import LAMBDAS
-from scant.ads.policies import Choice
+from scant.bandits import campaigns
+from scant.bandits.learners import LAMBDAS
+from scant.bandits.policies import Choice
 from scant.data.logs import Log
 from scant.randomness import generator
 from scant_ads import Policy

@@ -6,7 +6,7 @@ Each repeat draws a campaign of 5 ads and 40 kinds of users, policies that show 
 or by a policy that shows one ad of each kind's 5 in 92 % of the visits (weights up to 50), a random one ("skewed"), or
 the best one for three kinds in four ("good"). Rules: the largest estimate; the largest lower bound, each with an error
 of 5 %/m for m policies, by empirical Bernstein, by betting, with and without the range of the terms, and by a mixture
-of constant bets; and what `scant ads evaluate` does (`scant_ads.evaluation.decisions.chosen`). Of equal bounds, which
+of constant bets; and what `scant ads evaluate` does (`scant_ads.evaluation.pairs.chosen`). Of equal bounds, which
 are 0 with few clicks, the larger estimate decides. Regret is the best policy's CTR less the chosen one's, in % of the
 best one's, with its standard error over repeats. A failure is a bound of the chosen policy (for the first rule, its
 estimate) above its true CTR: 5 % at most are promised. Besides, the mean bound in % of the true CTR.
@@ -20,9 +20,9 @@ from itertools import product
 
 import numpy as np
 
-from scant.ads import intervals
+from scant.bandits import intervals
 from scant.randomness import generator
-from scant_ads.evaluation import decisions
+from scant_ads.evaluation import pairs
 
 ADS, KINDS, LEVEL = 5, 40, 0.95
 RATES = {"7 %": 0.07, "0.3 %": 0.003}  # mean click rates, as of the thesis's hotel and bank
@@ -131,7 +131,7 @@ def compared(rate: float, logging: str, rows: int, policies: int, repeats: int, 
 
 
 def agrees(random) -> None:
-    """What is called "scant" here is what `decisions.chosen` chooses, and says of it."""
+    """What is called "scant" here is what `pairs.chosen` chooses, and says of it."""
     for logging in FAVOURITE:
         click, propensity, shown = worlds(0.02, 8, logging, 9, random)
         terms = terms_of(logged(click, propensity, 5000, random), propensity, shown, 5000)
@@ -139,7 +139,7 @@ def agrees(random) -> None:
         found = bounds_of(terms)
         for expected, estimate, counts in zip(found["scant"], found["estimate"], terms.count, strict=True):
             lowers = {at: partial(bound, replace(terms, count=of_policy)) for at, of_policy in enumerate(counts)}
-            choice = decisions.chosen(lowers, lambda level: 1.0, LEVEL, dict(enumerate(estimate)))
+            choice = pairs.chosen(lowers, lambda level: 1.0, LEVEL, dict(enumerate(estimate)))
             assert np.allclose([choice["lower"], expected[choice["policy"]]], expected.max())
 
 

@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from scant.ads import intervals
+from scant.bandits import intervals
 from scant.randomness import generator
 from scant_ads.evaluation import clusters, lifts
 from scant_ads.evaluation.quotients import likely

@@ -14,8 +14,8 @@ import numpy as np
 
 from scant.data.stream import CUT, Stream, discounts, gains
 from scant.kernels.pieces import ideal_dcg
-from scant.online.learners import class_of
-from scant.online.play import play
+from scant.rankers.learners import class_of
+from scant.rankers.play import play
 
 
 def stream(m: int, d: int, megabytes: float) -> Stream:

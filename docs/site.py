@@ -23,7 +23,7 @@ PAGES = {  # the address of documents outside docs/
     "examples/results.ipynb": "examples/results.md",
 }
 REFERENCE = {  # the pages of the API reference: title, and what is described
-    "results": ("Results of a study", ["scant.results", "scant.compare.results"]),
+    "results": ("Results of a study", ["scant.results", "scant.finished.results"]),
     "measures": ("Measures", ["scant.measures"]),
     "surrogates": ("Surrogates", ["scant.surrogates"]),
     "ads": ("Policies from logs", ["scant_ads.api"]),
@@ -31,13 +31,13 @@ REFERENCE = {  # the pages of the API reference: title, and what is described
     "extending": (
         "What one extends",
         [
-            "scant.learning.declarations",
-            "scant.online.learners.Contextual",
-            "scant.online.learners.Linear",
+            "scant.declare.declarations",
+            "scant.rankers.learners.Contextual",
+            "scant.rankers.learners.Linear",
             "scant.games.player",
-            "scant.ads.learners.Scorer",
-            "scant.ads.learners.WholeLog",
-            "scant.learning.families",
+            "scant.bandits.learners.Scorer",
+            "scant.bandits.learners.WholeLog",
+            "scant.declare.families",
         ],
     ),
     "errors": ("Errors", ["scant.errors"]),

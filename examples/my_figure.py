@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from scant.online.traces import at_tuned_rates
 from scant.present.intervals import t_interval
 from scant.present.traces import GROUP, names
+from scant.rankers.traces import at_tuned_rates
 
 
 def updates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from scant.learning.declarations import Look, Setting
+from scant.declare.declarations import Look, Setting
 from scant.measures import rank
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.learning.declarations import Look, Setting
+from scant.declare.declarations import Look, Setting
 
 
 class BinnedBayes:

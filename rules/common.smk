@@ -11,16 +11,16 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from scant.ads import family as ads
-from scant.compare import manifest, provenance
+from scant.finished import manifest, provenance
 from scant.data.registry import groups_beside
 from scant.errors import ScantError
 from scant.files import sha256
 from scant.schema import PACKAGE, of_project, read_yaml
-from scant.study import events, missing, plan, settled
+from scant.study import events, absent_data, plan, settled
 from scant.study import settings as studies
 from scant.study.code import digest as code
 from scant.study.digests import Digests
-from scant.study.named import digest
+from scant.study.paths import digest
 from scant.verdict import selection
 
 # A plan has millions of objects that stay. To search them for garbage takes a third of the time.
@@ -53,7 +53,7 @@ except ScantError as error:
 STUDY, CLAIMS, PLAN, DIGESTS = settled_study.study, settled_study.claims, settled_study.plan, Digests(settled_study)
 
 if workflow.is_main_process:
-    for line in [*missing.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
+    for line in [*absent_data.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
         logger.warning(line)
     if not workflow.output_settings.dryrun:
         logger.addHandler(events.Events(events.RECORD.format(study=STUDY["study"])))

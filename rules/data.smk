@@ -105,7 +105,7 @@ rule campaign:
         **needs(2000, 5),
     params:
         study=SETTLED,
-        code=code("scant.ads.campaigns"),
+        code=code("scant.bandits.campaigns"),
         settings=DIGESTS.log,
     shell:
         "scant job campaign {wildcards.log:q} --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -65,7 +65,7 @@ rule report:
         **needs(1000, 5),
     params:
         study=SETTLED,
-        code=code("scant.page.page", "scant.page.about", "scant.compare.manifest", *selection.modules(CLAIMS)),
+        code=code("scant.page.page", "scant.page.about", "scant.finished.manifest", *selection.modules(CLAIMS)),
         made_by=code(*(module for modules in manifest.modules(PLAN, CLAIMS).values() for module in modules)),
         texts=digest(
             [sha256(file) for file in (of_project("CITATION.cff"), *sorted((PACKAGE / "page/assets").glob("*.*")))]

@@ -16,9 +16,9 @@ import re
 from dataclasses import fields
 from typing import Any
 
-from scant.learning.declarations import Learner, called, defaults_of, settings_of
-from scant.learning.families import family, places
-from scant.online.learners import Contextual, Settings
+from scant.declare.declarations import Learner, called, defaults_of, settings_of
+from scant.declare.families import family, places
+from scant.rankers.learners import Contextual, Settings
 
 MARK = r"(?P<mark><!-- (?P<what>learners|generators) (?P<of>[\w-]+) -->\n)"
 TABLE = re.compile(MARK + "(?P<table>.*?)(?=^<!-- end -->)", re.MULTILINE | re.DOTALL)

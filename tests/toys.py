@@ -3,7 +3,7 @@
 import pandas as pd
 
 from scant.cli import main
-from scant.learning import families
+from scant.declare import families
 from scant.study import settings
 from scant.study.plan import Plan
 from scant.study.settled import Settled

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from scant.bandit.learners import LEARNERS
 
+from scant.declare.declarations import Setting
+from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.errors import SettingError
-from scant.learning.declarations import Setting
-from scant.learning.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.study.plan import batches, span, untitled
 
 BANDIT = {

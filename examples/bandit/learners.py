@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from scant.learning import declarations
-from scant.learning.declarations import Look, Setting, own_class
+from scant.declare import declarations
+from scant.declare.declarations import Look, Setting, own_class
 
 
 class Learner(declarations.Learner):

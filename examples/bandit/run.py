@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 from scant.bandit.learners import make
 
+from scant.declare.runs import kept_rounds, origin, table_of
 from scant.files import write_parquet
-from scant.learning.runs import kept_rounds, origin, table_of
 from scant.randomness import generator
 
 SCHEMA = pa.schema(

@@ -6,7 +6,7 @@ __version__ = "0.2.0"
 
 
 def results(folder):
-    """The results of a study as DataFrames: `scant.compare.results.Results`.
+    """The results of a study as DataFrames: `scant.finished.results.Results`.
 
     folder : results/{study}
 
@@ -15,4 +15,4 @@ def results(folder):
     DataError : there is no such folder
     """
     # By its name: an import would make it a part of the code that every job depends on, see `scant.study.code`.
-    return import_module("scant.compare.results").Results(folder)
+    return import_module("scant.finished.results").Results(folder)

@@ -16,8 +16,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from scant import __version__
+from scant.declare.declarations import looking
 from scant.errors import ScantError, SettingError, printable, printable_lines, unknown
-from scant.learning.declarations import looking
 
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
@@ -64,9 +64,9 @@ def _show(arguments) -> None:
 
 
 def _table(arguments) -> None:
-    from scant.compare import leaderboard
-    from scant.compare.results import Results
     from scant.files import check_outputs
+    from scant.finished import leaderboard
+    from scant.finished.results import Results
 
     leaderboard.check(arguments.rows, arguments.output)
     check_outputs([arguments.output] if arguments.output else [], [arguments.folder])
@@ -78,13 +78,13 @@ def _table(arguments) -> None:
 
 
 def _compare(arguments) -> int:
-    from scant.compare import differences, finished
     from scant.files import check_outputs
+    from scant.finished import differences, reading
 
-    folders = finished.pair(arguments.a, arguments.b)
+    folders = reading.pair(arguments.a, arguments.b)
     if arguments.output:
         check_outputs([arguments.output], folders)
-    comparison = differences.compare(*map(finished.read, folders))
+    comparison = differences.compare(*map(reading.read, folders))
     if arguments.output:
         differences.write(comparison, arguments.output)
     print(differences.describe(comparison), end="")
@@ -92,13 +92,13 @@ def _compare(arguments) -> int:
 
 
 def _reference(arguments) -> None:
-    from scant.compare import finished
+    from scant.finished import reading
 
-    print(finished.keep(arguments.folder))
+    print(reading.keep(arguments.folder))
 
 
 def _verify(arguments) -> int:
-    from scant.compare import verifying
+    from scant.finished import verifying
 
     verified = verifying.verify(arguments.folder)
     print("\n".join(map(printable, verifying.describe(verified, arguments.folder))))
@@ -106,7 +106,7 @@ def _verify(arguments) -> int:
 
 
 def _prune(arguments) -> None:
-    from scant.compare import pruning
+    from scant.finished import pruning
 
     prunable = pruning.prunable(arguments.folder, arguments.drawn)
     print("\n".join(pruning.describe(prunable, arguments.drawn, arguments.delete)), flush=True)
@@ -115,7 +115,7 @@ def _prune(arguments) -> None:
 
 
 def _archive(arguments) -> None:
-    from scant.compare import archive
+    from scant.finished import archive
 
     print(archive.write(arguments.folder, arguments.output, arguments.runs))
 

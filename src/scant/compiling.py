@@ -4,8 +4,8 @@ import gc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from scant.learning.declarations import called
-from scant.learning.families import families
+from scant.declare.declarations import called
+from scant.declare.families import families
 
 
 def compile_all() -> None:
@@ -20,6 +20,6 @@ def compile_all() -> None:
 
 
 def play(toy: str) -> None:
-    """Play the toys of a family, see `scant.learning.families.Family.toys`."""
+    """Play the toys of a family, see `scant.declare.families.Family.toys`."""
     gc.set_threshold(100_000)  # the compiler leaves many objects and little garbage: looking for it took a tenth
     called(toy)()

@@ -2,14 +2,14 @@
 
 A job takes the settled study (`scant.study.settled`), the files to write, in the order of the rule, and the ids in the
 names of what it makes; all else it finds by these ids. Packages are imported where they are used, so that each job only
-loads what it needs. Jobs check that the files they read are what their paths say (`scant.study.named`).
+loads what it needs. Jobs check that the files they read are what their paths say (`scant.study.paths`).
 """
 
 import json
 from collections.abc import Mapping
 
 from scant.errors import unknown
-from scant.study import named
+from scant.study import paths
 from scant.study.plan import DRAWS, Plan, spanned, untitled
 from scant.study.settled import Settled
 
@@ -36,7 +36,7 @@ def make_stream(settled: Settled, outputs, stream: str) -> None:
     packed = {name: entry for name, entry in settled.study["streams"].items() if "dataset" in entry}
     entry, plan = _of("packed stream", stream, packed), settled.plan_of("")
     tables = plan.stream_tables(stream)
-    named.check(tables)
+    paths.check(tables)
     settings = untitled(entry) | {"normalised": settled.datasets[entry["dataset"]].normalised}
     packing.pack(stream, settings, tables, *outputs, settled.study["seed"])
 
@@ -52,7 +52,7 @@ def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
 
 def campaign(settled: Settled, outputs, log: str) -> None:
     """Make the simulated campaign of a log: JSON."""
-    from scant.ads import campaigns
+    from scant.bandits import campaigns
 
     simulated = {name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry}
     settings = _of("log of a campaign", log, simulated)
@@ -68,7 +68,7 @@ def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
 
     settings, (folder,) = untitled(_of("log", log, settled.study["logs"])), outputs
     inputs = family.drawn_from(settled.study, settled.datasets, log)
-    named.check(inputs)
+    paths.check(inputs)
     for seed in _drawn_seeds(settled, "bandit", log, seeds):
         files = [folder / f"seed-{seed}" / f"{part}.parquet" for part in draw.PARTS]
         draw.draw(log, settings, inputs, files, settled.study["seed"], seed)
@@ -79,13 +79,13 @@ def run(settled: Settled, outputs, path: str) -> None:
 
     path : the ids of the experiment, the place and, unless all learners play, of the learner; and the seeds
     """
-    from scant.learning.declarations import called
+    from scant.declare.declarations import called
 
     experiment = path.partition("/")[0]
     plan = settled.plan_of(experiment)
     job = _of("run", path, plan.runs)
     for files in job.inputs.values():
-        named.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
+        paths.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
     identity = {"study": plan.study["study"], "code": settled.code_of(job)} | job.identity
     called(plan.families[experiment].engine)(job.settings | identity, *outputs, job.seeds, job.inputs)
 
@@ -95,13 +95,13 @@ def best_weights(settled: Settled, outputs, path: str) -> None:
 
     path : the ids of the experiment, the place and the surrogate that judges; and the seeds
     """
-    from scant.online import comparator
+    from scant.rankers import comparator
     from scant.study import code
 
     job = _of("file of best weights", path, settled.plan_of(path.partition("/")[0]).compared)
     streams = job.inputs.get("streams", ())
-    named.check(streams, job.settings.get("stream_settings"))
-    identity = {"study": settled.study["study"], "code": code.digest("scant.online.comparator")} | job.identity
+    paths.check(streams, job.settings.get("stream_settings"))
+    identity = {"study": settled.study["study"], "code": code.digest("scant.rankers.comparator")} | job.identity
     comparator.compare(job.settings | identity, *outputs, job.seeds, streams)
 
 
@@ -148,9 +148,9 @@ def judge(settled: Settled, outputs, part: str) -> None:
     experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
-        rows, details = traces.read([named.runs(plan, name)])
+        rows, details = traces.read([paths.runs(plan, name)])
         played[name] = rows, details[name]
-    compared = traces.read_comparators(named.checked(plan, plan.comparator_files(experiments)))
+    compared = traces.read_comparators(paths.checked(plan, plan.comparator_files(experiments)))
     coverage = traces.read_rows([COVERAGE.format(study=study["study"])])[0] if study["coverage"] else None
     examined = claims.examine(
         {name: settled.claims[name] for name in names}, plan, played, compared, tables.read_theory(plan.theory),
@@ -173,15 +173,15 @@ def report(settled: Settled, outputs, study_file: str) -> None:
 
     study_file : the study's file, for the commands that the page shows
     """
-    from scant.compare import manifest, provenance
     from scant.files import sha256, write_text
+    from scant.finished import manifest, provenance
     from scant.page import about, page
     from scant.verdict import readings
 
     target, listed, copy = outputs
     plan, folder, config = settled.plan, target.parent, settled.given
     write_text(copy, json.dumps(config, indent=1, ensure_ascii=False) + "\n")
-    runs = [named.runs(plan, name) for name in plan.stated if name in plan.played]
+    runs = [paths.runs(plan, name) for name in plan.stated if name in plan.played]
     facts = about.facts(plan, settled.claims, folder, study_file, runs)
     made = provenance.made(study_file)
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}

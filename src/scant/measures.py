@@ -21,8 +21,8 @@ from functools import cache, partial
 
 import numpy as np
 
+from scant.declare.declarations import own
 from scant.errors import SettingError, unknown
-from scant.learning.declarations import own
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
 GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0  # `gain` of every grade, for grades that were checked

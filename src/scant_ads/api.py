@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from scant_ads.evaluation import advise
-from scant_ads.evaluation.evaluated import Evaluation
+from scant_ads.evaluation import compare
+from scant_ads.evaluation.result import Evaluation
 from scant_ads.policies.policy import Policy
 from scant_ads.progress import silent
 from scant_ads.reading.log import Log, Report
@@ -58,10 +58,10 @@ def evaluate(
 
     Raises
     ------
-    DataError, SettingError : see `advise.compare`
+    DataError, SettingError : see `compare.compare`
     """
     test, train = (log if isinstance(log, Log | None) else Log.from_frame(log) for log in (test, train))
-    evaluation = advise.compare(
+    evaluation = compare.compare(
         policies,
         test,
         train,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
-from scant.ads import campaigns
+from scant.bandits import campaigns
 from scant.errors import SettingError
 from scant.randomness import generator
 

@@ -11,14 +11,14 @@ from regressed import regressed
 from scipy import stats
 from test_ads_health import as_log
 
-from scant.ads import evaluation
+from scant.bandits import evaluation
 from scant.cli import main
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant_ads import Evaluation, Policy, evaluate, text
 from scant_ads import Log as UserLog
-from scant_ads.evaluation.advise import compare
+from scant_ads.evaluation.compare import compare
 from scant_ads.policies.learning import LEARNT
 from scant_ads.reading import formats
 from scant_ads.reading.visits import Visits

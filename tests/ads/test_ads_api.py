@@ -19,7 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
 
 import scant_ads as sa
-from scant.ads.learners import KINDS
+from scant.bandits.learners import KINDS
 from scant.cli import main
 from scant.errors import DataError, SettingError
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import scant_ads as sa
-from scant.ads.evaluation import snips
+from scant.bandits.evaluation import snips
 from scant_ads.evaluation.quotients import likely
 
 

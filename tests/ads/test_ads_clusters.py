@@ -12,7 +12,7 @@ from scipy import stats
 from test_ads_parts import told, written
 
 import scant_ads as sa
-from scant.ads import intervals
+from scant.bandits import intervals
 from scant.errors import SettingError
 from scant_ads.evaluation import clusters
 from scant_ads.reading import summing

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from test_ads_api import SUITED, frame
 
 import scant_ads as sa
-from scant.ads import intervals
-from scant.ads.policies import Choice
+from scant.bandits import intervals
+from scant.bandits.policies import Choice
 from scant.cli import main
-from scant_ads.evaluation import decisions, lifts, quotients, rewards
+from scant_ads.evaluation import lifts, pairs, quotients, rewards
 from scant_ads.reading import tally
 
 
@@ -22,7 +22,7 @@ from scant_ads.reading import tally
 @settings(max_examples=30, deadline=None)
 def test_few_distinct_terms_are_counted_as_they_are(x):
     x = np.array(x)
-    terms = decisions.gridded(x, -2.0, 3.0, np.random.default_rng(0))
+    terms = pairs.gridded(x, -2.0, 3.0, np.random.default_rng(0))
     assert terms.moments()[1] - 2 == pytest.approx(x.mean())
     expected = intervals.counted(x + 2, 5.0)
     for level in (0.9, 0.99):
@@ -31,10 +31,10 @@ def test_few_distinct_terms_are_counted_as_they_are(x):
 
 def test_many_distinct_terms_are_rounded_without_bias():
     x = np.random.default_rng(0).uniform(-2, 3, 5000)
-    means = [decisions.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)]
-    cell = 5 / decisions.CELLS
+    means = [pairs.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)]
+    cell = 5 / pairs.CELLS
     assert abs(np.mean(means) - x.mean()) < 4 * cell / 2 / math.sqrt(5000 * 200)
-    terms = decisions.gridded(x, -2, 3, np.random.default_rng(0))
+    terms = pairs.gridded(x, -2, 3, np.random.default_rng(0))
     assert terms.count.sum() == 5000 and np.diff(terms.value).max() == pytest.approx(cell)
 
 
@@ -51,7 +51,7 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
         mean = lifts.of_rows(quotients.difference, both, (4.0, 4.0), random)
         low, high = mean.interval(0.95)
         failed += not low <= 0.3 - (0.9 * 0.3 + 0.1 * 0.2) <= high
-        single = decisions.Mean(0, decisions.gridded(reward * weights[0], 0, 4, random)).interval(0.95)
+        single = pairs.Mean(0, pairs.gridded(reward * weights[0], 0, 4, random)).interval(0.95)
         widths.append((high - low) / (single[1] - single[0]))
     assert failed < 28 and np.mean(widths) < 1
 
@@ -77,13 +77,13 @@ def test_answers_that_hold_together_are_holms(p):
         if p[at] > 0.05 / (len(p) - rank) * (1 + 1e-12):
             break
         expected[int(at)] = "yes"
-    assert decisions.holm(decide, 0.95) == expected
+    assert pairs.holm(decide, 0.95) == expected
 
 
 def chosen(ends, estimates=(0.1, 0.3, 0.2), verdicts=("cannot tell",) * 3):
     names = ("policy", "lift_low", "estimate", "verdict")
     rows = [dict(zip(names, row, strict=True)) for row in zip("abc", ends, estimates, verdicts, strict=True)]
-    return decisions.chosen([row | {"low": 0.1, "lift": 0.2, "lift_high": 0.3} for row in rows])
+    return pairs.chosen([row | {"low": 0.1, "lift": 0.2, "lift_high": 0.3} for row in rows])
 
 
 def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says():
@@ -197,8 +197,8 @@ def test_pairs_and_the_choice_are_told():
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)
     same = sa.evaluate(policies, halves[1], train=halves[0])
-    pairs = [(pair["policy"], pair["other"]) for pair in same.comparisons]
-    assert ("logging", "a") in pairs  # today's policy logged the test, too
+    named = [(pair["policy"], pair["other"]) for pair in same.comparisons]
+    assert ("logging", "a") in named  # today's policy logged the test, too
 
 
 def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
@@ -228,7 +228,7 @@ def test_open_pairs_say_how_many_rows_would_tell():
 
 def test_a_log_without_clicks_decides_nothing():
     found = sa.evaluate([], sa.Log.from_frame(frame(500).assign(reward=0)))
-    assert not len(found.pairs) and [*found.pairs] == [*decisions.COLUMNS]
+    assert not len(found.pairs) and [*found.pairs] == [*pairs.COLUMNS]
     assert found.choice is None and found.decision() == ""
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from test_ads_parts import written
 
 import scant_ads as sa
-from scant.ads import learners
+from scant.bandits import learners
 from scant.cli import main
 from scant.errors import DataError, SettingError
 from scant_ads.evaluation import mixes

@@ -14,7 +14,7 @@ from test_ads_api import frame
 import scant_ads as sa
 from scant.errors import DataError, SettingError
 from scant_ads.diagnosis import overview
-from scant_ads.evaluation import advise
+from scant_ads.evaluation import compare
 from scant_ads.reading import summing, tally
 
 TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
@@ -33,7 +33,7 @@ def made():
 
 def reports(log, batch, policies, train, **options):
     """All that is said of a log, but for its name, and what kind of files it is in."""
-    found = advise.compare(policies, log, train, rows=batch, **options)
+    found = compare.compare(policies, log, train, rows=batch, **options)
     texts = [text.replace(log.name, "test").replace(f", in {log.form}", "") for text in (*found.about, *found.notes)]
     checked = overview.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
     return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)

@@ -11,7 +11,7 @@ from scipy import stats
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant.ads import intervals
+from scant.bandits import intervals
 from scant_ads.evaluation import lifts, quotients
 from scant_ads.reading import tally
 

@@ -15,10 +15,10 @@ from scipy import stats
 from test_ads_api import frame
 
 import scant_ads as sa
-from scant.ads import evaluation, intervals
+from scant.bandits import evaluation, intervals
 from scant.cli import main
 from scant.errors import DataError, SettingError
-from scant_ads.evaluation import advise, lifts, quotients
+from scant_ads.evaluation import compare, lifts, quotients
 from scant_ads.reading import digests, summing, tally
 
 
@@ -61,7 +61,7 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
         monkeypatch.setattr(tally, "MOST", 300)
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Log.read(written(tmp_path / str(count), made, count))
-        evaluated = advise.compare(policies, log, train, declared=0.25, rows=rows)
+        evaluated = compare.compare(policies, log, train, declared=0.25, rows=rows)
         found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.comparisons)])
     assert found[0] == found[1] == found[2]
 
@@ -231,7 +231,7 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
     assert ends == pytest.approx(inner, abs=0.02)
     monkeypatch.setattr(tally, "FULL", 60)
     assert difference() is None
-    notes = advise.compare(["mine"], log, declared=0.25).notes
+    notes = compare.compare(["mine"], log, declared=0.25).notes
     assert any("uniform and mine are not compared" in note for note in notes)
 
 
@@ -365,7 +365,7 @@ def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
         pq.write_table(table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet")
     log, expected = sa.Log.read(folder), sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
     for rows in (30, 10**6):
-        found = advise.compare([policy], log, sa.Log.from_frame(train), rows=rows)
+        found = compare.compare([policy], log, sa.Log.from_frame(train), rows=rows)
         assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
     assert log.check().ok and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
 

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from scant.compare import leaderboard
+from scant.finished import leaderboard
 from scant.page import boards
 from scant.page import page as pages
 from scant.present import figures, style

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from test_declarations import Flat
 
-from scant.ads.learners import HEEDED, KINDS, AdLearner, Scorer
-from scant.ads.scorers import Settings, train
+from scant.bandits.learners import HEEDED, KINDS, AdLearner, Scorer
+from scant.bandits.scorers import Settings, train
 from scant.data.logs import Log
 
 FAST = Settings(0.1, options={"steps": 20_000, "trees": 20})

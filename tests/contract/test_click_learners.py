@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scant.kernels import clicks as kernels
-from scant.online.click_learners import (
+from scant.randomness import generator
+from scant.rankers.click_learners import (
     LEARNERS,
     Settings,
     log_probability,
@@ -20,9 +21,8 @@ from scant.online.click_learners import (
     sampled_ranking,
     team_draft,
 )
-from scant.online.clicks import USERS, User, user_for
-from scant.online.play import play, play_plain, query_order
-from scant.randomness import generator
+from scant.rankers.clicks import USERS, User, user_for
+from scant.rankers.play import play, play_plain, query_order
 
 THREE = [np.array(ranking) for ranking in permutations(range(3))]
 SCORES = [np.zeros(3), np.array([0.4, -0.3, 1.1]), np.array([3.0, 2.0, -1.0])]

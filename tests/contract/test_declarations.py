@@ -11,14 +11,14 @@ import jsonschema
 import pytest
 from matplotlib.markers import MarkerStyle
 
-from scant.ads.learners import KINDS, AdLearner, Scorer
+from scant.bandits.learners import KINDS, AdLearner, Scorer
+from scant.declare import families
+from scant.declare.declarations import Look, Setting, defaults_of, own_class, settings_of
+from scant.declare.families import Quantity, Shown
 from scant.games.learners import FTPL, Player
-from scant.learning import families
-from scant.learning.declarations import Look, Setting, defaults_of, own_class, settings_of
-from scant.learning.families import Quantity, Shown
-from scant.online import click_learners, top
-from scant.online import learners as online
 from scant.present import style
+from scant.rankers import click_learners, top
+from scant.rankers import learners as online
 from scant.study.schema import COMMON
 
 ROOT = Path(__file__).parents[2]
@@ -189,7 +189,7 @@ def of_top(learner) -> list[str]:
 
 
 def of_clicks(learner) -> list[str]:
-    """A learner from clicks: its settings are those of `scant.online.click_learners.Settings`."""
+    """A learner from clicks: its settings are those of `scant.rankers.click_learners.Settings`."""
     found = methods(learner, "rank", "learn", "events", "direction")
     found += [] if "" in learner.looks else ["has no look under the key ''"]
     known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop", "look"}

@@ -7,10 +7,10 @@ import pytest
 
 from scant.errors import SettingError
 from scant.measures import function_of, rank
-from scant.online import learners
-from scant.online.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
-from scant.online.play import play, play_plain, query_order, recorded
 from scant.randomness import generator
+from scant.rankers import learners
+from scant.rankers.learners import LEARNERS, MEASURES, Linear, Settings, UserLearner, class_of
+from scant.rankers.play import play, play_plain, query_order, recorded
 
 VARIANTS = {
     "slam-ap": {"kind": "slam", "measure": "ap"},

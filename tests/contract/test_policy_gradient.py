@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from scant.online.play import play, play_plain, query_order
-from scant.online.policy_gradient import PolicyGradient
 from scant.randomness import generator
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.policy_gradient import PolicyGradient
 
 
 @pytest.fixture(params=["noisy", "odd"])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.online.play import play, play_plain, query_order
-from scant.online.ridge import EXPLORE, Ridge
 from scant.randomness import generator
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.ridge import EXPLORE, Ridge
 
 MISMATCHED = 1
 

@@ -7,10 +7,10 @@ import pytest
 
 from scant.errors import SettingError
 from scant.kernels import steps as kernel
-from scant.online import learners, steps, top
-from scant.online.play import play, play_plain, query_order
-from scant.online.steps import CHOICES, FREE, SCHEDULE, STEPS, CoinBetting
 from scant.randomness import generator
+from scant.rankers import learners, steps, top
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.steps import CHOICES, FREE, SCHEDULE, STEPS, CoinBetting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.0, "judge": None}
 FULL = {

@@ -12,11 +12,11 @@ from scipy import stats
 from scant.data import simulated
 from scant.errors import SettingError
 from scant.measures import ndcg, rank
-from scant.online import learners
-from scant.online.estimators import value_and_gradient
-from scant.online.play import play, play_plain, query_order
-from scant.online.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top
 from scant.randomness import generator
+from scant.rankers import learners
+from scant.rankers.estimators import value_and_gradient
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Settings, Top
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 RTOP = ("squared", "kl", "smoothdcg", "ranksvm")

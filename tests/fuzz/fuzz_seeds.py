@@ -16,7 +16,7 @@ import pyarrow as pa
 from fuzz_targets import FOLDER, ROOT, STUDY, D, as_parquet, examples, good_part, ranking
 
 from scant import files
-from scant.ads import campaigns
+from scant.bandits import campaigns
 from scant.data import logs, stream, tables
 from scant_ads import Policy
 from scant_ads.reading import formats

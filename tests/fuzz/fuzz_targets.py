@@ -29,20 +29,20 @@ import pyarrow.parquet as pq
 import urllib3
 
 from scant import files, schema
-from scant.ads import campaigns
-from scant.compare import archive as crates
-from scant.compare import differences, finished, provenance, pruning, verifying
-from scant.compare.results import Results
+from scant.bandits import campaigns
 from scant.data import fetch, letor, logs, openbandit, registry, stream, tables, uci
 from scant.data.registry import Archive, Dataset, Part
 from scant.errors import ScantError
-from scant.online import learners, play
+from scant.finished import archive as crates
+from scant.finished import differences, provenance, pruning, reading, verifying
+from scant.finished.results import Results
 from scant.present import traces
+from scant.rankers import learners, play
 from scant.study import settings as study
 from scant.study.plan import Runs
 from scant.verdict import readings
 from scant_ads import Log, Policy
-from scant_ads.evaluation import advise, basis, evaluated
+from scant_ads.evaluation import basis, compare, result
 from scant_ads.policies import applying, encoding
 from scant_ads.reading import batches, formats
 
@@ -217,17 +217,17 @@ def fuzz_visits(data: bytes) -> None:
     with written(data) as path, suppress(ScantError):
         str(Log.read(path, propensities="percent").check())
     with written(data) as path, suppress(ScantError):
-        reading = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
-        assert (reading.visits is None) == any(problem.severity == "error" for problem in reading.problems)
-        for problem in reading.problems:
-            assert reading.place(problem) or problem.row is None
-        if reading.visits is None:
+        opened = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
+        assert (opened.visits is None) == any(problem.severity == "error" for problem in opened.problems)
+        for problem in opened.problems:
+            assert opened.place(problem) or problem.row is None
+        if opened.visits is None:
             return
         str(Log.read(path, {"reward": "click"}).check())
         with suppress(ScantError):
-            found = advise.compare(reading.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN)
-            json.dumps(evaluated._plain(found.rows[-1])), found.text(), found._repr_html_()
-        log = reading.visits
+            found = compare.compare(opened.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN)
+            json.dumps(result._plain(found.rows[-1])), found.text(), found._repr_html_()
+        log = opened.visits
         assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
         assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()
         encoded = encoding.fit(log).transform(log)
@@ -246,7 +246,7 @@ def fuzz_parts(data: bytes) -> None:
             with suppress(ScantError):
                 log = Log.read(folder, {"reward": "click"}, ("drop",), ("y",))
                 str(log.check()), log.column_names
-                found.append(advise.compare(("uniform",), log, rows=rows).rows)
+                found.append(compare.compare(("uniform",), log, rows=rows).rows)
         if len(found) == 2:
             for first, second in zip(*found, strict=True):
                 assert repr(first) == repr(second)
@@ -459,8 +459,8 @@ def fuzz_manifest(data: bytes) -> None:
         (folder / "manifest.json").write_bytes(data)
         study = Results(folder)
         for look in (
-            lambda: study.manifest, lambda: verifying.verify(folder), lambda: finished.keep(folder),
-            lambda: differences.describe(differences.compare(finished.read(folder), finished.read(folder))),
+            lambda: study.manifest, lambda: verifying.verify(folder), lambda: reading.keep(folder),
+            lambda: differences.describe(differences.compare(reading.read(folder), reading.read(folder))),
             lambda: pruning.delete(folder, pruning.prunable(folder, drawn=True)),
             lambda: crates.write(folder), lambda: crates.write(folder, "precious.zip"),
         ):  # fmt: skip

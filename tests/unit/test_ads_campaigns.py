@@ -5,8 +5,8 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import expit
 
-from scant.ads import campaigns
-from scant.ads.policies import Mixed
+from scant.bandits import campaigns
+from scant.bandits.policies import Mixed
 from scant.data import logs
 from scant.errors import SettingError
 from scant.randomness import generator

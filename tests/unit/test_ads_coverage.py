@@ -6,9 +6,9 @@ from scipy import optimize, special, stats
 from toys import SHOWN
 
 from scant.ads import coverage as study
-from scant.ads import likelihood
 from scant.ads.coverage import Setting, coverage, setting, settings
-from scant.ads.evaluation import evaluate
+from scant.bandits import likelihood
+from scant.bandits.evaluation import evaluate
 from scant.errors import SettingError
 from scant.present import making, traces
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.ads import intervals
-from scant.ads.evaluation import (
+from scant.bandits import intervals
+from scant.bandits.evaluation import (
     declared_weights,
     doubly_robust,
     evaluate,

@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant.ads import family as ads
-from scant.ads import policies, quantities, scorers
+from scant.ads import quantities
 from scant.ads import run as runs
 from scant.ads.family import Ads
-from scant.ads.learners import KINDS
+from scant.bandits import policies, scorers
+from scant.bandits.learners import KINDS
 from scant.data import logs
-from scant.learning.declarations import called
+from scant.declare.declarations import called
 from scant.study.plan import OPEN
 from scant_ads.reading import formats
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scant.ads import intervals
-from scant.ads.intervals import BOUNDS, Terms, bca, betting, counted, interval, percentile, resampled, stage_ends
+from scant.bandits import intervals
+from scant.bandits.intervals import BOUNDS, Terms, bca, betting, counted, interval, percentile, resampled, stage_ends
 from scant.errors import SettingError
 
 ALWAYS = ["hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"]

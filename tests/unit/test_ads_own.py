@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from scant.ads import learners, run, scorers
+from scant.ads import run
+from scant.bandits import learners, scorers
 from scant.data import logs
 from scant.errors import SettingError
 from scant.files import metadata_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.ads.policies import MEASURES, Choice, threshold
+from scant.bandits.policies import MEASURES, Choice, threshold
 from scant.errors import DataError, SettingError
 
 # --- what a policy does

@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from scant.ads import campaigns, convert, draw, evaluation, policies, run, scorers
-from scant.ads.learners import KINDS, LAMBDAS
+from scant.ads import convert, draw, run
+from scant.bandits import campaigns, evaluation, policies, scorers
+from scant.bandits.learners import KINDS, LAMBDAS
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError

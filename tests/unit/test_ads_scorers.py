@@ -10,10 +10,11 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from scant.ads import learners, run, scorers
-from scant.ads.learners import KINDS, LAMBDAS, Logistic
-from scant.ads.policies import threshold
-from scant.ads.scorers import Model, Settings
+from scant.ads import run
+from scant.bandits import learners, scorers
+from scant.bandits.learners import KINDS, LAMBDAS, Logistic
+from scant.bandits.policies import threshold
+from scant.bandits.scorers import Model, Settings
 from scant.data.logs import Log
 from scant.errors import DataError, SettingError
 from scant.kernels import pairs

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scant.ads.selection import edges, information_gain, top_share
+from scant.bandits.selection import edges, information_gain, top_share
 from scant.errors import DataError, SettingError
 
 

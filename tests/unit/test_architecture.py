@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import scant
-from scant.learning import families
+from scant.declare import families
 from scant.study import code
 
 SOURCE = Path(scant.__file__).parents[1]
@@ -24,38 +24,38 @@ FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.value
 LAYERS = {
     "the practitioners' tool": ("scant_ads*",),
     "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
-    "page": ("scant.page*", "scant.compare*", "scant.compiling", "scant.starting", "scant.starter*"),
+    "page": ("scant.page*", "scant.finished*", "scant.compiling", "scant.starting", "scant.starter*"),
     "verdict": ("scant.verdict*",),
     "presenting": (
         *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
-        *("scant.games.atlas", "scant.online.variance", "scant.*.theorems"),
+        *("scant.games.atlas", "scant.rankers.variance", "scant.*.theorems"),
     ),
     "study and families": (
         "scant.study*",
-        "scant.learning.families",
+        "scant.declare.families",
         "scant.*.family",
         "scant.*.questions",
-        "scant.online.streams",
+        "scant.rankers.streams",
     ),
-    "engines": FOLDERS,
+    "engines": (*FOLDERS, "scant.bandits*"),
     "data and theory": ("scant.data*", "scant.theory*", "scant.surrogates"),
     "shared": (
-        "scant.learning.declarations",
+        "scant.declare.declarations",
         "scant.schema",
-        "scant.learning.runs",
-        "scant.learning.own",
+        "scant.declare.runs",
+        "scant.declare.own",
         "scant.measures",
         "scant.files",
         "scant.randomness",
     ),
-    "bottom": ("scant.kernels*", "scant.errors", "scant", "scant.learning"),
+    "bottom": ("scant.kernels*", "scant.errors", "scant", "scant.declare"),
 }
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
 ENGINES = (
     *(family.code for family in families.families().values()),
-    *("scant.online.comparator", "scant.ads.draw", "scant.ads.campaigns", "scant.ads.coverage"),
+    *("scant.rankers.comparator", "scant.ads.draw", "scant.bandits.campaigns", "scant.ads.coverage"),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
-    *("scant.files", "scant.errors", "scant.randomness", "scant.learning.runs", "scant.learning.own"),
+    *("scant.files", "scant.errors", "scant.randomness", "scant.declare.runs", "scant.declare.own"),
 )
 
 
@@ -137,7 +137,7 @@ def test_kernels_import_kernels_and_errors_alone():
 def test_engines_know_nothing_of_studies_and_reports():
     entries = [name for name in MODULES if fits(name, ENGINES)]
     above = ["study", "present", "verdict", "page"]
-    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.learning.families", "scant.cli"]
+    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.declare.families", "scant.cli"]
     assert not offences(entries, forbidden)
 
 

@@ -10,10 +10,10 @@ import pytest
 from rocrate.rocrate import ROCrate
 
 from scant.cli import main
-from scant.compare import archive, finished, manifest, provenance, pruning, verifying
-from scant.compare.results import Results
 from scant.errors import DataError
 from scant.files import FOLDER_MARK
+from scant.finished import archive, manifest, provenance, pruning, reading, verifying
+from scant.finished.results import Results
 from scant.schema import PROJECT
 
 FILES = {
@@ -165,7 +165,7 @@ def test_the_same_study_gives_the_same_archive(study, tmp_path):
 
 
 def test_references_do_not_say_when_they_were_made(study):
-    reference = finished.keep(study)
+    reference = reading.keep(study)
     kept = json.loads((reference / manifest.NAME).read_text())
     assert not {"made", "results"} & kept.keys()
     shutil.rmtree(reference)
@@ -295,7 +295,7 @@ def test_what_is_deleted_is_said_before(study, capsys, monkeypatch):
 @pytest.mark.parametrize("command", [["prune", "--delete"], ["reference"]])
 def test_a_study_that_is_a_link_is_left_alone(study, capsys, command):
     old = asked_for_earlier(study, "tables/old.csv")
-    finished.keep(study)
+    reading.keep(study)
     kept = {path: path.read_bytes() for path in (study.parent / "reference").rglob("*.*")}
     (link := study.parent / "alias").symlink_to(study)
     assert main([command[0], str(link), *command[1:]]) == 1 and old.exists()
@@ -304,10 +304,10 @@ def test_a_study_that_is_a_link_is_left_alone(study, capsys, command):
 
 
 def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(study, tmp_path, capsys):
-    kept = finished.keep(study)
+    kept = reading.keep(study)
     (kept / "notes.txt").write_text("mine")
     (kept / "tables/mine.csv").write_text("mine")
-    finished.keep(study)
+    reading.keep(study)
     assert (kept / "notes.txt").read_text() == (kept / "tables/mine.csv").read_text() == "mine"
     kept.rename(tmp_path / "elsewhere")
     kept.symlink_to(tmp_path / "elsewhere")

@@ -7,11 +7,11 @@ import pytest
 
 from scant.data import simulated, stream
 from scant.measures import rank
-from scant.online.adversary import LowerBoundAdversary
-from scant.online.learners import Contextual, Settings, class_of
-from scant.online.play import play, play_plain, query_order
-from scant.online.run import general_bound
 from scant.randomness import generator
+from scant.rankers.adversary import LowerBoundAdversary
+from scant.rankers.learners import Contextual, Settings, class_of
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.run import general_bound
 from scant.theory import bounds
 
 LEARNERS = {

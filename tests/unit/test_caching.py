@@ -357,5 +357,5 @@ def test_clones_share_what_is_compiled_until_a_source_differs(tmp_path):
 
 
 def test_loops_are_played_where_numba_is_told_not_to_compile():
-    code = "from scant.online import toys; toys.play()"
+    code = "from scant.rankers import toys; toys.play()"
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True)

@@ -8,11 +8,11 @@ import pytest
 
 from scant import surrogates
 from scant.data import simulated, stream
-from scant.learning.families import family
+from scant.declare.families import family
 from scant.measures import average_precision, ndcg
-from scant.online import ceilings, quantities
-from scant.online.learners import MEASURES
 from scant.present.traces import Played
+from scant.rankers import ceilings, quantities
+from scant.rankers.learners import MEASURES
 from scant.schema import read_yaml
 from scant.study import settings
 

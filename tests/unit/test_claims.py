@@ -23,8 +23,8 @@ from claimed import (
 )
 from toys import claims_table
 
+from scant.declare import families
 from scant.errors import SettingError
-from scant.learning import families
 from scant.verdict import claims, judging, selection, statistics, tables
 from scant.verdict.anytime import least_t
 from scant.verdict.examined import Cell, Reading

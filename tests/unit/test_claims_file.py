@@ -9,16 +9,16 @@ import pytest
 
 from scant.ads import theorems as ads_theorems
 from scant.data import registry
+from scant.declare import families
 from scant.errors import SettingError
 from scant.files import read_rows
 from scant.games import atlas
 from scant.games import theorems as game_theorems
 from scant.generalisation import theorems as generalisation_theorems
 from scant.generalisation import theory_tables
-from scant.learning import families
-from scant.online import theorems as online_theorems
-from scant.online import variance
-from scant.online.traces import MEASURED
+from scant.rankers import theorems as online_theorems
+from scant.rankers import variance
+from scant.rankers.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.grouping import parts

@@ -9,9 +9,9 @@ import pytest
 from claimed import AGAINST_ALL, CLAIM, GAMES, HARDLY, NOISE, cells, judge_study, judged, planned, played
 from toys import cells_table, claims_table
 
-from scant.learning.families import TUNING
-from scant.online import quantities as online
+from scant.declare.families import TUNING
 from scant.present.traces import Played
+from scant.rankers import quantities as online
 from scant.study.plan import Plan
 from scant.theory.bounds import impossible_floor
 from scant.verdict import claims, selection, statistics, tables

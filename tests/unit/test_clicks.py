@@ -6,10 +6,10 @@ import pytest
 from scant.data import simulated
 from scant.data import stream as streams
 from scant.errors import SettingError
-from scant.online import run
-from scant.online.click_learners import DBGD
-from scant.online.clicks import CASCADES, OWN, USERS, User, check, user_for
-from scant.online.streams import largest_grade
+from scant.rankers import run
+from scant.rankers.click_learners import DBGD
+from scant.rankers.clicks import CASCADES, OWN, USERS, User, check, user_for
+from scant.rankers.streams import largest_grade
 from scant.study import settings as studies
 
 ALL_OF_FOUR = {"click": [0.1, 0.3, 0.5, 0.7, 0.9], "stop": [0.0, 0.1, 0.2, 0.3, 0.4]}

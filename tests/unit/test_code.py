@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scant import jobs
-from scant.learning import families
+from scant.declare import families
 from scant.study import code
 from scant.study.digests import Digests
 from scant.verdict import selection
@@ -84,7 +84,7 @@ def names(*entries):
             "scant_ads",
         ),
         ("scant.data.fetch", ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"), "scant.kernels"),
-        ("scant.online.run", ("scant.online.play", "scant.kernels.top", "scant.theory.bounds"), "scant.games"),
+        ("scant.rankers.run", ("scant.rankers.play", "scant.kernels.top", "scant.theory.bounds"), "scant.games"),
         ("scant.games.run", ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"), "scant.ads"),
         ("scant_ads.reading.formats", ("scant_ads", "scant_ads.reading.wabbit", "scant.data.logs"), "scant.kernels"),
     ],
@@ -254,7 +254,7 @@ WORKED_OUT = {  # the modules that a digest is of besides those that it names, b
     "settled.code": [family.code for family in families.families().values()],
 }
 # They find by name what is run, whose code is asked for.
-LOOKED_UP = {"scant.data", "scant.data.registry", "scant.learning.declarations"}
+LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declare.declarations"}
 LOOKED_UP |= {"scant.data.conversion"}  # refuses a file or passes it on
 LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}  # what digests are made by
 LOOKED_UP |= {"scant.ads.family", "scant.games.family", "scant.verdict.selection"}

@@ -9,17 +9,17 @@ from scipy import optimize
 
 from scant import __version__, files, surrogates
 from scant.data import stream as streams
+from scant.declare.runs import kept_rounds
 from scant.errors import SettingError
 from scant.kernels import batch
-from scant.learning.runs import kept_rounds
-from scant.online import comparator, minimum
-from scant.online.comparator import CONVEX, ENOUGH, best_fixed, compare, prefixes
-from scant.online.estimators import value_and_gradient
-from scant.online.minimum import Total, minimise
-from scant.online.play import query_order
-from scant.online.run import run
-from scant.online.top import OBJECTIVES
 from scant.randomness import generator
+from scant.rankers import comparator, minimum
+from scant.rankers.comparator import CONVEX, ENOUGH, best_fixed, compare, prefixes
+from scant.rankers.estimators import value_and_gradient
+from scant.rankers.minimum import Total, minimise
+from scant.rankers.play import query_order
+from scant.rankers.run import run
+from scant.rankers.top import OBJECTIVES
 
 SMOOTH = [name for name in CONVEX if name != "ranksvm"]
 D = 4

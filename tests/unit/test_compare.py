@@ -11,11 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scant.cli import main
-from scant.compare import differences, finished, manifest, provenance
-from scant.compare.differences import COLUMNS, HOWS, ONLY_A, ONLY_B, Estimate, compare, compare_tables, differing, moved
-from scant.compare.finished import csv_text, read
+from scant.declare.declarations import called
 from scant.errors import DataError, SettingError, printable
-from scant.learning.declarations import called
+from scant.finished import differences, manifest, provenance, reading
+from scant.finished.differences import (
+    COLUMNS,
+    HOWS,
+    ONLY_A,
+    ONLY_B,
+    Estimate,
+    compare,
+    compare_tables,
+    differing,
+    moved,
+)
+from scant.finished.reading import csv_text, read
 from scant.page import about
 from scant.page.page import ABSENT
 from scant.study import code, settings
@@ -26,7 +36,7 @@ MADE_BY = {
     "settings": {"seed": 7, "learners": {"slam": {"kind": "slam", "rates": [0.1, 1.0]}, "random": {"kind": "random"}}},
     "claims": {"top-a": "aaa", "top-b": "bbb", "ads-c": "ccc"},
     "code": {"top": "123", "verdicts": "456"},
-    "modules": {"scant.online.top": "12", "scant.verdict.claims": "45"},
+    "modules": {"scant.rankers.top": "12", "scant.verdict.claims": "45"},
     "versions": {"Python": "3.11.7", "numpy": "2.1.0", "system": "Linux, x86_64"},
     "data": {"digits/test": "6ebb"},
 }
@@ -215,7 +225,7 @@ def test_what_differs_is_said_with_what_changed_most_first(make, capsys):
     b = make(
         "other", claims, changed(CELLS, 0, estimate=0.51), {"finals": finals},
         settings={"seed": 7, "learners": learners}, code={"top": "789", "verdicts": "456"},
-        modules={"scant.online.top": "78", "scant.verdict.claims": "45"}, data={"digits/test": "7f"},
+        modules={"scant.rankers.top": "78", "scant.verdict.claims": "45"}, data={"digits/test": "7f"},
         versions=MADE_BY["versions"] | {"numpy": "2.2.0"}, restated={"top-a": "a", "top-b": "b"},
     )  # fmt: skip
     assert scant("compare", a, b) == 1
@@ -231,7 +241,7 @@ def test_what_differs_is_said_with_what_changed_most_first(make, capsys):
         "cell top-a: top, paper, digits, slam 0.5 [0.4, 0.6], n = 8 → 0.51 [0.4, 0.6], n = 8: within",
         "settings learners.slam.rates [0.1, 1.0] → [0.1, 2.0]",
         "code top 123 → 789",
-        "modules scant.online.top 12 → 78",
+        "modules scant.rankers.top 12 → 78",
         "versions numpy 2.1.0 → 2.2.0",
         "data digits/test 6ebb → 7f",
         "claims top-a aaa → a",
@@ -328,7 +338,7 @@ def test_no_cell_of_the_csv_is_run_by_a_spreadsheet(make, tmp_path, text):
     with open(tmp_path / "diff.csv", newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert f"'{printable(text)}" in cells and text not in cells
-    finished.keep(b)
+    reading.keep(b)
     assert f"'{text}" in (b.parent / "reference/other/claims.csv").read_text()
     assert "-0.1," in (b.parent / "reference/other/claims.csv").read_text(), "numbers stay"
 
@@ -356,7 +366,7 @@ def test_what_could_steer_a_terminal_is_escaped(make, capsys, tmp_path):
 @pytest.mark.parametrize("file", ["claims.csv", "tables/finals.csv", "new.csv"])
 def test_no_comparison_is_written_into_a_study(make, capsys, file):
     a, b = make(), make("other", changed(CLAIMS, 0, verdict="fails"))
-    finished.keep(a)
+    reading.keep(a)
     for side in (a, b, a.parent / "reference/small"):
         before = {path: path.read_bytes() for path in side.rglob("*.*")}
         assert (
@@ -398,12 +408,12 @@ def test_what_cannot_be_a_reference(make, capsys):
     assert scant("compare", "reference", folder) == 2
     assert f"Make it of a finished study: scant reference {folder}" in capsys.readouterr().err
     assert scant("compare", "reference", "reference") == 2 and "give one folder" in capsys.readouterr().err
-    finished.keep(folder)
+    reading.keep(folder)
     with pytest.raises(SettingError, match="is a reference itself"):
-        finished.keep(folder.parent / "reference/small")
+        reading.keep(folder.parent / "reference/small")
     (folder / manifest.NAME).unlink()
     with pytest.raises(DataError, match=r"has no manifest\.json"):
-        finished.keep(folder)
+        reading.keep(folder)
     assert read(folder.parent / "reference/small").claims, "the reference before is still there"
     shutil.rmtree(folder)
     assert scant("reference", folder) == 1 and "no such folder" in capsys.readouterr().err
@@ -528,7 +538,7 @@ def test_what_the_study_asked_for_earlier_is_listed_while_it_is_there(tiny, tmp_
 
 
 def read_manifest(folder):
-    return finished.manifest_of(folder)
+    return reading.manifest_of(folder)
 
 
 def test_the_code_of_the_tiny_study(tiny):
@@ -538,7 +548,7 @@ def test_the_code_of_the_tiny_study(tiny):
     for kind, family in families.items():
         assert made["code"][kind] == code.digest(family.code)
         assert code.closure(family.code).keys() <= made["modules"].keys()
-    assert "scant.ads.draw" in made["modules"] and "scant.online.comparator" in made["modules"]
+    assert "scant.ads.draw" in made["modules"] and "scant.rankers.comparator" in made["modules"]
     assert "scant.page.page" not in made["modules"], "the page shows results, it does not change them"
     digest = code.digests("scant.measures")["scant.measures"]
     assert made["modules"]["scant.measures"] == digest and len(digest) == 12

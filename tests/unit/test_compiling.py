@@ -6,15 +6,15 @@ from importlib import import_module
 from numba.core.dispatcher import Dispatcher
 
 from scant import kernels
-from scant.ads.learners import AucRanker, Forest
+from scant.bandits.learners import AucRanker, Forest
 from scant.data import simulated
+from scant.declare import declarations, families
 from scant.games import streams
 from scant.games.play import Game, play
 from scant.generalisation import run as generalisation
 from scant.generalisation import toys as samples
-from scant.learning import declarations, families
-from scant.online import comparator, run, toys
 from scant.randomness import generator
+from scant.rankers import comparator, run, toys
 
 KERNELS = [module.name for module in pkgutil.iter_modules(kernels.__path__) if module.name != "letor"]  # parses text
 MODULES = [import_module(f"scant.kernels.{name}") for name in KERNELS]

@@ -15,8 +15,8 @@ from scant.errors import SettingError
 from scant.kernels import top
 from scant.kernels.pieces import Tables
 from scant.measures import rank
-from scant.online.estimators import ALL, NEEDS, check, estimate, inclusion, value_and_gradient
-from scant.online.top import CODES
+from scant.rankers.estimators import ALL, NEEDS, check, estimate, inclusion, value_and_gradient
+from scant.rankers.top import CODES
 
 GRADES = 4
 LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2, "logistic": 2}  # the fewest grades that will do

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scant.declare import families
+from scant.declare.declarations import called
 from scant.errors import SettingError
 from scant.files import metadata_of, read_parquet
 from scant.games import quantities
 from scant.games.family import TIMED, FixedItems
-from scant.learning import families
-from scant.learning.declarations import called
 from scant.present.traces import Played
 
 ROOT = Path(__file__).parents[2]

@@ -445,7 +445,7 @@ def test_a_learner_of_ones_own(tmp_path, monkeypatch):
 def test_a_learner_of_ones_own_that_declares_its_settings_gets_no_others(tmp_path, monkeypatch):
     (tmp_path / "declaring_learner.py").write_text(
         """
-from scant.learning.declarations import Learner, Setting
+from scant.declare.declarations import Learner, Setting
 
 
 class Declaring(Learner):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from regret import regret
 
+from scant.declare.runs import kept_rounds
 from scant.errors import SettingError
 from scant.games import streams
 from scant.games.play import Game, play
-from scant.learning.runs import kept_rounds
 from scant.randomness import generator
 
 

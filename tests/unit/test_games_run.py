@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from scant.declare.runs import kept_rounds
 from scant.errors import SettingError
 from scant.files import metadata_of
 from scant.games import run as games
 from scant.games.play import play
-from scant.learning.runs import kept_rounds
 from scant.randomness import generator
 
 FLIP = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False}

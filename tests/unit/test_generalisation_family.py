@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from toys import SHOWN
 
+from scant.declare.declarations import called
 from scant.errors import SettingError
 from scant.generalisation import frames, quantities, run
 from scant.generalisation.family import Generalisation
-from scant.learning.declarations import called
 from scant.present import making, traces
 from scant.present.traces import Played
 from scant.study import settings as studies

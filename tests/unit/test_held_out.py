@@ -5,10 +5,10 @@ import pytest
 
 from scant.errors import SettingError
 from scant.measures import ndcg
-from scant.online import held_out
-from scant.online.held_out import HeldOut
-from scant.online.play import play, play_plain, query_order
 from scant.randomness import generator
+from scant.rankers import held_out
+from scant.rankers.held_out import HeldOut
+from scant.rankers.play import play, play_plain, query_order
 from scant.study import settings as studies
 
 try:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scant.kernels import iterates as kernel
-from scant.online.iterates import CHOICES, Iterates
+from scant.rankers.iterates import CHOICES, Iterates
 
 
 @pytest.mark.parametrize("iterate", CHOICES[1:])

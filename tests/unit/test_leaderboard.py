@@ -12,10 +12,10 @@ from scipy import stats
 
 import scant
 from scant.cli import main
-from scant.compare import leaderboard
+from scant.declare import families
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet, write_text
-from scant.learning import families
+from scant.finished import leaderboard
 from scant.page import boards
 from scant.present import ranking
 from scant.study import settings

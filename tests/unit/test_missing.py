@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scant.errors import SettingError
-from scant.study import missing
+from scant.study import absent_data
 from scant.study import settings as studies
 from scant.study.plan import ORIGINAL, TABLE, Plan
 from scant.verdict import claims, selection
@@ -66,7 +66,7 @@ def test_by_default_nothing_is_left_out():
     assert decided(stopping) is stopping and decided(stopping | {"missing": "stop"})["missing"] == "stop"
     study, _ = load(stopping)
     assert "left_out" not in study and {"two", "three"} <= study["streams"].keys()
-    assert missing.notices(study) == []
+    assert absent_data.notices(study) == []
 
 
 def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
@@ -88,11 +88,11 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
 
 def test_the_line_says_the_set_and_what_does_without_it():
     study, _ = load(decided(config()))
-    assert missing.notices(study) == [
+    assert absent_data.notices(study) == [
         "The gone set (gone) is missing. Left out: streams two, three; populations of-two; "
         "experiments swept, swept+rounds-7."
     ]
-    said = missing.notices(study, studies.decided(config(), ROOT / "config/datasets.yaml")[1])
+    said = absent_data.notices(study, studies.decided(config(), ROOT / "config/datasets.yaml")[1])
     assert said[0].startswith("The gone set (gone) is missing (no gone/b.txt in data/ or a mirror). Left out: streams")
 
 
@@ -104,7 +104,7 @@ def test_a_file_in_data_mirror_or_results_is_there(folder, monkeypatch, there):
     monkeypatch.setenv("SCANT_DATA", "mirror")
     (folder / "mirror").mkdir()
     put(folder / there)
-    assert missing.absent(*load(config())) == {"gone": "gone/a.txt"}  # the other part is not
+    assert absent_data.absent(*load(config())) == {"gone": "gone/a.txt"}  # the other part is not
     del (settings := config())["streams"]["three"], settings["experiments"]["swept"]
     assert decided(settings)["missing"] == []
 
@@ -127,7 +127,7 @@ def test_sets_that_are_only_converted_are_left_out_too():
     settings = config(tables_of=["here", "yandex-imat2009"])
     study, _ = load(decided(settings))
     assert study["tables_of"] == ["here"]
-    assert missing.notices(study)[-1] == (
+    assert absent_data.notices(study)[-1] == (
         "Yandex Internet Mathematics 2009 (yandex-imat2009) is missing. Left out: its table."
     )
 

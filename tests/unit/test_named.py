@@ -12,10 +12,10 @@ from toys import command, play, settle
 
 from scant.cli import main
 from scant.data import stream
+from scant.declare.families import Job
 from scant.errors import DataError
 from scant.files import write_parquet
-from scant.learning.families import Job
-from scant.study import named, settings
+from scant.study import paths, settings
 from scant.study.plan import Plan
 
 RUN = {"study": "s", "experiment": "e", "stream": "a", "learner": "l", "seeds": [0, 1], "rounds": 20, "rate": 0.5}
@@ -42,32 +42,32 @@ RIGHT = {
 @pytest.mark.parametrize("path", RIGHT)
 def test_a_file_is_what_its_name_says(tmp_path, path):
     right = RIGHT[path]
-    named.check([put(tmp_path, path, right)])
+    paths.check([put(tmp_path, path, right)])
     for key, value in right.items():
         if key in ("rounds", "rate"):
             continue
         other = [7] if key == "seeds" else 7 if key == "seed" else f"{value}-2"
         with pytest.raises(DataError, match=f"its {key} is .*, not .*--forcerun results/"):
-            named.check([put(tmp_path, path, right | {key: other})])
+            paths.check([put(tmp_path, path, right | {key: other})])
     with pytest.raises(DataError, match="is null, not"):
-        named.check([put(tmp_path, path, {})])
+        paths.check([put(tmp_path, path, {})])
 
 
 def test_files_elsewhere_say_nothing_by_their_names(tmp_path):
     write_parquet(pa.table({"x": [1]}), tmp_path / "runs.parquet", {})
-    named.check([tmp_path / "runs.parquet", tmp_path / "none", tmp_path / "results/s/runs/e/a/l/seed-0.parquet"])
+    paths.check([tmp_path / "runs.parquet", tmp_path / "none", tmp_path / "results/s/runs/e/a/l/seed-0.parquet"])
 
 
 def test_every_path_of_a_plan_is_known():
     plan = Plan(*settings.load(yaml.safe_load(Path("config/studies/tiny.yaml").read_text())))
     for experiment, jobs in plan.jobs.items():
         for job, path in zip(jobs, plan.run_files(experiment), strict=True):
-            kind, parts = named.named(path)
+            kind, parts = paths.named(path)
             assert (kind, parts.pop("study"), parts.pop("seeds")) == ("run", "tiny", job.seeds)
             assert parts == job.identity
-            assert all(named.named(file) for role, files in job.inputs.items() for file in files if role != "campaign")
+            assert all(paths.named(file) for role, files in job.inputs.items() for file in files if role != "campaign")
     for path in plan.comparator_files(plan.played):
-        assert named.named(path)[0] == "comparator"
+        assert paths.named(path)[0] == "comparator"
 
 
 @pytest.mark.parametrize("changes", [{"seed": 1}, {"stream": "b"}])
@@ -76,36 +76,36 @@ def test_a_stream_of_another_seed_name_or_setting(tmp_path, changes):
     made = {"stream": "a", "seed": 0, "settings": {"generator": "linear", "settings": {"queries": 5}}}
     queries = [(0, np.array([1]), np.ones((1, 2)))]
     stream.write(path, queries, made)
-    named.check([path], made["settings"])
+    paths.check([path], made["settings"])
     with pytest.raises(DataError, match="made with other settings"):
-        named.check([path], {"generator": "linear", "settings": {"queries": 6}})
+        paths.check([path], {"generator": "linear", "settings": {"queries": 6}})
     stream.write(path, queries, made | changes)
     with pytest.raises(DataError, match=f"its {next(iter(changes))} is"):
-        named.check([path], made["settings"])
+        paths.check([path], made["settings"])
 
 
 def test_a_log_of_another_campaign_or_settings(tmp_path):
     made = {"log": "hotel", "seed": 0, "part": "test", "campaign": "hotel", "settings": {"dimensions": 6}}
     place = {"campaign": "hotel", "settings": {"dimensions": 6}, "train_rows": 10}
     path = put(tmp_path, "bandit/hotel/0/seed-0/test.parquet", made)
-    named.check([path], place)
+    paths.check([path], place)
     for other in ({"campaign": "ads"}, {"settings": {"dimensions": 7}}):
         with pytest.raises(DataError):
-            named.check([path], place | other)
+            paths.check([path], place | other)
     shared = made | {"dataset": "digits", "settings": {"share": 0.7}}
     path = put(tmp_path, "bandit/hotel/0/seed-0/test.parquet", {k: v for k, v in shared.items() if k != "campaign"})
-    named.check([path], {"dataset": "digits"})
+    paths.check([path], {"dataset": "digits"})
     with pytest.raises(DataError, match="other settings"):
-        named.check([path], {"dataset": "digits", "share": 0.5})
+        paths.check([path], {"dataset": "digits", "share": 0.5})
 
 
 def test_runs_of_other_settings_are_refused(tmp_path):
     path = put(tmp_path, "runs/e/a/l/seed-0-1.parquet", RUN)
     job = Job("e/a/l/seed-0-1", {"rounds": 20, "rate": 0.5}, [0, 1], {})
-    named.check([path], jobs={str(path): job})
+    paths.check([path], jobs={str(path): job})
     for other in ({"rounds": 21}, {"rate": 0.25}):
         with pytest.raises(DataError, match="its run had other settings than this study has"):
-            named.check([path], jobs={str(path): replace(job, settings=job.settings | other)})
+            paths.check([path], jobs={str(path): replace(job, settings=job.settings | other)})
 
 
 @pytest.mark.slow

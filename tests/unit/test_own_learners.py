@@ -6,12 +6,12 @@ import sys
 import pytest
 from small_studies import load, planned, settings_of_job, small, with_top
 
+from scant.declare import families
 from scant.errors import SettingError
-from scant.learning import families
-from scant.online import top
+from scant.rankers import top
 
 OWN = """
-from scant.learning.declarations import Learner, Setting
+from scant.declare.declarations import Learner, Setting
 from scant.errors import SettingError
 
 

@@ -9,18 +9,18 @@ from small_studies import load, small, with_top
 
 from scant import measures
 from scant.data import simulated
+from scant.declare import families
 from scant.errors import SettingError
 from scant.files import read_parquet
-from scant.learning import families
-from scant.online import run
-from scant.online.toys import JOB
+from scant.rankers import run
+from scant.rankers.toys import JOB
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.verdict import selection
 
 MODULE = """
 import numpy as np
-from scant.learning.families import Quantity, Shown
+from scant.declare.families import Quantity, Shown
 
 def first(grades):
     return float(grades[0] > 0)
@@ -81,7 +81,7 @@ def with_own(**settings):
         ({"measures": [f"{OWN}:words"]}, "fails for the grades .*could not convert.*returns a number"),
         ({"measures": [f"{OWN}:nothing"]}, "fails for the grades .* is nan"),
         ({"figures": [f"{OWN}:FIGRUE"]}, f"all.figures: .*cannot be imported .*did you mean {OWN}:FIGURE"),
-        ({"figures": [f"{OWN}:first"]}, "all.figures: .* is function, and is to be a scant.learning.families.Shown"),
+        ({"figures": [f"{OWN}:first"]}, "all.figures: .* is function, and is to be a scant.declare.families.Shown"),
         ({"figures": [f"{OWN}:TWICE"]}, "all.figures: .*of scant's own has the name 'finals'. Choose another"),
         ({"figures": [f"{OWN}:TABLE", f"{OWN}:FOLDER"]}, "its name 'a/b' is to be letters"),
         ({"figures": [f"{OWN}:READS"]}, "unknown input .*'trace': did you mean 'traces'"),
@@ -115,7 +115,7 @@ def test_figures_and_tables_are_planned_and_their_code_is_known():
     ("change", "words"),
     [
         ({"quantity": f"{OWN}:QUANTITIE"}, f"cannot be imported .*did you mean {OWN}:QUANTITY"),
-        ({"quantity": f"{OWN}:FIGURE"}, "is Shown, and is to be a scant.learning.families.Quantity"),
+        ({"quantity": f"{OWN}:FIGURE"}, "is Shown, and is to be a scant.declare.families.Quantity"),
         ({"quantity": f"{OWN}:OPTIONS"}, "has no options"),
         ({"where": {"tuning": "paper"}}, "where: name the kind of experiment"),
         ({"cells": [{}, {"quantity": f"{OWN}:TABLE"}]}, "cells.2: .*is Shown"),

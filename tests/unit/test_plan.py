@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from small_studies import load, planned, settings_of_job, small, with_ads, with_games, with_top
 
 from scant.ads.family import log_origin
-from scant.learning import families
-from scant.learning.families import TUNING
+from scant.declare import families
+from scant.declare.families import TUNING
 from scant.study.plan import Plan, sources, span, spanned, tables_of, total
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from scant.declare import families
 from scant.games.family import times_job
-from scant.learning import families
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan, untitled

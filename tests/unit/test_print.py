@@ -14,12 +14,12 @@ from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from scant.ads import drawings as drawing_ads
+from scant.declare import families
 from scant.games import atlas, drawing_atlas
 from scant.games import drawings as drawing_games
 from scant.generalisation import drawings as drawing_learnt
-from scant.learning import families
-from scant.online import drawings as drawing
 from scant.present import figures, panels, style
+from scant.rankers import drawings as drawing
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
@@ -290,7 +290,7 @@ def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
     """Of all of them together: to draw one asks every learner how it looks."""
     code = f"""
 import sys
-from scant.learning import families
+from scant.declare import families
 
 for shown in [shown for _, shown in families.shown() if bool(shown.draw) == {drawn}]:
     assert all(map(families.called, filter(None, (shown.frame, shown.draw))))
@@ -306,7 +306,7 @@ print(*sys.modules)
 
 @pytest.mark.parametrize("kind", families.FAMILIES)
 def test_a_job_imports_its_own_family_only(kind):
-    code = f"import sys; from scant.learning import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
+    code = f"import sys; from scant.declare import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"pandas", "pyarrow", "matplotlib", "numba", "scipy", "sklearn", "jsonschema"}.isdisjoint(modules)
     own = families.FAMILIES[kind].partition(":")[0]

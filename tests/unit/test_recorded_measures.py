@@ -11,11 +11,11 @@ from toys import cells_table, claims_table
 
 from scant.errors import SettingError
 from scant.measures import RECORDABLE, recordable
-from scant.online import frames_top
-from scant.online.quantities import final, final_at_own_rates
-from scant.online.traces import MEASURED
 from scant.present.intervals import t_interval
 from scant.present.traces import Played
+from scant.rankers import frames_top
+from scant.rankers.quantities import final, final_at_own_rates
+from scant.rankers.traces import MEASURED
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from scant.errors import SettingError
-from scant.online import estimators, top
 from scant.randomness import generator
+from scant.rankers import estimators, top
 from scant.theory import bounds
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 1, "radius": 1.5, "judge": None}

@@ -12,14 +12,14 @@ from scipy import stats
 from toys import SHOWN
 
 from scant.data import stream as streams
+from scant.declare.families import TUNING
 from scant.errors import DataError, SettingError
-from scant.learning.families import TUNING
-from scant.online import drawings as drawing
-from scant.online import frames as perceptron
-from scant.online import traces as online_traces
-from scant.online.run import run
 from scant.present import figures, making, style, tables, traces
 from scant.present.intervals import t_interval
+from scant.rankers import drawings as drawing
+from scant.rankers import frames as perceptron
+from scant.rankers import traces as online_traces
+from scant.rankers.run import run
 from scant.study.plan import Runs
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")

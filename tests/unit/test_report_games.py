@@ -6,11 +6,11 @@ import pytest
 from scipy import stats
 from toys import SHOWN
 
+from scant.declare.families import called
 from scant.errors import SettingError
 from scant.games import drawings as drawing_games
 from scant.games import frames as games
 from scant.games import run as runs
-from scant.learning.families import called
 from scant.present import making, panels, traces
 
 DETAILS = {

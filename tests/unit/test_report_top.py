@@ -14,17 +14,17 @@ from scipy import stats
 from toys import SHOWN
 
 from scant.data import stream as streams
+from scant.declare import families
+from scant.declare.families import TUNING
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
-from scant.learning import families
-from scant.learning.families import TUNING
-from scant.online import drawings as drawing
-from scant.online import frames_top as top
-from scant.online.family import Top
-from scant.online.run import run
-from scant.online.top import OBJECTIVES
-from scant.online.traces import PLAYED, way
 from scant.present import making, panels, style, traces
+from scant.rankers import drawings as drawing
+from scant.rankers import frames_top as top
+from scant.rankers.family import Top
+from scant.rankers.run import run
+from scant.rankers.top import OBJECTIVES
+from scant.rankers.traces import PLAYED, way
 from scant.study.plan import Plan, Runs
 from scant.study.settings import load
 

@@ -9,15 +9,15 @@ import pytest
 
 from scant import __version__, files
 from scant.data import stream as streams
+from scant.declare.runs import kept_rounds
 from scant.errors import DataError, ScantError, SettingError
-from scant.learning.runs import kept_rounds
-from scant.online import top
-from scant.online.learners import MEASURES, class_of
-from scant.online.play import play, play_plain, query_order
-from scant.online.run import SCHEMA, general_bound, queries_of, run
-from scant.online.top import EVENTS
 from scant.present import traces
 from scant.randomness import generator
+from scant.rankers import top
+from scant.rankers.learners import MEASURES, class_of
+from scant.rankers.play import play, play_plain, query_order
+from scant.rankers.run import SCHEMA, general_bound, queries_of, run
+from scant.rankers.top import EVENTS
 from scant.study.plan import Runs
 from scant.theory.bounds import adversary_loss
 
@@ -429,7 +429,7 @@ OWN = """
 import numpy as np
 
 from scant.measures import rank
-from scant.online.learners import NonFiniteScores
+from scant.rankers.learners import NonFiniteScores
 
 class By:
     def __init__(self, features, rate, random, place):

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from scant import files, schema
-from scant.ads import campaigns
+from scant.bandits import campaigns
 from scant.cli import LOOK, main, parser
 from scant.data import letor, logs, registry, stream, tables, uci
 from scant.data.registry import Dataset, Part
+from scant.declare.declarations import looking, own
 from scant.errors import DataError, SettingError
-from scant.learning.declarations import looking, own
 from scant.present import traces
 from scant_ads.reading import batches, formats
 
@@ -33,8 +33,8 @@ UNSAFE = {
 }  # fmt: skip
 MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "runpy"}
 IMPORTERS = {  # may import by name: the learners that a study names; what families declare
-    "src/scant/learning/declarations.py",
-    "src/scant/learning/families.py",
+    "src/scant/declare/declarations.py",
+    "src/scant/declare/families.py",
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
     "src/scant_ads/__init__.py",  # likewise, for its public names
 }

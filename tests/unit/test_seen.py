@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from scant.data import simulated
+from scant.declare.families import TUNING
 from scant.errors import SettingError
-from scant.learning.families import TUNING
-from scant.online import drawings, frames_seen, top
-from scant.online.traces import way
 from scant.randomness import generator
+from scant.rankers import drawings, frames_seen, top
+from scant.rankers.traces import way
 
 pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 

@@ -10,11 +10,11 @@ from matplotlib.markers import MarkerStyle
 from toys import SHOWN
 
 from scant.data.simulated import GENERATORS
-from scant.learning import families
-from scant.online.learners import MEASURES
-from scant.online.streams import SEPARABLE
+from scant.declare import families
 from scant.page import about, generated, page
 from scant.present import style
+from scant.rankers.learners import MEASURES
+from scant.rankers.streams import SEPARABLE
 from scant.study.schema import experiment_settings, figures_to_ask_for
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scant.learning.runs import kept_rounds
+from scant.declare.runs import kept_rounds
 from scant.present.slopes import FROM, late_rounds, pseudo_values, slope, slope_columns, slopes_of_seeds
 
 

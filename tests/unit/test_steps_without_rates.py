@@ -9,13 +9,13 @@ from toys import SHOWN
 
 from scant.data import simulated
 from scant.errors import SettingError
-from scant.online import comparator, frames_steps, top
-from scant.online.frames_steps import BEST, THEORY, TUNED
-from scant.online.play import play, query_order
-from scant.online.steps import FREE, AdaGrad, CoinBetting
-from scant.online.theorems import linear_regret
 from scant.present import making
 from scant.randomness import generator
+from scant.rankers import comparator, frames_steps, top
+from scant.rankers.frames_steps import BEST, THEORY, TUNED
+from scant.rankers.play import play, query_order
+from scant.rankers.steps import FREE, AdaGrad, CoinBetting
+from scant.rankers.theorems import linear_regret
 from scant.study import settings as studies
 from scant.study.plan import Plan
 from scant.theory import bounds

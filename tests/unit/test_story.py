@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scant.learning import families
-from scant.learning.families import Answer, Question
+from scant.declare import families
+from scant.declare.families import Answer, Question
 from scant.page import numbers, story
 from scant.study import grouping
 from scant.verdict import words

@@ -10,9 +10,9 @@ import pytest
 from test_show import CELL, ROWS
 
 import scant
-from scant.compare import manifest
 from scant.errors import DataError, SettingError
 from scant.files import write_parquet
+from scant.finished import manifest
 
 MADE = {"date": "2000-01-01T00:00:00+00:00", "commit": None, "clean": None, "lock": None}
 

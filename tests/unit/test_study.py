@@ -10,16 +10,16 @@ import jsonschema
 import pytest
 from small_studies import load, planned, small, with_ads, with_games, with_top
 
-from scant.ads import campaigns, scorers
 from scant.ads.family import SETTINGS_BY_ORIGIN
+from scant.bandits import campaigns, scorers
 from scant.data import simulated
+from scant.declare import families
+from scant.declare.declarations import settings_of
 from scant.errors import SettingError
 from scant.games.streams import STREAMS
-from scant.learning import families
-from scant.learning.declarations import settings_of
-from scant.online import top
-from scant.online.generators import GENERATORS
-from scant.online.streams import SEPARABLE
+from scant.rankers import top
+from scant.rankers.generators import GENERATORS
+from scant.rankers.streams import SEPARABLE
 from scant.schema import check, read_yaml
 from scant.study import settings as studies
 from scant.study.schema import experiment_settings, readings, schema

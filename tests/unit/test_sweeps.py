@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from toys import cells_table, claims_table
 
 from scant.data import packing, simulated, stream
+from scant.declare import families
 from scant.errors import SettingError
-from scant.learning import families
-from scant.online.run import run
+from scant.rankers.run import run
 from scant.study import settings as studies
 from scant.study.plan import Plan, untitled
 from scant.study.schema import readings, schema

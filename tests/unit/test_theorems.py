@@ -13,11 +13,11 @@ from scant.games import theorems as game_theorems
 from scant.games.play import Game, play
 from scant.games.theorems import games_table
 from scant.measures import average_precision, ndcg, rank
-from scant.online import theorems
-from scant.online.adversary import LowerBoundAdversary
-from scant.online.estimators import estimate, value_and_gradient
-from scant.online.theorems import perceptron_table, top_table
 from scant.randomness import generator
+from scant.rankers import theorems
+from scant.rankers.adversary import LowerBoundAdversary
+from scant.rankers.estimators import estimate, value_and_gradient
+from scant.rankers.theorems import perceptron_table, top_table
 from scant.surrogates import average_within_grade, slam, slam_weights
 from scant.theory import bounds, observability
 from scant.theory.checks import Check, table

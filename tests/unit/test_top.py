@@ -12,9 +12,9 @@ from scant.data.stream import discounts, gains
 from scant.errors import SettingError
 from scant.kernels import pieces, top
 from scant.measures import rank
-from scant.online import estimators
-from scant.online.learners import class_of
-from scant.online.top import CODES, DESCENDING, OBJECTIVES, Settings
+from scant.rankers import estimators
+from scant.rankers.learners import class_of
+from scant.rankers.top import CODES, DESCENDING, OBJECTIVES, Settings
 
 GRADES = 4
 GAINS, DISCOUNTS, EXPONENTIALS = gains(GRADES), discounts(60), np.exp(-np.arange(GRADES + 1.0))

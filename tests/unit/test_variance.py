@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from scant.online.estimators import estimate, moments, value_and_gradient
-from scant.online.variance import GRADES, variance_table
 from scant.randomness import generator
+from scant.rankers.estimators import estimate, moments, value_and_gradient
+from scant.rankers.variance import GRADES, variance_table
 
 NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the order of the table
 

@@ -215,8 +215,8 @@ def test_a_built_in_player(copy):
 def test_a_figure_and_a_table(copy):
     (_, code), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
     copy.shell(cp)
-    copy.edit("src/scant/online/family.py", "class Perceptron(", f"{code}\n\n")
-    copy.edit("src/scant/online/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
+    copy.edit("src/scant/rankers/family.py", "class Perceptron(", f"{code}\n\n")
+    copy.edit("src/scant/rankers/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
     printed = copy.shell(commands)
     assert not re.search(r"rule (run|simulate|make_stream):", printed)
     curves, drawing = copy.drawn("figure-updates")
@@ -229,7 +229,7 @@ def test_a_family(copy):
     heading = "A family of experiments"
     (line,), (cp, commands) = blocks(heading, "python"), blocks(heading, "bash")
     copy.shell(cp)
-    copy.edit("src/scant/learning/families.py", "}\nTUNING", line)
+    copy.edit("src/scant/declare/families.py", "}\nTUNING", line)
     printed = copy.shell(commands)
     assert "regret_low" in printed
     results = copy.folder / "results/my-bandits"
@@ -249,9 +249,9 @@ def test_a_family(copy):
 def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts_it(copy):
     """Without compiling anything: tests of the classes and functions hold what is there already."""
     learner, constants, branch = blocks("On streams", "python")
-    copy.edit("src/scant/online/learners.py", "LEARNERS = {learner.kind", f"{learner}\n\n")
+    copy.edit("src/scant/rankers/learners.py", "LEARNERS = {learner.kind", f"{learner}\n\n")
     copy.replace(
-        "src/scant/online/learners.py", r"^LEARNERS = \{learner\.kind.*$",
+        "src/scant/rankers/learners.py", r"^LEARNERS = \{learner\.kind.*$",
         "BUILT_IN = (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal, LeastSquares)\n"
         "LEARNERS = {learner.kind: learner for learner in BUILT_IN}",
     )  # fmt: skip

@@ -190,7 +190,7 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
     study, claims, _ = written
     monkeypatch.chdir(project.folder)
     for module in ("archive", "manifest", "provenance", "verifying"):  # the workflow is that of the copy
-        monkeypatch.setattr(f"scant.compare.{module}.PROJECT", project.folder, raising=False)
+        monkeypatch.setattr(f"scant.finished.{module}.PROJECT", project.folder, raising=False)
     own = study["datasets"]["own"] | {"home": ADDRESS}
     own["parts"] = {name: part | {"sha256": "0" * 64} for name, part in own["parts"].items()}
     (tmp_path / "registry.json").write_text(json.dumps({"own": own}))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from scant.ads.family import log_origin, logs_in_use
-from scant.learning import families
-from scant.online.steps import FREE
+from scant.declare import families
+from scant.rankers.steps import FREE
 from scant.schema import read_yaml
 from scant.study import settings as studies
 from scant.study.plan import Plan

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from sklearn import datasets
 
-from scant.compare import pruning
+from scant.finished import pruning
 from scant.study import settings as studies
 from scant.study.plan import Plan, spanned
 
@@ -226,8 +226,8 @@ def kinds_of(project, files):
 
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished):
     for file in (
-        *("scant_ads/evaluation/advise.py", "scant_ads/commands.py"),
-        *("scant/cli.py", "scant/compare/differences.py", "scant/page/generated.py", "scant/page/show.py"),
+        *("scant_ads/evaluation/compare.py", "scant_ads/commands.py"),
+        *("scant/cli.py", "scant/finished/differences.py", "scant/page/generated.py", "scant/page/show.py"),
     ):
         with open(finished.folder / "src" / file, "a") as source:
             source.write("EDITED = True\n")

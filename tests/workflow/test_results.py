@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from scant.compare import finished
-from scant.compare.differences import compare
 from scant.files import FOLDER_MARK, metadata_of
+from scant.finished import reading
+from scant.finished.differences import compare
 from scant.page import page
 from scant.present import making, panels, style
 from scant.study import settings as studies
@@ -326,7 +326,7 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
 
 
 def test_the_manifest_says_what_made_the_study(tiny, plan):
-    study = finished.read(tiny)  # its files have the checksums of the manifest
+    study = reading.read(tiny)  # its files have the checksums of the manifest
     assert {*study.tables} == {*plan.tables} and study.claims and study.cells
     assert study.manifest["code"].keys() >= {family.kind for family in plan.families.values()}
     assert all(len(checksum) == 64 for checksum in study.manifest["data"].values())

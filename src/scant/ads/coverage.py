@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from scant.ads import intervals, likelihood
-from scant.ads.evaluation import snips_of
+from scant.bandits import intervals, likelihood
+from scant.bandits.evaluation import snips_of
+from scant.declare.runs import table_of_rows
 from scant.errors import SettingError, unknown
 from scant.files import write_parquet
-from scant.learning.runs import table_of_rows
 from scant.randomness import generator
 
 RATES = {  # clicks per impression of each offer (thesis, Table 5.2)
@@ -189,7 +189,7 @@ def coverage(
 ) -> list[dict]:
     """How often each bound holds in simulated logs.
 
-    Besides the bounds of `scant.ads.evaluation` it measures two that published libraries offer and that should not be
+    Besides the bounds of `scant.bandits.evaluation` it measures two that published libraries offer and that should not be
     used: "empirical-bernstein, largest seen" takes the largest term seen as the range, and "snips, frozen" is the
     percentile bootstrap of r w over the log's mean weight, which it takes as fixed.
 

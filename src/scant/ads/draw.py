@@ -1,6 +1,7 @@
 """Write the logs of a study: drawn from a simulated campaign, or made from a classification set."""
 
-from scant.ads import campaigns, convert
+from scant.ads import convert
+from scant.bandits import campaigns
 from scant.data import logs
 from scant.errors import DataError
 from scant.files import anew

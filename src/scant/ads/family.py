@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import ClassVar
 
-from scant.ads.campaigns import RULES
-from scant.ads.learners import KINDS, LAMBDAS, Uniform, learner_of
 from scant.ads.questions import ADS
-from scant.ads.scorers import UNDERSAMPLED, check
+from scant.bandits.campaigns import RULES
+from scant.bandits.learners import KINDS, LAMBDAS, Uniform, learner_of
+from scant.bandits.scorers import UNDERSAMPLED, check
+from scant.declare.declarations import Setting
+from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.errors import SettingError
-from scant.learning.declarations import Setting
-from scant.learning.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.study.plan import BANDIT, CAMPAIGN, COVERAGE, OPEN, batches, span, tables_of, untitled
 
 LOG = {
@@ -106,7 +106,7 @@ def log_origin(log: Mapping, datasets: Mapping) -> str:
 
 def _check_log(log: dict, datasets: dict) -> None:
     """Raise a SettingError for a log that cannot be made from these settings."""
-    from scant.ads import campaigns
+    from scant.bandits import campaigns
     from scant.data import registry
 
     if "campaign" in log:
@@ -265,7 +265,7 @@ class Ads(Family):
         about="Bandit logs, by id - drawn from a simulated campaign, made of a classification data set, or those of a "
         "data set of the task ads. Each has a part that trains and one that tests.",
         keys=LOG,
-        simulations=("campaign", "scant.ads.campaigns:SIMULATIONS"),
+        simulations=("campaign", "scant.bandits.campaigns:SIMULATIONS"),
         rules=RULES,
         check=_check_log,
     )

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from scant.ads import campaigns
-from scant.ads.learners import KINDS, Uniform
+from scant.bandits import campaigns
+from scant.bandits.learners import KINDS, Uniform
 from scant.data import logs
 from scant.errors import SettingError
 from scant.present.intervals import cells, t_interval

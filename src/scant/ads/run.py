@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from scant.ads import campaigns, evaluation, learners, policies, scorers, selection
+from scant.bandits import campaigns, evaluation, learners, policies, scorers, selection
 from scant.data import logs
 from scant.data.logs import Log
+from scant.declare.runs import origin, table_of_rows
 from scant.errors import SettingError
 from scant.files import sha256, write_parquet
-from scant.learning.runs import origin, table_of_rows
 from scant.randomness import generator
 
 SCHEMA = pa.schema(
@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
         "chosen": pa.bool_(),  # whether the reading `tuning` chooses this fit
         "validation": pa.float64(),  # importance-weighted CTR on the validation part; NaN if there was none
         "epsilon": pa.float64(),
-        "estimator": pa.string(),  # "true", "full-information", or one of `scant.ads.evaluation`
+        "estimator": pa.string(),  # "true", "full-information", or one of `scant.bandits.evaluation`
         "bound": pa.string(),
         "exact": pa.bool_(),  # whether the bound holds for every distribution and sample size
         "estimate": pa.float64(),
@@ -95,7 +95,7 @@ def fits(
 
     Parameters
     ----------
-    kind : of `scant.ads.learners.KINDS`, or a user's `module:Class`
+    kind : of `scant.bandits.learners.KINDS`, or a user's `module:Class`
     log : the training log
     settings : of the scorers, but for lambda
     lambdas : the grid; with a single lambda, or a learner without one, there is nothing to choose

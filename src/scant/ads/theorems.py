@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from scant.ads.evaluation import importance_weighted, snips
+from scant.bandits.evaluation import importance_weighted, snips
 from scant.randomness import generator
 from scant.theory.checks import Check, table
 

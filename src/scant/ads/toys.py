@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from scant.ads.learners import AucRanker, Forest, Logistic
+from scant.bandits.learners import AucRanker, Forest, Logistic
 from scant.randomness import generator
 
 

@@ -12,8 +12,8 @@ from scant.data import stream
 from scant.data.numbers import Refuse, single, whole
 from scant.data.stream import Query, gap
 from scant.data.table_b1 import TWENTIETHS, VECTORS
+from scant.declare.declarations import own
 from scant.errors import DataError, SettingError
-from scant.learning.declarations import own
 from scant.randomness import generator
 
 Simulated = tuple[Iterator[Query], np.ndarray | None]

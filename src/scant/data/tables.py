@@ -22,8 +22,8 @@ from scant.data.letor import FLOATS, MAX_GRADE, Block, checked, read_grouped, re
 from scant.data.numbers import single, whole
 from scant.data.registry import Dataset, Part, groups_beside, reader
 from scant.data.uci import Examples, label_text, read_uci
+from scant.declare.declarations import own
 from scant.errors import DataError, SettingError
-from scant.learning.declarations import own
 
 PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
 KEYS = {

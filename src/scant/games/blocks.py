@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look, Setting
 from scant.errors import SettingError, unknown
 from scant.games.perturbed import FTPL, SORTERS
 from scant.games.player import K, Player, check_k
-from scant.learning.declarations import Look, Setting
 from scant.measures import rank
 from scant.theory import game_bounds
 

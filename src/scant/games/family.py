@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
 
+from scant.declare.declarations import Setting
+from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.errors import SettingError
 from scant.games.learners import LEARNERS
 from scant.games.questions import FIXED_ITEMS
 from scant.games.streams import CERTAIN, RULES, choices, grades
-from scant.learning.declarations import Setting
-from scant.learning.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.study.plan import batches, span, untitled
 
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs

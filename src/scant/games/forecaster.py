@@ -4,9 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look
 from scant.games.cells import cell_of
 from scant.games.player import K, Player
-from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
 

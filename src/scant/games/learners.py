@@ -11,7 +11,7 @@ exactly as the class. Parameters that are not set have the values of theory. `bo
 regret at rounds t, NaN where none is known.
 
 Each class declares its kind, its settings (the arguments of its `__init__` after facts and random) and how figures
-draw it, as `scant.learning.declarations.Learner` says. A new one is added to `BUILT_IN`, at the end of this module. The
+draw it, as `scant.declare.declarations.Learner` says. A new one is added to `BUILT_IN`, at the end of this module. The
 classes are here, in `perturbed` (noise added to sums of values), `weights` (a weight for each ranking), `blocks`
 (exploration in blocks), `pege` (phases), `precision` (sets), `forecaster` and `optimisation` (partial monitoring).
 
@@ -26,6 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look, Setting, own_class, settings_of
 from scant.errors import SettingError, unknown
 from scant.games.blocks import REST, AdaptiveRTopKF, AnytimeRTopKF, Blocks
 from scant.games.forecaster import Forecaster
@@ -35,7 +36,6 @@ from scant.games.perturbed import FTPL, SORTERS, FPLGumbel, OnlineRank, Perturbe
 from scant.games.player import Facts, K, Player
 from scant.games.precision import SemiBandit
 from scant.games.weights import CombBand, Hedge, MultiplicativeWeights, PermELearn
-from scant.learning.declarations import Look, Setting, own_class, settings_of
 from scant.measures import rank
 from scant.theory import game_bounds
 

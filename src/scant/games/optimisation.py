@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look
 from scant.errors import SettingError
 from scant.games.cells import Cell, cell_of
 from scant.games.player import K, Player, check_k
-from scant.learning.declarations import Look
 
 VARIABLES = 500  # of the convex program: a step of Newton's method takes a tenth of a second with as many
 ACCURACY = 0.02  # to which the program is solved, relative

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look, Setting
 from scant.errors import unknown
 from scant.games.player import Player, positive
 from scant.games.sorting import plackett_luce, quicksort
-from scant.learning.declarations import Look, Setting
 from scant.measures import rank
 from scant.theory import game_bounds
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scant.declare.own import OwnError, check_scores
 from scant.errors import ScantError, SettingError
 from scant.games import losses
 from scant.games.learners import LEARNERS, Facts, make
-from scant.learning.own import OwnError, check_scores
 from scant.measures import rank
 
 
@@ -193,7 +193,7 @@ def play(
     ----------
     learner : its kind, or a mapping with its `kind` and settings, see `scant.games.learners`
     random : the generator for the learner's randomness
-    kept : the rounds to report, from 1, ascending; `scant.learning.runs.kept_rounds` of the horizon unless set
+    kept : the rounds to report, from 1, ascending; `scant.declare.runs.kept_rounds` of the horizon unless set
     compiled : whether to use the compiled loop, if there is one
 
     Raises
@@ -201,7 +201,7 @@ def play(
     SettingError : the learner cannot play this game with its settings, or `kept` is no list of rounds
     """
     if kept is None:
-        from scant.learning.runs import kept_rounds
+        from scant.declare.runs import kept_rounds
 
         kept = kept_rounds(game.rounds)
     kept = np.asarray(kept, np.int64)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scant.declare import declarations
+from scant.declare.declarations import Setting
 from scant.errors import SettingError
 from scant.games.losses import Loss
-from scant.learning import declarations
-from scant.learning.declarations import Setting
 from scant.theory import game_bounds
 
 # A setting that several learners have. `absent` is the default of the argument of `__init__`.

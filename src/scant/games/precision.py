@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look
 from scant.errors import SettingError
 from scant.games.player import K, Player, check_k
-from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
 

@@ -1,6 +1,6 @@
 """What studies of fixed items answer on their pages."""
 
-from scant.learning.families import Answer, Question
+from scant.declare.families import Answer, Question
 
 CHANGED = ("lowers regret", "raises regret")
 WITHIN = "by more than 0.05 of the exponent"

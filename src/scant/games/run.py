@@ -5,12 +5,12 @@ from time import perf_counter
 import numpy as np
 import pyarrow as pa
 
+from scant.declare.own import naming
+from scant.declare.runs import kept_rounds, origin, table_of, table_of_rows
 from scant.files import write_parquet
 from scant.games import losses, streams
 from scant.games.learners import LEARNERS, Facts, make
 from scant.games.play import Game, play
-from scant.learning.own import naming
-from scant.learning.runs import kept_rounds, origin, table_of, table_of_rows
 from scant.randomness import generator
 
 SCHEMA = pa.schema(

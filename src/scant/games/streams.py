@@ -13,16 +13,16 @@ from inspect import signature
 import numpy as np
 
 from scant.data import table_b1
+from scant.declare.declarations import check_limits
 from scant.errors import SettingError, unknown
 from scant.games import cells
 from scant.games import hard as hard_pairs
-from scant.learning.declarations import check_limits
 
 CHUNK = 1 << 20  # numbers drawn at a time: bounds memory, and does not change the numbers
 VECTORS = np.array(table_b1.VECTORS, np.int8)
 FIRST, SECOND = (np.array(table_b1.TWENTIETHS[name]) / 20 for name in ("first", "second"))
 
-RULES = {  # what the settings mean, and their limits, see `scant.learning.families.Place`
+RULES = {  # what the settings mean, and their limits, see `scant.declare.families.Place`
     "items": ("m, how many items.", {"minimum": 1}),
     "relevant": ("How many of them are relevant.", {"minimum": 1}),
     "probability": ("With which a relevance flips, or is redrawn.", {"minimum": 0, "maximum": 1}),

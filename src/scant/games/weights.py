@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from scant.declare.declarations import Look
 from scant.errors import SettingError
 from scant.games.player import Player
-from scant.learning.declarations import Look
 from scant.theory import game_bounds
 
 LARGEST_TABLE = 6  # items, for learners that keep a number for each of the m! rankings

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from scant.data.registry import find
+from scant.declare.declarations import Setting
+from scant.declare.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.errors import SettingError, unknown
 from scant.generalisation.learners import LEARNERS
 from scant.generalisation.questions import GENERALISATION
-from scant.learning.declarations import Setting
-from scant.learning.families import Family, Job, Place, Quantity, Shown, asked_for
 from scant.study.plan import STREAM, batches, span, untitled
 
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
 SIZE = {"type": "integer", "minimum": 1}
-RULES = {  # what the settings of generators mean, and their limits, see `scant.learning.families.Place`
+RULES = {  # what the settings of generators mean, and their limits, see `scant.declare.families.Place`
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
     "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),

@@ -11,9 +11,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from scant.declare import declarations
+from scant.declare.declarations import Look, Setting
 from scant.errors import SettingError
-from scant.learning import declarations
-from scant.learning.declarations import Look, Setting
 from scant.theory import generalisation as theory
 from scant.theory.constants import SURROGATES
 

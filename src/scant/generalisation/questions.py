@@ -1,6 +1,6 @@
 """What studies of generalisation answer on their pages."""
 
-from scant.learning.families import Answer, Question
+from scant.declare.families import Answer, Question
 
 GENERALISATION = (
     Question(

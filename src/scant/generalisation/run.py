@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from scant.data import stream as streams
+from scant.declare.declarations import own_class
+from scant.declare.runs import origin
 from scant.errors import SettingError
 from scant.files import write_parquet
 from scant.generalisation import populations, solve
 from scant.generalisation.learners import LEARNERS, NOT_CONVEX, Batch, Fit
 from scant.generalisation.populations import Population
-from scant.learning.declarations import own_class
-from scant.learning.runs import origin
 from scant.randomness import generator
 from scant.theory import generalisation as theory
 

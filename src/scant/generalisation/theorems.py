@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from scant.measures import gain
-from scant.online.estimators import value_and_gradient
 from scant.randomness import generator
+from scant.rankers.estimators import value_and_gradient
 from scant.theory import constants, entropy, generalisation, identities, suprema
 from scant.theory.checks import Check, table
 from scant.theory.generalisation import Problem, problem

@@ -1,4 +1,4 @@
-"""The loop over rounds of learners from clicks, which are in plain Python in `scant.online.click_learners`."""
+"""The loop over rounds of learners from clicks, which are in plain Python in `scant.rankers.click_learners`."""
 
 import math
 from collections import namedtuple
@@ -18,7 +18,7 @@ from scant.kernels.pieces import (
 from scant.kernels.sorting import sort_scores, sorter
 
 EXPLORED, MISMATCHED = 0, 1
-PDGD, DBGD, CLICKED, IPS = range(4)  # in the order of scant.online.click_learners.LEARNERS
+PDGD, DBGD, CLICKED, IPS = range(4)  # in the order of scant.rankers.click_learners.LEARNERS
 Learner = namedtuple("Learner", "kind shown click stop delta above swaps chances shifts rate")
 
 

@@ -1,8 +1,8 @@
-"""Which of its weights a learner ranks by, compiled. `scant.online.iterates` is the same in plain Python."""
+"""Which of its weights a learner ranks by, compiled. `scant.rankers.iterates` is the same in plain Python."""
 
 from scant.kernels import compiled
 
-LAST, AVERAGE, SUFFIX = range(3)  # in the order of scant.online.iterates.CHOICES
+LAST, AVERAGE, SUFFIX = range(3)  # in the order of scant.rankers.iterates.CHOICES
 MEAN, EARLIER, RECENT, ROWS = range(4)  # of the array `kept`: what is ranked by, and the sums that it is made of
 
 

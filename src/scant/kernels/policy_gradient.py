@@ -1,6 +1,6 @@
 """The loop over rounds of the policy gradient on the grade of place 1.
 
-The readable counterpart, which tests hold it to, is `scant.online.policy_gradient`.
+The readable counterpart, which tests hold it to, is `scant.rankers.policy_gradient`.
 """
 
 import math

@@ -1,6 +1,6 @@
 """The loop over rounds of least squares on the grades seen, with optimism or Thompson sampling.
 
-The readable counterpart, which tests hold it to, is `scant.online.ridge`.
+The readable counterpart, which tests hold it to, is `scant.rankers.ridge`.
 """
 
 import math
@@ -12,7 +12,7 @@ from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, longest, measure_ranking, ndcg, prefetch, score
 from scant.kernels.sorting import sort_scores, sorter
 
-GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.online.ridge.EXPLORE
+GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.rankers.ridge.EXPLORE
 MISMATCHED = 1
 BLOCK = 16  # documents whose widths are computed at once: the inverse is then read once for all of them
 RENEWED = 1.5  # how many times as many rounds pass until the inverse's largest eigenvalue is computed again

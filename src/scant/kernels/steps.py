@@ -1,4 +1,4 @@
-"""Steps of descent as large as the gradients so far tell, compiled: `scant.online.steps` is the same, plain."""
+"""Steps of descent as large as the gradients so far tell, compiled: `scant.rankers.steps` is the same, plain."""
 
 import math
 from typing import NamedTuple
@@ -8,12 +8,12 @@ import numpy as np
 from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, step
 
-SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)  # in the order of scant.online.steps.CHOICES
+SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)  # in the order of scant.rankers.steps.CHOICES
 # What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of gradients' norms for
 # coin betting the largest and the sum; and the reward of its bets.
 SQUARES, LARGEST, LENGTHS, REWARD, KEPT = range(5)
 ROWS = 5  # of the array `memory`
-FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.online.steps (a test holds them equal)
+FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.rankers.steps (a test holds them equal)
 
 
 class Past(NamedTuple):

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
+from scant.declare import families
 from scant.files import read_rows
-from scant.learning import families
 from scant.page import status
 from scant.page.boards import boards
 from scant.schema import of_project, read_yaml
-from scant.study import missing, plan
+from scant.study import absent_data, plan
 from scant.study.plan import Plan, Runs
 from scant.study.settings import DEFAULT
 
@@ -43,7 +43,7 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
     return {
         "files": names,
         "studied": studied(study),
-        "left_out": missing.notices(study),
+        "left_out": absent_data.notices(study),
         "sources": sources(stated),
         "links": {name: claim["source"]["url"] for name, claim in stated.items() if "url" in claim["source"]},
         "captions": captions(names, folder, plan.shown),

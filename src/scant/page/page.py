@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
+from scant.declare import families
 from scant.errors import SettingError
 from scant.files import read_cells, visible, write_text
-from scant.learning import families
 from scant.page.inline import inline, size
 from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
 from scant.page.story import beside, resting, story
@@ -40,7 +40,7 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
     about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
         the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
-        (see `scant.page.about`), `left_out` (see `scant.study.missing.notices`), `headings` ({figure or table: text},
+        (see `scant.page.about`), `left_out` (see `scant.study.absent_data.notices`), `headings` ({figure or table: text},
         for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments`
         ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `links` ({claim: the
         address of its document}), `boards` (see `scant.page.boards`), `shows` ({figure: ids of its experiments}),

@@ -1,6 +1,6 @@
 """What a study found, as questions with answers: sentences made of its claims and their cells, or of who is best.
 
-Families declare the questions, see `scant.learning.families.Question`. A sentence follows from a claim's verdict alone,
+Families declare the questions, see `scant.declare.families.Question`. A sentence follows from a claim's verdict alone,
 and its numbers from the estimates behind that verdict: where the verdict is another, so is the sentence.
 """
 
@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from markupsafe import Markup
 
-from scant.learning.families import Answer, Question
+from scant.declare.families import Answer, Question
 from scant.page.numbers import DIFFERENCE, measured, percent, shown, spread
 from scant.verdict import words
 from scant.verdict.readings import OVERALL

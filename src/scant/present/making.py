@@ -4,9 +4,9 @@ import inspect
 
 import pandas as pd
 
-from scant.learning.families import Shown, called
+from scant.declare.families import Shown, called
 from scant.present import traces
-from scant.study import code, named
+from scant.study import code, paths
 from scant.study.plan import Plan, Target
 
 
@@ -36,18 +36,18 @@ class Inputs:
             runs = self._traces(target.experiments)
             if shown.reads == "traces":
                 return runs
-            return (*runs, traces.read_comparators(named.checked(plan, plan.comparator_files(target.experiments))))
+            return (*runs, traces.read_comparators(paths.checked(plan, plan.comparator_files(target.experiments))))
         if shown.reads == "nothing":
             drawn = "seed" in inspect.signature(called(shown.frame)).parameters
             return (plan.study["seed"],) if drawn else ()
         files = plan.files(target)
-        named.check(files)
+        paths.check(files)
         return (files,) if shown.reads in ("streams", "logs") else traces.read_rows(files)
 
     def _traces(self, experiments: list[str]) -> tuple[pd.DataFrame, dict[str, dict]]:
         if experiments != self._read:
             self._read = experiments
-            self._last = traces.read(named.runs(self.plan, name) for name in experiments)
+            self._last = traces.read(paths.runs(self.plan, name) for name in experiments)
         return self._last
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from scant.declare import families
+from scant.declare.declarations import called
 from scant.errors import DataError, SettingError, unknown
-from scant.learning import families
-from scant.learning.declarations import called
 from scant.measures import recordable, title_of
 from scant.present import traces
 from scant.present.intervals import t_interval
@@ -34,7 +34,7 @@ class Finals(NamedTuple):
     measure : its name
     tuning : how learning rates are chosen, or None
     details : of the experiment
-    feedback : what each learner sees, by its id, see `scant.learning.families.Family.feedback`
+    feedback : what each learner sees, by its id, see `scant.declare.families.Family.feedback`
     measures : those that learners may be ranked by
     """
 

@@ -7,8 +7,8 @@ from itertools import chain, product
 
 import matplotlib
 
+from scant.declare import families
 from scant.errors import SettingError
-from scant.learning import families
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 

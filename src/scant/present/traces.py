@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from scant.declare import families
 from scant.errors import DataError
 from scant.files import anew, foreign, metadata_of, read_parquet
-from scant.learning import families
 from scant.study.plan import Runs
 
 GROUP = ["experiment", "stream", "learner"]  # what tells the curves of figures and the rows of tables apart

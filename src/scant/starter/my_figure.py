@@ -1,6 +1,6 @@
 """A table of yours, and a figure that draws it."""
 
-from scant.learning.families import Shown
+from scant.declare.families import Shown
 
 
 def updates(traces, details):

@@ -1,7 +1,7 @@
 """A quantity of yours that claims may be about: a number for each stream, learner and seed."""
 
-from scant.learning.families import Quantity
-from scant.online.traces import at_tuned_rates
+from scant.declare.families import Quantity
+from scant.rankers.traces import at_tuned_rates
 
 
 def updates(played):

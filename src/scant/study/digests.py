@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from scant.data.registry import reading_modules
-from scant.learning import families
+from scant.declare import families
 from scant.study import code
-from scant.study.named import digest
+from scant.study.paths import digest
 from scant.study.plan import Target, untitled
 from scant.study.settled import Settled
 
@@ -52,7 +52,7 @@ class Digests:
 
     def best_weights(self, wildcards) -> str:
         """Of the settings and code by which the best fixed weights are found."""
-        return digest([self.plan.compared[wildcards.run].settings, code.digest("scant.online.comparator")])
+        return digest([self.plan.compared[wildcards.run].settings, code.digest("scant.rankers.comparator")])
 
     def times(self, wildcards) -> str:
         """Of the settings and code of an experiment of which the time is measured."""

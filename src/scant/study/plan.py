@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scant.data.registry import Dataset
+from scant.declare import families
+from scant.declare.families import TUNING, Family, Job, Shown
 from scant.errors import unknown
-from scant.learning import families
-from scant.learning.families import TUNING, Family, Job, Shown
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the same id.
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
@@ -37,7 +37,7 @@ class Target(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The run files of an experiment, and what reports need to know of it: `scant.learning.families.Family.details`."""
+    """The run files of an experiment, and what reports need to know of it: `scant.declare.families.Family.details`."""
 
     experiment: str
     files: list[str]
@@ -254,7 +254,7 @@ class Plan:
         return [self.families[experiment].code, *(name.partition(":")[0] for name in named if ":" in name)]
 
     def details(self, experiment: str) -> dict:
-        """What reports need to know of an experiment, see `scant.learning.families.Family.details`."""
+        """What reports need to know of an experiment, see `scant.declare.families.Family.details`."""
         return self.families[experiment].details(self.study, experiment)
 
 

@@ -7,8 +7,8 @@ import json
 from functools import cache
 from typing import Any
 
-from scant.learning.declarations import Setting, settings_of
-from scant.learning.families import TITLE, TUNING, Family, asked_for, families, kinds, named_or_own, places
+from scant.declare.declarations import Setting, settings_of
+from scant.declare.families import TITLE, TUNING, Family, asked_for, families, kinds, named_or_own, places
 
 ID = {"$ref": "#/$defs/id"}
 IDS = {"type": "array", "uniqueItems": True, "items": ID}

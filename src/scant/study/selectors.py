@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from scant.declare import families
+from scant.declare.declarations import own_class, settings_of
+from scant.declare.families import Family
 from scant.errors import SettingError, unknown
-from scant.learning import families
-from scant.learning.declarations import own_class, settings_of
-from scant.learning.families import Family
 from scant.schema import check
 from scant.study.schema import experiment_settings, own_settings
 

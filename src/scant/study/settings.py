@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scant.data import fetch, registry
+from scant.declare import families
+from scant.declare.declarations import Learner, own, own_class, settings_of
 from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
-from scant.learning import families
-from scant.learning.declarations import Learner, own, own_class, settings_of
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
-from scant.study import grouping, missing, plan, settled, sweeps
+from scant.study import absent_data, grouping, plan, settled, sweeps
 from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
 from scant.study.selectors import check_selectors
 
@@ -40,7 +40,7 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
     Returns
     -------
     study : the complete settings, with an experiment for each combination of a sweep (see `scant.study.sweeps`), and
-        without the data sets that its key `missing` names (see `scant.study.missing.without`)
+        without the data sets that its key `missing` names (see `scant.study.absent_data.without`)
     datasets : the data sets of the registry and of the study, by id
 
     Raises
@@ -66,8 +66,8 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
             _check(study, datasets)
         for section in (*families.places(), "learners", "experiments"):
             _refuse_alike(section, study[section])
-    names = study.get("missing", missing.STOP)
-    return (missing.without(study, datasets, names) if isinstance(names, list) else study), datasets
+    names = study.get("missing", absent_data.STOP)
+    return (absent_data.without(study, datasets, names) if isinstance(names, list) else study), datasets
 
 
 def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
@@ -78,11 +78,11 @@ def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, d
     Returns
     -------
     config : the settings
-    files : the missing file of each of these data sets, see `scant.study.missing.absent`
+    files : the missing file of each of these data sets, see `scant.study.absent_data.absent`
     """
-    if config.get("missing") != missing.LEAVE_OUT:
+    if config.get("missing") != absent_data.LEAVE_OUT:
         return config, {}
-    files = missing.absent(*load(config, registry_path))
+    files = absent_data.absent(*load(config, registry_path))
     return config | {"missing": list(files)}, files
 
 

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from scant.data.registry import Archive, Dataset, Part
+from scant.declare.families import Job
 from scant.errors import DataError, unknown
 from scant.files import BLANK, SEAL, atomic, check_seal, seal
-from scant.learning.families import Job
 from scant.study.code import digest
 from scant.study.plan import Plan
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping
 from itertools import product
 
+from scant.declare import families
+from scant.declare.declarations import Setting
+from scant.declare.families import Family
 from scant.errors import SettingError
-from scant.learning import families
-from scant.learning.declarations import Setting
-from scant.learning.families import Family
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
 

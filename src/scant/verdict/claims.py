@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from scant.declare import families
+from scant.declare.families import Quantity, called
 from scant.errors import SettingError, unknown
-from scant.learning import families
-from scant.learning.families import Quantity, called
 from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
@@ -249,7 +249,7 @@ class _Examiner:
     def _values(
         self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple
     ) -> dict[tuple[str, str], pd.DataFrame]:
-        """The values of a quantity in an experiment, by stream and learner: `scant.learning.families.Quantity.values`.
+        """The values of a quantity in an experiment, by stream and learner: `scant.declare.families.Quantity.values`.
 
         Those of a stream and learner are by seed.
         """

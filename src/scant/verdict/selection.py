@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from scant.learning import families as registry
-from scant.learning.declarations import called, defaults_of
-from scant.learning.families import Quantity
+from scant.declare import families as registry
+from scant.declare.declarations import called, defaults_of
+from scant.declare.families import Quantity
 from scant.study.grouping import parts
 from scant.study.plan import Plan
 from scant.study.sweeps import left_out, ours

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from scant.declare import families
 from scant.files import BLANK, SEAL, anew, atomic, check_seal, crc, foreign, seal, write_csv, write_parquet
-from scant.learning import families
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scant.ads import evaluation, intervals
-from scant.ads.learners import Uniform
+from scant.bandits import evaluation, intervals
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant.randomness import generator
 from scant_ads.diagnosis import lists, measurement, showings

@@ -7,8 +7,8 @@ from shlex import quote
 
 import numpy as np
 
-from scant.ads import intervals
-from scant.ads.learners import Uniform
+from scant.bandits import intervals
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant.randomness import generator
 from scant_ads.reading import arrays

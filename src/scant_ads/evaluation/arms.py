@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scant.ads import evaluation
+from scant.bandits import evaluation
 from scant.errors import SettingError, unknown
 
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone

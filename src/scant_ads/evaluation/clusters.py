@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scant.ads import evaluation, intervals
-from scant.ads.learners import Logging, Uniform
+from scant.bandits import evaluation, intervals
+from scant.bandits.learners import Logging, Uniform
 from scant.errors import SettingError
 from scant_ads.evaluation import quotients
 from scant_ads.evaluation.quotients import Quotient

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scant.ads import intervals
+from scant.bandits import intervals
 from scant_ads.evaluation import quotients
 from scant_ads.evaluation.quotients import Quotient
 from scant_ads.reading.tally import ROUNDED, Both

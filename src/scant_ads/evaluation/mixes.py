@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scant.ads.learners import Uniform
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant_ads.evaluation.arms import Always
 from scant_ads.policies.policy import Policy

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scant.ads.learners import Logging, Uniform
+from scant.bandits.learners import Logging, Uniform
 from scant_ads.reading.tally import CUTS, SCALE, Tally
 
 FEWEST = 10  # effective rewards of either policy in each part

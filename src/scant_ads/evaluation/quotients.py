@@ -1,4 +1,4 @@
-"""Bounds on the quotient of two means, by betting against each candidate as `scant.ads.intervals.betting` does.
+"""Bounds on the quotient of two means, by betting against each candidate as `scant.bandits.intervals.betting` does.
 
 The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. A third term, the excess, has a mean of
 0 whatever m is: a weight less another one, since weights are 1 on average. So z = gain - m stake - c excess has a mean
@@ -33,7 +33,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from scant.ads import intervals
+from scant.bandits import intervals
 
 HALVINGS = 24  # of the interval in which an end is searched
 MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite

@@ -10,8 +10,8 @@ the limit only.
 
 import numpy as np
 
-from scant.ads import evaluation
-from scant.ads.policies import Choice
+from scant.bandits import evaluation
+from scant.bandits.policies import Choice
 
 FIRST = 1024  # rows before the first model
 RIDGE = 10.0  # rows' worth of regularisation, features scaled

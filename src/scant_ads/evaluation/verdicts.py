@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from scant.ads import evaluation
+from scant.bandits import evaluation
 from scant_ads.diagnosis.leaks import LEAK
 from scant_ads.diagnosis.lists import ABOVE, LISTS
 from scant_ads.diagnosis.measurement import DEAD, FULL, HINDSIGHT, LATE, SCALE
@@ -28,7 +28,7 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     SCALE: "rewards of an ad look as if in another unit, see above",
     HINDSIGHT: "it looks made from the rewards of this log, see below",
 }
-WARNINGS = {  # texts that differ from those of `scant.ads.evaluation`, since bounds here are exact
+WARNINGS = {  # texts that differ from those of `scant.bandits.evaluation`, since bounds here are exact
     "few-clicks": "few {}: the bounds hold, but are wide",
     "no-clicks": "no {} on ads that it shows: only the upper end says something",
 }

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scant.ads import policies, run, scorers
-from scant.ads.learners import KINDS, LAMBDAS
-from scant.ads.selection import information_gain
+from scant.ads import run
+from scant.bandits import policies, scorers
+from scant.bandits.learners import KINDS, LAMBDAS
+from scant.bandits.selection import information_gain
 from scant.data import logs
 from scant.data.logs import Log
 from scant.errors import SettingError

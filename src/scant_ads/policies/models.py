@@ -4,9 +4,9 @@ import inspect
 import re
 from collections.abc import Iterable
 
-from scant.ads import learners
+from scant.bandits import learners
+from scant.declare.declarations import own_class
 from scant.errors import SettingError, printable, unknown
-from scant.learning.declarations import own_class
 from scant_ads.reading.nested import parsed
 
 EXAMPLE = "sklearn.linear_model:Ridge"

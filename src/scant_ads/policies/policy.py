@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from scant import files
-from scant.ads import learners, scorers
-from scant.ads.learners import LAMBDAS
-from scant.ads.policies import THRESHOLDS, Choice
+from scant.bandits import learners, scorers
+from scant.bandits.learners import LAMBDAS
+from scant.bandits.policies import THRESHOLDS, Choice
 from scant.data import logs
 from scant.errors import SettingError, unknown
 from scant_ads.policies import encoding, learning, saving
@@ -223,7 +223,7 @@ class Policy:
     # --- use
 
     def choice(self, contexts, epsilon: float | None = None) -> Choice:
-        """The policy on some visits, as `scant.ads.policies` has it.
+        """The policy on some visits, as `scant.bandits.policies` has it.
 
         contexts : a `Log`, or a data frame with the features of the training log, and its lists of eligible ads, if it
             had some; other columns are ignored

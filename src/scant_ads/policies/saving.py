@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from scant import files
-from scant.ads import learners, run, scorers
-from scant.ads.forests import Trees
-from scant.ads.policies import THRESHOLDS
+from scant.ads import run
+from scant.bandits import learners, scorers
+from scant.bandits.forests import Trees
+from scant.bandits.policies import THRESHOLDS
 from scant.errors import DataError, SettingError
 from scant_ads.policies import learning
 from scant_ads.policies.encoding import Encoder

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant.ads.policies import Choice
+from scant.bandits.policies import Choice
 from scant.data import logs
 from scant.errors import DataError
 from scant.randomness import generator

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scant.ads.learners import Uniform
+from scant.bandits.learners import Uniform
 from scant.data import logs
 from scant_ads.diagnosis import health, leaks
 from scant_ads.diagnosis.measurement import Rewards

@@ -1,0 +1,1 @@
+"""Policies judged and learnt from bandit logs: what the ad studies and `scant ads` stand on."""

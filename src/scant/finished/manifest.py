@@ -1,0 +1,214 @@
+"""What made the results of a study: its settings, its code, the versions of packages, its claims and its data."""
+
+import hashlib
+import json
+import platform
+import sys
+from pathlib import Path
+
+from scant.data.registry import reading_modules
+from scant.errors import DataError, SettingError, printable, short
+from scant.files import anew, sha256, write_text
+from scant.finished import provenance
+from scant.schema import PROJECT, check, with_defaults
+from scant.study import code
+from scant.study.plan import COVERAGE, ORIGINAL, Plan
+from scant.study.schema import ID_RULE, schema
+from scant.study.settings import TAKEN
+from scant.verdict import selection
+
+NAME = "manifest.json"
+DIGITS = 12  # hexadecimal, of a digest
+# What results may depend on; others draw figures or plan jobs.
+VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
+OF_A_RUN = (
+    "made",
+    "results",
+    "earlier",
+    "workflow",
+    "elsewhere",
+)  # what a manifest says of one run alone: references leave it out
+CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+LISTS = ("files", "results", "earlier", "workflow", "inputs")
+SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
+SCHEMA = {
+    "type": "object",
+    "required": ["study", "files", *SECTIONS],
+    "dependentRequired": {"results": ["made"]},
+    "properties": {
+        "study": ID_RULE,
+        **{name: {"type": "object"} for name in SECTIONS},
+        "settings": {"type": "object", "infinite": True},
+        **dict.fromkeys((*LISTS, "figures"), CHECKSUMS),
+        "sources": {"type": "array", "items": {"type": "object", "required": ["title", "url"]}},
+        "made": {
+            "type": "object",
+            "required": ["date", "commit", "clean", "lock"],
+            "properties": {
+                "date": {
+                    "type": "string",
+                    "pattern": "^(199|20[0-9])[0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+                    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]",
+                },
+                "commit": {"type": ["string", "null"]},
+                "clean": {"type": ["boolean", "null"]},
+                "lock": {"type": ["string", "null"]},
+            },
+        },
+    },
+}
+WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
+
+
+def write(
+    config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dict, target, study_file: str = ""
+) -> None:
+    """Write the manifest of a study whose claims and tables are made.
+
+    Parameters
+    ----------
+    config : the content of the study file
+    plan : of the study
+    stated : its claims, see `scant.study.settings.claims`; empty if it judges none
+    folder : the study's results, results/{study}
+    facts : what the page says of the study, see `scant.page.about.facts`
+    made : when and from what it was made, see `scant.finished.provenance.made`
+    study_file : the path of the study's file
+
+    Raises
+    ------
+    OSError : a claims file or a table is not there
+    """
+    folder, entries = Path(folder), modules(plan, stated)
+    results = checksums(folder, provenance.results(plan, stated))
+    inputs, elsewhere = provenance.inputs(plan.study, stated, study_file)
+    content = {
+        "study": plan.study["study"],
+        "files": checksums(folder, files(plan)),
+        "settings": _settings(config),
+        "claims": {name: _digest(_tested(claim)) for name, claim in stated.items()},
+        "code": {part: code.digest(*names) for part, names in entries.items()},
+        "modules": code.digests(*(name for names in entries.values() for name in names)),
+        "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
+        "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
+        "sources": facts["sources"],
+        "made": made,
+        "results": results,
+        "earlier": _earlier(folder, plan.study["study"], results),
+        "workflow": checksums(PROJECT, provenance.workflow()),
+        "inputs": {name: sha256(path) for name, path in inputs.items()},
+        "elsewhere": elsewhere,
+    }
+    save(content, target)
+
+
+def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
+    """The files that are no results any more, and are still there, as the manifest that is replaced lists them."""
+    try:
+        before = read(folder)
+    except DataError:
+        return {}
+    if before.get("study") != study:
+        return {}
+    listed = before.get("earlier", {}) | before.get("results", {})
+    return {name: listed[name] for name in listed if name not in results and (folder / name).is_file()}
+
+
+def read(folder, advice: str = "") -> dict:
+    """The manifest of a study, whole and with plain paths alone; empty if there is none.
+
+    advice : what to do if it is damaged; by default to make it anew
+
+    Raises
+    ------
+    DataError : it is damaged, or not a manifest
+    """
+    path = Path(folder, NAME)
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_constant)
+        json.dumps(content, ensure_ascii=False).encode()  # fails for half of a surrogate pair
+        check(content, SCHEMA, "manifest")
+        if content["study"] in TAKEN:
+            raise ValueError(f"no study is named {content['study']}")
+        for name in (name for part in LISTS for name in content.get(part, {}) if not provenance.PLAIN.fullmatch(name)):
+            raise ValueError(f"it lists {short(name)}, which is no plain path below the study's folder")
+    except (ValueError, RecursionError, SettingError) as error:
+        reason = f"is no whole manifest of a study ({printable(error)})"
+        raise DataError(path, reason, advice=advice or anew(path)) from None
+    return content
+
+
+def _constant(name: str) -> float:
+    """The value of Infinity, which settings may have; others are refused."""
+    if name == "NaN":
+        raise ValueError("it holds NaN")
+    return float(name)
+
+
+def save(content: dict, target) -> None:
+    """Write a manifest, as text that shows in a diff what has changed."""
+    write_text(target, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def files(plan: Plan) -> list[str]:
+    """The files of results that studies are compared by, below the folder of results."""
+    judged = ["claims.csv", "claims-readings.csv"] if plan.study["claims"] else []
+    return judged + [f"tables/{name}.csv" for name in plan.tables]
+
+
+def checksums(folder: Path, names) -> dict[str, str]:
+    """SHA-256 of some files of a folder."""
+    return {name: sha256(folder / name) for name in names}
+
+
+def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
+    """The modules that the jobs of a study start from: of each family, the data, the tables and the verdicts.
+
+    All that they import belongs to them, too, see `scant.study.code`.
+    """
+    study, entries = plan.study, {}
+    for name in plan.played:
+        kind = plan.families[name].kind
+        entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
+    entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
+    generators = (stream.get("generator", "").partition(":") for stream in study["streams"].values())
+    entries["data"] += dict.fromkeys(module for module, own, _ in generators if own)
+    entries["data"] += ["scant.bandits.campaigns", "scant.ads.draw"] if study["logs"] else []
+    read = [dataset for dataset in plan.datasets.values() if study["logs"] or ":" in dataset.parser]
+    entries["data"] += dict.fromkeys(module for dataset in read for module in reading_modules(dataset))
+    if any(plan.comparators.values()):
+        entries["comparators"] = ["scant.rankers.comparator"]
+    if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.figures.values()):
+        entries["coverage"] = ["scant.ads.coverage"]
+    drawing = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
+    entries["tables"] = ["scant.present.traces", *drawing]
+    if study["claims"]:
+        entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules(stated)]
+    return entries
+
+
+def processor() -> str:
+    """The operating system and the type of processor."""
+    return f"{sys.platform}, {platform.machine()}"
+
+
+def _settings(config: dict) -> dict:
+    """The settings with defaults filled in and sweeps as they are written; not the study's name and `data`."""
+    return {key: value for key, value in with_defaults(config, schema()).items() if key not in ("study", "data")}
+
+
+def _tested(claim: dict) -> dict:
+    return {key: value for key, value in claim.items() if key not in WORDS}
+
+
+def _digest(value) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+
+def _checksum(row: dict, plan: Plan, folder: Path) -> str | None:
+    """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is gone."""
+    stored = plan.datasets[row["data set"]].stored
+    path = folder.parent / ORIGINAL.removeprefix("results/").format(dataset=stored, part=row["part"])
+    return row["SHA-256"] or (sha256(path) if path.is_file() else None)

@@ -1,0 +1,219 @@
+"""Reads finished studies, and keeps the references that others are compared with: results/reference/{study}."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from scant.errors import DataError, SettingError
+from scant.files import anew, harmless_text, read_rows, sha256, visible, write_text
+from scant.finished import manifest
+from scant.verdict import readings
+from scant.verdict.readings import Cell, Claim
+
+REFERENCE = "reference"
+CLAIMS, CELLS = "claims.csv", "claims-readings.csv"
+NUMBERS = ("estimate", "low", "high", "n")
+CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # identify a cell of a claim
+NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
+# The tables of a reference.
+KEPT = ("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads")
+KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
+NOT_KEPT = ("source", "statement", "words", "chosen", "data")  # of claims: config/claims has them, but for the last
+SIGNIFICANT = 7  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
+ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished study, or a reference.
+
+    folder : where it was read from
+    study : its id
+    claims : by id; None if the study judges none
+    cells : of the claims, see `scant.verdict.readings`
+    tables : the rows of each table, by name, as mappings of columns to texts
+    manifest : what made it, see `scant.finished.manifest`; empty if the study was made before there were manifests
+    """
+
+    folder: Path
+    study: str
+    claims: dict[str, Claim] | None = None
+    cells: list[Cell] = field(default_factory=list)
+    tables: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    manifest: dict = field(default_factory=dict)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is a reference."""
+        return is_reference(self.folder)
+
+
+def is_reference(folder: Path) -> bool:
+    """Whether the folder holds a reference: results/reference/{study}."""
+    return folder.resolve().parent.name == REFERENCE
+
+
+def reference_of(folder) -> Path:
+    """The folder of the reference of the study in `folder`: results/reference/{study} for results/{study}."""
+    folder = Path(folder)
+    return folder.parent / REFERENCE / folder.resolve().name
+
+
+def studied(reference: Path) -> Path:
+    """The folder of the study behind a reference: the inverse of `reference_of`."""
+    return reference.parent.parent / reference.name
+
+
+def pair(a, b) -> tuple[Path, Path]:
+    """The folders of two studies to compare. The word `reference` stands for the reference of the other study.
+
+    Raises
+    ------
+    SettingError : both are that word
+    """
+    if a == b == REFERENCE:
+        raise SettingError(f"{REFERENCE} stands for the reference of the other study: give one folder, results/STUDY")
+    return (reference_of(b) if a == REFERENCE else Path(a)), (reference_of(a) if b == REFERENCE else Path(b))
+
+
+def read(folder) -> Finished:
+    """Read a finished study, or a reference.
+
+    Raises
+    ------
+    DataError : it is not finished, or a file of it is damaged, lacks a column or does not fit its manifest
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        advice = f"Make it of a finished study: scant reference {studied(folder)}"
+        raise DataError(folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE)
+    made = manifest_of(folder)
+    names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
+    tables = [path.stem for path in visible(folder, "tables/*.csv")]
+    if made:  # files that earlier versions of the study left behind are no part of it
+        names = [name for name in names if name in made["files"]]
+        tables = [name for name in tables if f"tables/{name}.csv" in made["files"]]
+    if not names and not tables:
+        raise DataError(folder, "holds no finished claims or tables", advice=ADVICE)
+    rows = {
+        name: reader(folder / name, NEEDED[name], _again(folder / name))
+        for name, reader in ((CLAIMS, readings.claims), (CELLS, readings.cells))
+        if name in names
+    }
+    return Finished(
+        folder,
+        made.get("study", folder.resolve().name),
+        {claim["id"]: claim for claim in rows[CLAIMS]} if CLAIMS in rows else None,
+        rows.get(CELLS, []),
+        {name: read_rows(path := folder / f"tables/{name}.csv", _again(path))[1] for name in tables},
+        made,
+    )
+
+
+def keep(folder) -> Path:
+    """Make a finished study the reference of its name, in place of an earlier one; returns the reference's folder.
+
+    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits; of
+    figures, the checksums of what they show. Other files in its folder are left alone.
+
+    Raises
+    ------
+    SettingError : the folder is a reference itself, or a link, or a folder of the reference is one
+    DataError : the study is not finished, or damaged, or of another name than its folder
+    """
+    folder = Path(folder)
+    if is_reference(folder):
+        raise SettingError(f"{folder} is a reference itself: give the folder of a study, results/STUDY")
+    study, target = read(folder), reference_of(folder)
+    owned(folder)
+    for place in (target.parent, target, target / "tables"):
+        if place.is_symlink():
+            raise SettingError(f"{place} is a link, through which nothing is written: put a folder in its place")
+    contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
+    if study.claims is not None:
+        cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
+        claims = [{name: row[name] for name in row if name not in NOT_KEPT} for row in study.claims.values()]
+        contents = {CLAIMS: claims, CELLS: cells} | contents
+    contents = {name: rows for name, rows in contents.items() if rows}
+    for name, rows in contents.items():
+        write_text(target / name, csv_text(rows, rows[0], SIGNIFICANT))
+    for name in {CLAIMS, CELLS, *(f"tables/{name}.csv" for name in KEPT)} - {*contents}:
+        (target / name).unlink(missing_ok=True)
+    made = {name: part for name, part in study.manifest.items() if name not in manifest.OF_A_RUN}
+    made["files"] = manifest.checksums(target, contents)
+    drawn = study.manifest.get("results", {}).items()
+    made["figures"] = {name: digest for name, digest in drawn if fnmatchcase(name, "figures/*.csv")}
+    manifest.save(made, target / manifest.NAME)
+    return target
+
+
+def csv_text(rows: Iterable[Mapping], head: Iterable[str], significant: int | None = None) -> str:
+    """Rows as CSV with the columns `head`; numbers that have a point to so many significant digits."""
+    texts = ({name: "" if row[name] is None else str(row[name]) for name in head} for row in rows)
+    lines = [list(head), *([_rounded(text, significant) for text in row.values()] for row in texts)]
+    return "".join(",".join(map(_quoted, line)) + "\n" for line in lines)
+
+
+def _quoted(text: str) -> str:
+    """A cell as CSV has it, which no spreadsheet runs."""
+    text = harmless_text(text)
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n\r') else text
+
+
+def _rounded(text: str, significant: int | None) -> str:
+    value = number(text) if significant and "." in text else None
+    return text if value is None else f"{value:.{significant}g}"
+
+
+def number(text: str | None) -> float | None:
+    """The number that a cell holds; None if it is empty or holds something else."""
+    try:
+        value = float(text) if text else math.nan
+    except ValueError:
+        return None
+    return None if math.isnan(value) else value
+
+
+def manifest_of(folder: Path) -> dict:
+    """The manifest of a study, empty if there is none. The files that are compared have to fit it.
+
+    Raises
+    ------
+    DataError : it is damaged, or a file does not fit it
+    """
+    path = folder / manifest.NAME
+    content = manifest.read(folder, _again(path))
+    for name, checksum in content.get("files", {}).items():
+        if not (folder / name).is_file():
+            raise DataError(folder / name, f"is not there, though {path} lists it", advice=_again(folder / name))
+        if sha256(folder / name) != checksum:
+            raise DataError(folder / name, f"has changed since {path} was written", advice=_again(folder / name))
+    return content
+
+
+def _again(path: Path) -> str:
+    """What to do about a file, of a study or a reference, that is damaged or gone."""
+    folder = next((folder for folder in path.parents[:2] if is_reference(folder)), None)
+    return f"Make the reference again: scant reference {studied(folder)}" if folder else anew(path)
+
+
+def owned(folder) -> dict:
+    """The manifest of a study whose files a command will change. It has to belong to this very folder.
+
+    Raises
+    ------
+    SettingError : the folder is a link
+    DataError : it has no manifest, a damaged one, or that of another study
+    """
+    folder = Path(folder).absolute()
+    if folder.is_symlink():
+        raise SettingError(f"{folder} is a link, perhaps to another study: give the folder itself")
+    content = manifest.read(folder, _again(folder / manifest.NAME))
+    if not content:
+        raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
+    if content["study"] != folder.name:
+        reason = f"is of the study {content['study']}, and not of {folder.name}"
+        raise DataError(folder / manifest.NAME, reason, advice="Nothing is changed in the results of another study")
+    return content

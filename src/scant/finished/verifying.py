@@ -1,0 +1,72 @@
+"""Whether the results of a study are still what was made."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scant.errors import DataError
+from scant.files import anew, sha256
+from scant.finished import manifest, provenance
+from scant.schema import PROJECT
+
+
+class Verified(NamedTuple):
+    """How a study's files compare with its manifest.
+
+    same : the number of files that are as they were
+    changed, gone : the names of the others
+    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they are not in `gone`
+    workflow : the files of the workflow here, or read by the study, that are not as they were
+    unpacked : the number of those that are gone, but were never packed into the archive that this is; likewise
+    """
+
+    same: int
+    changed: list[str]
+    gone: list[str]
+    drawn: int = 0
+    workflow: tuple[str, ...] = ()
+    unpacked: int = 0
+
+
+def verify(folder) -> Verified:
+    """Compare all files of a study's results, and the workflow here, with the checksums of its manifest.
+
+    Raises
+    ------
+    DataError : it has no manifest, a damaged one, or one without checksums of its results
+    """
+    folder = Path(folder)
+    content = manifest.read(folder)
+    if not (listed := content.get("results")):
+        raise DataError(folder / manifest.NAME, "is not there, or lists no results", advice=provenance.FINISH)
+    absent = [name for name in listed if not (folder / name).is_file()]
+    archived = (folder.absolute().parents[1] / provenance.CRATE).is_file()
+    gone = [name for name in absent if not name.startswith(provenance.LARGE if archived else provenance.DRAWN)]
+    spared = len(absent) - len(gone)
+    changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
+    made_by = content.get("workflow", {}) | content.get("inputs", {})
+    files = {name: provenance.source(name, folder) for name in content.get("inputs", {})}
+    files = {name: PROJECT / name for name in provenance.workflow()} | files
+    here = {name: sha256(path) for name, path in files.items() if path.is_file()}
+    other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
+    drawn, unpacked = (0, spared) if archived else (spared, 0)
+    return Verified(len(listed) - len(absent) - len(changed), changed, gone, drawn, other, unpacked)
+
+
+def describe(verified: Verified, folder: Path) -> Iterator[str]:
+    """What `verify` found in a folder, as lines for the terminal."""
+    yield f"{verified.same:,} files are what they were when the study was made."
+    if verified.drawn:
+        deleted = f"{verified.drawn:,} streams and logs were deleted by scant prune --drawn"
+        yield f"{deleted}; what needs them draws them again."
+    if verified.unpacked:
+        yield f"{verified.unpacked:,} runs, streams and logs were never packed into this archive: snakemake runs"
+    yield from (f"changed: {name}" for name in verified.changed)
+    yield from (f"gone: {name}" for name in verified.gone)
+    if wrong := verified.changed + verified.gone:
+        yield f"{anew(folder / wrong[0])}." + (" The others likewise." if wrong[1:] else "")
+    if verified.workflow:
+        yield (
+            "The workflow here, or what the study reads, is not the one that the manifest lists: "
+            f"{verified.workflow[0]} differs, for example."
+        )

@@ -1,0 +1,109 @@
+"""The most that a learner could lose on a simulated stream: what says whether a bound could have been exceeded there.
+
+Streams are drawn again, as `scant.data.simulated.simulate` draws them, since claims are judged without their files.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from scant.data import simulated
+from scant.data.stream import CUT, LARGEST_GRADE, discounts, gains, ideal_dcg, random_name, scale
+from scant.randomness import generator
+from scant.surrogates import kl, ranksvm, squared
+
+# Without checks, since what is drawn is valid.
+SURROGATES = {"squared": squared.__wrapped__, "kl": kl.__wrapped__, "ranksvm": ranksvm.__wrapped__}
+ASCENTS = 20  # steps of an ascent to the worst weights; most end after five
+
+
+def worst_losses(drawn: dict, seed: int, measure: str, empty: str, rounds: np.ndarray) -> np.ndarray:
+    """What the worst ranking of each query would have lost of `measure` after some numbers of rounds, float64.
+
+    Whole passes are summed. Of a pass that is not whole it is the most that as many of its queries could lose.
+
+    drawn : the stream as `scant.rankers.family.Contextual.details` has it
+    empty : the reading of queries without a relevant document
+    rounds : int64
+    """
+    losses = _by_query(*_draw(drawn, seed), measure, empty)
+    if not len(losses):  # all queries are skipped
+        return np.zeros(len(rounds))
+    passes, rest = np.divmod(rounds, len(losses))
+    return passes * losses.sum() + np.r_[0.0, np.cumsum(losses)][rest]
+
+
+@cache
+def _by_query(drawn: str, seed: int, measure: str, empty: str) -> np.ndarray:
+    """The loss of the worst ranking of each query that is played, in descending order."""
+    grades = _grades(drawn, seed)
+    some = grades.any(axis=1)
+    losses = 1 - _worst(grades[some], measure)
+    if empty != "skip":
+        losses = np.r_[losses, np.full((~some).sum(), float(empty == "zero"))]
+    return -np.sort(-losses)
+
+
+def _worst(grades: np.ndarray, measure: str) -> np.ndarray:
+    """The measure of each of some lists of grades (queries x m), each with a relevant document, in ascending order."""
+    ascending = np.sort(grades, axis=1)
+    if measure == "ap":
+        relevant = ascending > 0
+        precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
+        return (precision * relevant).sum(axis=1) / relevant.sum(axis=1)
+    cut = CUT if measure == f"ndcg@{CUT}" else None
+    lowest = (gains(LARGEST_GRADE)[ascending] * discounts(grades.shape[1]))[:, :cut].sum(axis=1)
+    return lowest / ideal_dcg(grades, cut)
+
+
+@cache
+def _grades(drawn: str, seed: int) -> np.ndarray:
+    """The grades of all queries (queries x m), which have equally many documents."""
+    return np.array([grades for grades, _ in _queries(drawn, seed)])
+
+
+def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> float:
+    """The mean over queries of a convex surrogate's value at the worst weights of the ball ||w|| <= radius.
+
+    A convex function is largest on the sphere. Each step of an ascent goes to the point of it that the gradient shows;
+    the value that it ends with is one that weights of the ball do have.
+
+    drawn : the stream as `scant.rankers.family.Contextual.details` has it
+    """
+    return _ascended(*_draw(drawn, seed), surrogate, radius)
+
+
+@cache
+def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
+    value, most = SURROGATES[surrogate], []
+    for grades, features in _queries(drawn, seed):
+        reached = []
+        starts = np.array([features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)])
+        for direction in (*starts, *-starts):  # both ways, since an ascent ends at a maximum near its start
+            best = -np.inf
+            for _ in range(ASCENTS):
+                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)  # 0 where gradients cancel
+                here, slope = value(features @ weights, grades)
+                if here <= best * (1 + 1e-9):
+                    break
+                best, direction = here, features.T @ slope
+            reached.append(best)
+        most.append(max(reached))
+    return float(np.mean(most))
+
+
+def _draw(drawn: dict, seed: int) -> tuple[str, int]:
+    """The stream as text, and the seed of its draw."""
+    return json.dumps(drawn, sort_keys=True), 0 if drawn["settings"]["shared"] else seed
+
+
+def _queries(drawn: str, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The grades and features of each query of a stream."""
+    stream = json.loads(drawn)
+    settings = stream["settings"]
+    random = generator(stream["study_seed"], "stream", random_name(stream["name"], settings), seed)
+    queries, _ = simulated.draw(random, settings)
+    scaling = settings.get("features", "as-is")
+    return ((grades, scale(x, scaling).astype(float)) for _, grades, x in queries)

@@ -1,0 +1,625 @@
+"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see the grades of the top k."""
+
+from collections.abc import Callable, Mapping
+from itertools import product
+
+from scant import measures
+from scant.declare.declarations import Setting
+from scant.declare.families import Family, Job, Quantity, Shown, asked_for
+from scant.errors import SettingError
+from scant.rankers import click_learners, clicks, learners, steps, top
+from scant.rankers.questions import PERCEPTRON, TOP
+from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
+from scant.study.plan import DRAW, OPEN, STREAM, batches, span, untitled
+
+ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
+BANDS = "Lines are means over seeds, bands 95 % t intervals."
+TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
+CHECKED = (
+    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is "
+    "needed."
+)
+
+SOURCE = Setting(
+    "source",
+    {"enum": ["text", "released-code"], "default": "text"},
+    about="Reading: the algorithms as the papers' text has them, or as the authors' released code does.",
+    reading=True,
+    some=True,
+)
+ROUNDS = Setting(
+    "rounds",
+    {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
+    about="The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
+    reading=True,
+)
+EMPTY = Setting(
+    "empty",
+    {"enum": ["zero", "one", "skip"], "default": "zero"},
+    about="Reading: the measures of a query without a relevant document, or skip to leave it out.",
+    reading=True,
+)
+ORDER = Setting(
+    "order",
+    {"enum": ["shuffled", "as-is"], "default": "shuffled"},
+    about="Reading: queries shuffled anew in each pass, or as they are in the files.",
+    reading=True,
+)
+KEEP = Setting(
+    "keep",
+    {"type": "number", "minimum": 1e-6, "maximum": 1, "default": 1.0},
+    about="Reading: the probability with which each query of a pass is kept.",
+    reading=True,
+)
+QUERIES = Setting(
+    "queries",
+    {"enum": [None, "all", "resampled"], "default": None},
+    about="Reading: each seed plays every query (all), or as many queries drawn from these with replacement "
+    "(resampled), so that intervals are about queries like these. Null for resampled on streams of data sets, and for "
+    "all on simulated ones.",
+    plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
+    reading=True,
+)
+TUNING = Setting(
+    "tuning",
+    {"enum": ["held-out", "paper"], "default": "held-out"},
+    about="Reading: the rate with the best final time average on seeds of its own (held-out) or on the very seeds "
+    "that are reported (paper). Tables show both; figures and the finals follow this one.",
+    plays=False,
+)
+TUNING_SEEDS = Setting(
+    "tuning_seeds",
+    {"type": "integer", "minimum": 0, "default": 5},
+    about="How many further seeds choose the learning rates under the reading held-out.",
+    plays=False,
+)
+SCHEDULE = Setting(
+    "schedule",
+    {"enum": ["thesis", "aistats16"], "default": "thesis"},
+    about="Reading: step and exploration fall with the round (thesis), or are fixed at the horizon (aistats16). The "
+    "released code has its own.",
+    reading=True,
+    some=True,
+    unless={"source": "released-code"},
+)
+MISMATCH = Setting(
+    "mismatch",
+    {"type": "number", "exclusiveMinimum": 0, "default": 10},
+    about="Reading: multiplies, in the estimate, the probability of what only exploration puts on top. 1 alone is "
+    "unbiased.",
+    reading=True,
+    some=True,
+)
+RADIUS = Setting(
+    "radius",
+    {"type": "number", "exclusiveMinimum": 0, "default": 1.0},
+    about="Reading: U, the radius of the ball that weights are kept in.",
+    reading=True,
+    some=True,
+)
+JUDGE = Setting(
+    "judge",
+    {"enum": [*top.OBJECTIVES, None], "default": None},
+    about="The surrogate whose loss is recorded; null for each learner's own.",
+)
+REGRET = Setting(
+    "regret",
+    {"type": "boolean", "default": False},
+    about="Whether the best fixed weights are found, and the regret against them.",
+    plays=False,
+)
+MEASURES = Setting(
+    "measures",
+    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
+    about="Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or "
+    "ndcg@5; or your own as module:function.",
+    adds=True,
+)
+IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
+
+
+def _with_learner(fits: Callable[[dict], bool]):
+    """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
+
+    def shows(study: dict, experiment: str, name: str) -> bool:
+        return any(fits(study["learners"][learner]) for learner in study["experiments"][experiment]["learners"])
+
+    return shows
+
+
+NEEDS_NO_RATE = _with_learner(lambda learner: learner.get("steps") in steps.FREE)
+LEARNS_FROM_WHAT_IT_SAW = _with_learner(lambda learner: learner["kind"] == "seen")
+RANKS_BY_AN_AVERAGE = _with_learner(lambda learner: "iterate" in learner)
+
+
+def _iterates(suffix: str, of: str) -> Shown:
+    """The figure that compares which weights learners rank by."""
+    return Shown(
+        f"figure-iterates{suffix}",
+        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner ranks: the last, the "
+        "average of all so far, or of a suffix (the last half to three quarters of the rounds). Bars are 95 % t "
+        f"intervals over seeds. {TUNED}",
+        frame="scant.rankers.frames_seen:iterates", draw="scant.rankers.drawings:steps", shows=RANKS_BY_AN_AVERAGE,
+        heading=f"NDCG@10 by which weights rank, {of}",
+    )  # fmt: skip
+
+
+def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
+    """The figure and the table of steps that need no rate beside those at a rate."""
+    caption = (
+        f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the horizon. The best "
+        "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one the best on others."
+    )
+    frames = "scant.rankers.frames_steps"
+    figure = Shown(
+        f"figure-steps{suffix}", caption=f"{caption} Bars are 95 % t intervals over seeds.", frame=f"{frames}:compared",
+        draw="scant.rankers.drawings:steps", shows=NEEDS_NO_RATE, heading=f"Steps that need no rate, {of}",
+    )  # fmt: skip
+    table = Shown(
+        f"steps{suffix}",
+        caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same learner, and to "
+        "ListNet, at the best rate in hindsight.",
+        frame=f"{frames}:table", shows=NEEDS_NO_RATE, heading=f"Final NDCG@10 by how steps are taken, {of}",
+    )  # fmt: skip
+    return figure, table
+
+
+STREAMS_TABLE = Shown(
+    "streams",
+    caption="The streams as they are: sizes, grades, norms, margins.",
+    frame="scant.rankers.frames:streams_table",
+    reads="streams",
+    heading="Streams",
+)
+QUANTITIES = "scant.rankers.quantities"
+BEHIND_BEST = Quantity(
+    "NDCG@10 beyond that of the best rate in hindsight",
+    f"{QUANTITIES}:behind_best",
+    plays=("Random",),
+    compared=True,
+    range=(-1.0, 1.0),
+)
+FINAL = "time-averaged measure"  # the quantity `final` in figures
+
+
+def _final(function: str) -> Quantity:
+    """The quantity `final`, by a function of `scant.rankers.quantities`."""
+    options = ("measure", "at", "last")
+    return Quantity(FINAL, f"{QUANTITIES}:{function}", options, tuned=True, range=(0.0, 1.0), better="high")
+
+
+class Contextual(Family):
+    """What both families share. Their learners rank the documents of a stream's queries by features."""
+
+    place = STREAMS
+    methods = ("rank", "learn")
+    told = ("tuning",)
+    engine = "scant.rankers.run:run_job"
+    toys = "scant.rankers.toys:play"
+
+    def check(self, study, datasets, experiment):
+        for learner in experiment["learners"]:
+            settings = study["learners"][learner]
+            if "theory" in settings.get("rates", []) and not self._class_of(settings).gives_rate:
+                raise SettingError(
+                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
+                )
+        for measure in experiment.get("measures", ()):
+            measures.named(measure)
+            if measure in learners.MEASURES:
+                raise SettingError(f"measures: {measure} is recorded of every run; leave it out")
+            if measures.is_own(measure):
+                try:
+                    measures.check_own(measure)
+                except SettingError as error:
+                    raise SettingError(f"measures: {error}") from None
+        if experiment["source"] == "released-code":
+            for learner in experiment["learners"]:
+                if idle := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):
+                    raise SettingError(
+                        f"{idle[0]} of the learner {learner!r} does nothing under source: released-code, which has a "
+                        "schedule of its own"
+                    )
+        several = self._several_rates(study, experiment)
+        if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
+            raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
+
+    def _class_of(self, settings: dict) -> type[learners.Contextual]:
+        """The class that plays learners with these settings."""
+        return learners.class_of(settings["kind"], self.learners)
+
+    def _several_rates(self, study, experiment) -> bool:
+        """Whether a learner of the experiment may have several rates to choose from."""
+        return True
+
+    def jobs(self, study, datasets, name):
+        experiment, jobs = study["experiments"][name], []
+        for stream, learner in product(experiment["streams"], experiment["learners"]):
+            settings = self.settings_of_run(study, experiment, stream, learner)
+            seeds, tuning = experiment["seeds"], self._tuning_seeds(study, experiment, learner)
+            if study["streams"][stream].get("generator") == ADVERSARY:
+                seeds, tuning = 1, 0
+            for batch in batches(seeds, experiment["batch"], tuning):
+                path = f"{name}/{stream}/{learner}/seed-{span(batch)}"
+                jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}))
+        return jobs
+
+    def details(self, study, name):
+        """As of all families, with `drawn`: what simulated streams are drawn by, if all their queries are played."""
+        experiment, drawn = study["experiments"][name], {}
+        for stream in experiment["streams"]:
+            settings = study["streams"][stream]
+            simulated = "generator" in settings and settings["generator"] != ADVERSARY
+            resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
+            if simulated and not resampled:
+                drawn[stream] = {"name": stream, "study_seed": study["seed"], "settings": untitled(settings)}
+        return super().details(study, name) | {"drawn": drawn}
+
+    def settings_of_run(self, study: dict, experiment: dict, stream: str, learner: str) -> dict:
+        """The settings of a run, except its seeds."""
+        return {
+            "study_seed": study["seed"],
+            "kind": self.kind,
+            "stream_settings": untitled(study["streams"][stream]),
+            "learner_settings": untitled(study["learners"][learner], "stands_for"),
+            **self.played(experiment),
+            **self._resampled(study, experiment, stream),
+        }
+
+    def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
+        """The setting `queries` of a run: given only if queries are resampled, which the adversary's never are."""
+        settings = study["streams"][stream]
+        chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
+        return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
+
+    def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
+        """How many seeds are set aside to choose a learner's rate and variant: none if it has only one of each."""
+        several = self._has_several(study["learners"][learner], experiment)
+        return experiment["tuning_seeds"] if several else 0
+
+    def _has_several(self, settings: dict, experiment: dict) -> bool:
+        """Whether a learner has several rates or variants, of which one is chosen."""
+        cls = self._class_of(settings)
+        return len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
+
+    def read(self, plan, shown):
+        """The files of streams that a figure or table is made of: those that experiments it shows are played on."""
+
+        def is_shown(experiment):
+            return plan.families[experiment].place is self.place and shown.shows(plan.study, experiment, shown.name)
+
+        experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
+        return list(dict.fromkeys(file for name in experiments for job in plan.jobs[name] for file in job.files))
+
+    def certain(self, study, place):
+        return study["streams"].get(place, {}).get("generator") == ADVERSARY
+
+    def drawn_anew(self, study, datasets, experiment, place, learner):
+        settings = study["streams"][place]
+        if self.draws(study, learner):
+            return True
+        if settings.get("generator") == ADVERSARY:
+            return False
+        ordered = experiment["order"] == "shuffled" or experiment["keep"] < 1
+        simulated = "generator" in settings and not settings["shared"]
+        return simulated or ordered or bool(self._resampled(study, experiment, place))
+
+    def idle(self, study, experiment, name):
+        generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
+        return "against the adversary" if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY} else ""
+
+    def identity(self, run):
+        from scant.rankers.traces import identity
+
+        return identity(run)
+
+    def completed(self, table):
+        from scant.rankers.traces import completed
+
+        return completed(table)
+
+    def feedback(self, traces):
+        from scant.rankers.frames_seen import WITHOUT_GRADES
+
+        first = traces[~traces["learner"].duplicated()].set_index("learner")
+        without = first["kind"].map(WITHOUT_GRADES).mask(first["user"] != "", "clicks").dropna()
+        return super().feedback(traces) | without.to_dict()
+
+    def further_measures(self, columns):
+        from scant.rankers.traces import further_measures
+
+        return further_measures(columns)
+
+    def tunings(self, study, details, traces, learners):
+        set_aside = traces["tuning_seed"] & traces["learner"].isin(learners)
+        first, second = ("held-out", "paper") if details["tuning"] == "held-out" else ("paper", "held-out")
+        return [first, second] if set_aside.any() else [first]
+
+
+def _on(separable: bool):
+    """The condition of `Shown.shows` that an experiment has separable streams, or that it has others.
+
+    The adversary counts as neither.
+    """
+
+    def shows(study: dict, experiment: str, name: str) -> bool:
+        streams = study["experiments"][experiment]["streams"]
+        generators = {study["streams"][stream].get("generator") for stream in streams} - {ADVERSARY}
+        return any((generator in SEPARABLE) == separable for generator in generators)
+
+    return shows
+
+
+def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
+    draw, what = ("losses", "One minus time-averaged") if separable else ("curves", "Time-averaged")
+    return Shown(
+        name, caption=f"{what} {words} {BANDS} {TUNED}",
+        frame="scant.rankers.frames:curves", draw=f"scant.rankers.drawings:{draw}",
+        options={"measure": measure, "separable": separable}, shows=_on(separable), heading=heading,
+    )  # fmt: skip
+
+
+NOT_SEPARABLE = "of the rankings shown, by round, on the streams that no ranker ranks without fault."
+
+
+class Perceptron(Contextual):
+    """Perceptron-like algorithms that see every grade (thesis, chapter II; perceptron paper)."""
+
+    kind = "perceptron"
+    about = "learners see every grade of a query"
+    settings = (SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, TUNING, TUNING_SEEDS)
+    learners = learners.LEARNERS
+    shown = (
+        _curves(
+            "figure-2.1", "What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)",
+            "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
+        ),
+        _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
+        _curves(
+            "figure-2.ap", "AP by round (perceptron paper, Figure 2)",
+            f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False,
+        ),
+        Shown(
+            "finals",
+            caption="Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
+            "differences to ListNet, under both tuning readings.",
+            frame="scant.rankers.frames:finals_table",
+            heading="Final measures of perceptrons",
+        ),
+        *_steps("", "learners that see every grade"),
+        _iterates("", "learners that see every grade"),
+        Shown(
+            "theorems-perceptron",
+            caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
+            frame="scant.rankers.theorems:perceptron_table", reads="nothing",
+            heading="Theorems on perceptrons",
+        ),
+        STREAMS_TABLE,
+    )  # fmt: skip
+    questions = PERCEPTRON
+    quantities: Mapping = {
+        "final": _final("final_at_own_rates"),
+        "late_mistakes": Quantity(
+            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, most=0.0
+        ),
+        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), most=1.0),
+        "behind_best": BEHIND_BEST,
+    }
+
+
+def _rounds_figure(name: str, heading: str) -> Shown:
+    return Shown(
+        name,
+        caption="Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top documents alone; dashed "
+        f"learners see every grade. {BANDS} {TUNED}",
+        frame="scant.rankers.frames_top:curves", draw="scant.rankers.drawings:curves", shows=asked_for, heading=heading,
+    )  # fmt: skip
+
+
+def _by_use(name: str, heading: str) -> Shown:
+    return Shown(
+        name,
+        caption="Time-averaged NDCG@10 at the horizon of the lists shown, by what a learner makes of what it sees. "
+        f"Bars are 95 % t intervals over seeds. {TUNED}",
+        frame="scant.rankers.frames_seen:by_use", draw="scant.rankers.drawings:steps", shows=asked_for, heading=heading,
+    )  # fmt: skip
+
+
+def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
+    return study["experiments"][experiment]["regret"]
+
+
+class Top(Contextual):
+    """Feedback at the top: the grades of the k documents ranked highest (thesis 3.3; AISTATS'16)."""
+
+    kind = "top"
+    about = "they see the grades of the k documents on top"
+    settings = (
+        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
+        TUNING_SEEDS, REGRET,
+    )  # fmt: skip
+    learners: Mapping = top.LEARNERS
+    shown = (
+        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
+        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
+        Shown(
+            "figure-top-k",
+            caption="Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the "
+            "lists shown, hollow ones of the learner's own ranking, without exploration. Bars, and bands of the "
+            f"reference lines, are 95 % t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_top:against_k", draw="scant.rankers.drawings:against_k", shows=asked_for,
+            heading="NDCG@10 by the number of grades seen",
+        ),
+        Shown(
+            "figure-top-regret",
+            caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
+            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
+            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
+            f"line adds it: the regret is between the two. {TUNED}",
+            frame="scant.rankers.frames_top:regret_curves", draw="scant.rankers.drawings:regrets",
+            reads="regret", shows=asked_for,
+            heading="Regret by round, feedback at the top",
+        ),
+        Shown(
+            "figure-smoothdcg",
+            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own "
+            "ranking without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % "
+            f"t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_top:ends", draw="scant.rankers.drawings:dots", shows=asked_for,
+            heading="NDCG@10 of SmoothDCG's variants",
+        ),
+        Shown(
+            "top",
+            caption="Feedback on the top documents: final time-averaged NDCG@10 of the lists shown and of the "
+            "learner's own ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to "
+            "ListNet and Random, and the settings as played.",
+            frame="scant.rankers.frames_top:top_table",
+            heading="Final NDCG@10, feedback at the top",
+        ),
+        Shown(
+            "regret",
+            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, with 95 % t "
+            "intervals over seeds, and the slope of the log of the mean regret on log round, with 95 % bootstrap "
+            "intervals over seeds.",
+            frame="scant.rankers.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
+            heading="Regret at the horizon, feedback at the top",
+        ),
+        *_steps("-top", "learners with feedback at the top"),
+        Shown(
+            "figure-feedback",
+            caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the horizon, exploration "
+            "included, is behind ListNet's, which sees every grade, by how many grades learners see in each round. "
+            "They take steps on a loss of the documents seen as it is; or fit their grades by least squares, with "
+            "optimism at place k if that is better; or take steps on unbiased estimates, of which the papers' may have "
+            "its constant. Of several learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
+            "intervals over seeds.",
+            frame="scant.rankers.frames_seen:by_feedback", draw="scant.rankers.drawings:feedback", shows=asked_for,
+            heading="What each bit of feedback costs",
+        ),
+        _by_use("figure-seen-worlds", "NDCG@10 where what was seen may mislead"),
+        _by_use("figure-clicks", "NDCG@10 from clicks"),
+        _iterates("-top", "learners with feedback at the top"),
+        Shown(
+            "seen",
+            caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the lists shown, by loss, "
+            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds; of the "
+            "learner's own ranking (own), and of both over the last tenth of the rounds (late, own_late); and paired "
+            "differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
+            frame="scant.rankers.frames_seen:table", shows=LEARNS_FROM_WHAT_IT_SAW,
+            heading="Final NDCG@10 by what is made of the grades seen",
+        ),
+        Shown(
+            "variance",
+            caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
+            "number of grades seen: bias and variance, exact on small lists; the variance also as it is "
+            "(raw_variance), and for longer lists and the grades of web search.",
+            frame="scant.rankers.variance:variance_table", reads="nothing",
+            heading="Bias and variance of gradient estimates",
+        ),
+        Shown(
+            "theorems-top",
+            caption="Theorems on gradient estimates from the top and on what they cannot learn, held against exact "
+            f"numbers. {CHECKED}",
+            frame="scant.rankers.theorems:top_table", reads="nothing",
+            heading="Theorems on feedback at the top",
+        ),
+        STREAMS_TABLE,
+    )  # fmt: skip
+    questions = TOP
+    quantities: Mapping = {
+        "final": _final("final"),
+        "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
+        "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
+        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),
+        "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
+        "behind_best": BEHIND_BEST,
+        "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),
+    }
+
+    def check(self, study, datasets, experiment):
+        for learner in experiment["learners"]:
+            settings = study["learners"][learner]
+            if settings["kind"] in top.DESCENDING:
+                complete = self._complete(settings, experiment)
+                if (complete.centre or complete.intercept) and experiment["regret"]:
+                    raise SettingError(
+                        f"regret is against weights for features as they are: leave {learner!r}, which has others, out"
+                    )
+                if "theory" in settings.get("rates", []):
+                    top.check_theory(complete)
+            if settings["kind"] in click_learners.LEARNERS:
+                self._check_user(study, datasets, experiment["streams"], learner)
+        if "figure-top-regret" in experiment["figures"] and not experiment["regret"]:
+            raise SettingError("figure-top-regret shows what regret: true finds")
+        if experiment["regret"] and experiment["judge"] == top.NOT_CONVEX:
+            raise SettingError(
+                "regret is against the best fixed weights, which smoothdcg, not being convex, does not certify"
+            )
+        if ADVERSARY in [study["streams"][stream].get("generator") for stream in experiment["streams"]]:
+            raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
+        super().check(study, datasets, experiment)
+
+    def _complete(self, settings: dict, experiment: dict) -> top.Settings:
+        """The complete settings of a learner that descends on a surrogate."""
+        facts = {"rounds": experiment["rounds"] or ANY_HORIZON}
+        cls = self._class_of(settings)
+        return cls.complete_settings(cls.variants(settings)[0], experiment, facts)
+
+    def _check_user(self, study: dict, datasets: dict, streams: list[str], learner: str) -> None:
+        """Raise a SettingError if the learner's user has no probability for a grade of one of the streams."""
+        user = study["learners"][learner].get("user", click_learners.USER.absent)
+        for stream in streams:
+            grade = largest_grade(study["streams"][stream], datasets)
+            try:
+                clicks.user_for(user, grade or 0)  # if it is not known, runs check it
+            except SettingError as error:
+                raise SettingError(f"the learner {learner!r} on the stream {stream!r}: {error}") from None
+
+    def _several_rates(self, study, experiment):
+        learners = experiment["learners"]
+        return any(self._has_several(study["learners"][learner], experiment) for learner in learners)
+
+    def comparators(self, study, name):
+        experiment = study["experiments"][name]
+        if not experiment["regret"]:
+            return []
+        jobs = []
+        for stream, judge in product(experiment["streams"], self._judges(study, experiment)):
+            settings = {
+                "study_seed": study["seed"],
+                "kind": self.kind,
+                "stream_settings": untitled(study["streams"][stream]),
+                **{key: experiment[key] for key in ("rounds", "empty", "order", "keep", "radius")},
+                **self._resampled(study, experiment, stream),
+            }
+            for batch in batches(experiment["seeds"], experiment["batch"]):
+                path = f"{name}/{stream}/{judge}/seed-{span(batch)}"
+                jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}, "judge"))
+        return jobs
+
+    def _judges(self, study: dict, experiment: dict) -> list[str]:
+        """The convex surrogates that judge the learners of an experiment, each once."""
+        entries = (study["learners"][learner] for learner in experiment["learners"])
+        complete = (self._complete(entry, experiment) for entry in entries if entry["kind"] in top.DESCENDING)
+        judges = (settings.judge for settings in complete)
+        return [judge for judge in dict.fromkeys(judges) if judge != top.NOT_CONVEX]
+
+
+def file(study: dict, stream: str, seed: int) -> str | None:
+    """The file that a run reads: the stream of a data set, or the draw of a simulation for the run's seed.
+
+    If all seeds share a draw, it is that of seed 0. None for the adversary, whose queries depend on the learner.
+    """
+    settings = study["streams"][stream]
+    if "dataset" in settings:
+        return STREAM.format(study=study["study"], stream=stream)
+    if settings["generator"] == ADVERSARY:
+        return None
+    return DRAW.format(study=study["study"], stream=stream, seeds=OPEN, seed=0 if settings["shared"] else seed)
+
+
+def files(study: dict, stream: str, seeds: list[int]) -> list[str]:
+    """The stream files that a job reads: one for each of its seeds, one for all of them, or none."""
+    paths = (file(study, stream, seed) for seed in seeds)
+    return list(dict.fromkeys(path for path in paths if path))

@@ -1,0 +1,128 @@
+"""What studies of online learners answer on their pages."""
+
+from scant.declare.families import Answer, Question
+
+CONVEX = "squared, KL and RankSVM from the top"
+
+PERCEPTRON = (
+    Question(
+        "perceptrons",
+        "Do perceptrons keep up with ListNet?",
+        ("perceptron-*", "steps-perceptron", "steps-slam-*", "seen-average-near-listnet"),
+        ("figure-2.2", "figure-2.1", "figure-2.ap", "figure-iterates", "figure-steps"),
+        (
+            Answer(
+                "perceptron-slam-competitive", "SLAM", "is within 5 % of ListNet", "is more than 5 % behind ListNet"
+            ),
+            Answer(
+                "seen-average-near-listnet",
+                "the perceptrons, ranking by the average of their weights,",
+                "come within 0.01 of ListNet",
+                "stay more than 0.01 behind ListNet",
+            ),
+            Answer(
+                "steps-slam-behind-listnet",
+                "SLAM with steps that need no rate",
+                "is more than 5 % behind ListNet",
+                "is within 5 % of ListNet",
+            ),
+            Answer("perceptron-converges", "the perceptrons", "average more than 0.99", "average less than 0.99"),
+            Answer(
+                "perceptron-over-listnet-separable",
+                "the perceptrons",
+                "are more than 0.005 ahead of ListNet",
+                "are less than 0.005 ahead of ListNet, or behind it",
+            ),
+        ),
+    ),
+)
+TOP = (
+    Question(
+        "top",
+        "What does it cost to see only the top?",
+        ("top-*",),
+        ("figure-3.4", "figure-aistats16.1", "figure-top-k", "figure-top-regret", "figure-smoothdcg"),
+        (
+            Answer(
+                "top-feedback-cost",
+                CONVEX,
+                "come within 0.05 of what they reach with every grade seen",
+                "stay more than 0.05 behind what they reach with every grade seen",
+            ),
+            Answer("top-competitive", CONVEX, "are within 5 % of ListNet", "are more than 5 % behind ListNet"),
+            Answer("top-above-random", CONVEX, "rank better than at random", "rank worse than at random"),
+        ),
+    ),
+    Question(
+        "clicks",
+        "Which learner ranks best from clicks alone?",
+        ("top-clicks-*", "seen-clicks-*"),
+        ("figure-top-k",),
+        (
+            Answer("top-clicks-pdgd-above-dbgd", "PDGD", "ranks better than DBGD", "ranks worse than DBGD"),
+            Answer(
+                "seen-clicks-near-pdgd",
+                "a loss of pairs of what was clicked and not, without weights,",
+                "comes within 0.01 of PDGD",
+                "stays more than 0.01 behind PDGD",
+            ),
+            Answer(
+                "seen-clicks-unbiased",
+                "weighting clicks by inverse propensities",
+                "raises NDCG@10 where users look by position",
+                "lowers NDCG@10 where users look by position",
+            ),
+        ),
+        alone=False,
+    ),
+    Question(
+        "feedback",
+        "What does each bit of feedback cost?",
+        ("seen-*", "steps-feedback-cost", "steps-adagrad"),
+        ("figure-feedback", "figure-steps-top", "figure-seen-worlds"),
+        (
+            Answer(
+                "seen-one-near-listnet",
+                "from one grade LinUCB",
+                "comes within 0.03 of ListNet, which sees all,",
+                "stays more than 0.03 behind ListNet, which sees all,",
+            ),
+            Answer(
+                "seen-least-squares",
+                "from one grade LinUCB",
+                "ranks better than steps on the loss of that grade",
+                "ranks worse than steps on the loss of that grade",
+            ),
+            Answer(
+                "seen-two-near-listnet",
+                "from two grades ridge regression",
+                "comes within 0.02 of ListNet",
+                "stays more than 0.02 behind ListNet",
+            ),
+            Answer(
+                "seen-papers-constant",
+                "the papers' estimate with its constant",
+                "comes within 0.06 of ListNet on the simulated stream",
+                "stays more than 0.06 behind ListNet on the simulated stream",
+            ),
+            Answer(
+                "seen-falling",
+                "with that constant exploration that falls",
+                "costs at most 0.01",
+                "costs more than 0.01",
+            ),
+            Answer(
+                "seen-optimism",
+                "where good documents are hidden LinUCB",
+                "ranks more than 0.05 better than greedy learners",
+                "does not rank more than 0.05 better than greedy learners",
+            ),
+            Answer(
+                "steps-feedback-cost",
+                "squared, KL and RankSVM, with AdaGrad's steps,",
+                "do better with every grade than from the top",
+                "do worse with every grade than from the top",
+            ),
+        ),
+    ),
+)

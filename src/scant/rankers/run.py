@@ -1,0 +1,210 @@
+"""Runs: a learner plays a stream for some seeds at each of its rates, and its results go to a run file.
+
+This module defines what run files hold, and which random numbers runs use.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from scant.data import stream as streams
+from scant.declare.own import naming
+from scant.declare.runs import kept_rounds, origin, table_of
+from scant.errors import SettingError
+from scant.files import write_parquet
+from scant.randomness import generator
+from scant.rankers import learners, top
+from scant.rankers.adversary import LowerBoundAdversary
+from scant.rankers.learners import MEASURES, Contextual, class_of
+from scant.rankers.play import Play, play, play_plain, query_order, recorded, tables_of
+from scant.theory import bounds
+
+SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come after these
+    {
+        "seed": pa.int64(),
+        "rate": pa.float64(),  # of the learner; NaN if it has none
+        "theory": pa.int8(),  # 1 if theory gave the rate
+        "round": pa.int64(),
+        **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
+        "ranker_ndcg@10": pa.float64(),  # NDCG@10 of the learner's own ranking, without exploration, time-averaged
+        "loss": pa.float64(),  # of the learner's own measure, cumulative
+        "surrogate_loss": pa.float64(),  # the judging surrogate of the scores shown, cumulative; NaN if there is none
+        "updates": pa.int64(),
+        # Cumulative counts: rounds that explored; rounds with other documents on top because of that; clipped
+        # exponents; rounds whose query had too few documents to learn from.
+        **{name: pa.int64() for name in top.EVENTS},
+        # The bound on the loss on separable streams, by the stream's margin; for learners that a surrogate judges, the
+        # bound on their regret. NaN if there is none.
+        "bound": pa.float64(),
+        "general_bound": pa.float64(),  # on the loss: the smallest over some comparators; NaN if there is none
+        "failed_in": pa.int64(),  # the round whose scores were no longer finite, which ended the run; 0 if none
+    }
+)
+LEARNERS = {"perceptron": learners.LEARNERS, "top": top.LEARNERS}  # by the kind of experiment
+# The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of
+# the learner's last weights; powers of two, so that scores are multiplied without rounding.
+MULTIPLES = 2.0 ** np.arange(-4, 5)
+
+
+def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
+    """Make a run file: the `engine` of the family. `inputs` has the paths of the "streams"."""
+    run(job, target, seeds, inputs.get("streams", ()))
+
+
+def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
+    """Play a learner for each seed in each variant at each of its rates, and write the run file.
+
+    job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
+        the experiment, see the study's schema; `queries` if they are "resampled"; `measures` if the experiment asks
+        for further ones. It becomes the file's metadata
+    target : the file to write
+    stream_paths : the stream's file for each seed, or one file for all; none for the adversary
+    """
+    tables, learner = [], None
+    for seed, stream in opened(seeds, stream_paths):
+        of_seed, learner = _play_seed(job, seed, stream)
+        tables += of_seed
+    metadata = {"resolved": asdict(learner.setup), "own_measure": learner.setup.measure}
+    write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, stream_paths))
+
+
+def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream | None]]:
+    """Each seed with its stream: from its own file, from one file for all seeds, or None if there is no file.
+
+    A file is read when its seed's turn comes, since what is mapped counts as memory of the job.
+    """
+    if len(stream_paths) == 1:
+        (stream,) = map(streams.read, stream_paths)
+        yield from ((seed, stream) for seed in seeds)
+        return
+    for seed, path in zip(seeds, stream_paths or [None] * len(seeds), strict=True):
+        yield seed, path and streams.read(path)
+
+
+def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
+    """The query of each round, as its index in the stream: the same for all learners on this stream and seed.
+
+    Raises
+    ------
+    SettingError : no query is left to play
+    """
+    random = generator(*_axes(job, seed), "queries")
+    resampled = generator(*_axes(job, seed), "resampled") if job.get("queries") == "resampled" else None
+    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled)
+    if not len(queries):
+        raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
+    return queries
+
+
+def _axes(job: dict, seed: int) -> tuple:
+    # The axis has the name of the first study: with another, published results would have other random numbers.
+    return (job["study_seed"], "perceptron", streams.random_name(job["stream"], job["stream_settings"]), seed)
+
+
+def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Contextual]:
+    """The traces of one seed, one table for each variant and rate, and the learner that played last."""
+    entry, tables = job["learner_settings"], []
+    if stream is None:
+        adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
+        facts = adversary.metadata() | {"rounds": adversary.rounds}
+    else:
+        queries = queries_of(job, seed, stream)
+        facts = stream.metadata | {"rounds": len(queries)}
+    cls = class_of(entry["kind"], LEARNERS[job["kind"]])
+    variants = cls.variants(entry)
+    for variant, rate in product(variants, cls.rates(entry, job)):
+        noise = generator(*_axes(job, seed), "noise")  # the same for each learner, variant and rate
+        try:
+            measures = recorded(job.get("measures") or (), facts["largest_grade"])
+            learner = cls.from_study(variant, job, facts, rate, noise)
+        except SettingError as error:
+            raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
+        where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
+        with naming(where):
+            if stream is None:
+                played = play_plain(adversary, adversary.rounds, learner, job["empty"], measures)
+            else:
+                played = play(stream, queries, learner, job["empty"], measures)
+                general = general_bound(stream, queries, played, learner) if rate == "theory" else None
+        if played.failed_in:
+            where = f"{where}, round {played.failed_in}"
+            print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
+        table = trace(seed, played, learner, rate == "theory", general, measures)
+        if len(variants) > 1:
+            [key] = [key for key in variant if variant[key] != entry.get(key)]
+            table = table.append_column(top.CHOSEN + key, pa.repeat(float(variant[key]), len(table)))
+        tables.append(table)
+    return tables, learner
+
+
+def trace(
+    seed: int,
+    played: Play,
+    learner: Contextual,
+    theory: bool,
+    general: np.ndarray | None,
+    measures: tuple[str, ...] = tuple(MEASURES),
+) -> pa.Table:
+    """The rows of one rate: time averages, cumulative losses, counts and bounds at the kept rounds.
+
+    theory : whether theory gave the rate
+    general : the general bound at each round played, or None
+    measures : the names of the columns of `played.measured`, see `recorded`
+    """
+    n = len(played.loss)
+    rounds = kept_rounds(n)
+    kept = rounds - 1
+    means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[kept] / rounds[:, None]
+    loss, updates = np.cumsum(played.loss)[kept], np.cumsum(played.updated, dtype=np.int64)[kept]
+    surrogate, events = np.cumsum(played.surrogate)[kept], np.cumsum(played.events, axis=0, dtype=np.int64)[kept]
+    watched = played.watched[kept] if len(played.watched) else None
+    if not n:  # the run failed in round 1, which one row says
+        rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
+        loss, updates, general = np.full(1, np.nan), np.zeros(1, np.int64), None
+        surrogate, events = np.full(1, np.nan), np.zeros((1, len(top.EVENTS)), np.int64)
+    n = len(rounds)
+    columns = {
+        "seed": np.full(n, seed),
+        "rate": np.full(n, np.nan if learner.rate is None else learner.rate),
+        "theory": np.full(n, theory, np.int8),
+        "round": rounds,
+        **{name: means[:, i] for i, name in enumerate((*measures, "ranker_ndcg@10"))},
+        "loss": loss,
+        "surrogate_loss": surrogate,
+        "updates": updates,
+        **{name: events[:, i] for i, name in enumerate(top.EVENTS)},
+        "bound": np.broadcast_to(learner.bound(rounds, watched), n),
+        "general_bound": np.full(n, np.nan) if general is None else general[kept],
+        "failed_in": np.full(n, played.failed_in),
+    }
+    further = [pa.field(name, pa.float64()) for name in measures if name not in SCHEMA.names]
+    return table_of(pa.schema([*SCHEMA, *further]), columns)
+
+
+def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndarray | None:
+    """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None if there is none.
+
+    It is the smallest over the comparators, see `MULTIPLES`.
+    """
+    facts, settings, constants = stream.metadata, learner.setup, learner.general_constants()
+    if constants is None or not learner.as_proved or not len(played.loss):
+        return None
+    from scant.kernels import full, pieces
+
+    direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
+    m, ratio = constants
+    labels = settings.labels(stream.grades)
+    labels.flags.writeable = False  # the loop is compiled for read-only arrays
+    sums = np.empty((len(MULTIPLES), len(played.loss)))
+    rounds = pieces.Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries[: sums.shape[1]])
+    tables = tables_of(stream)
+    full.surrogates_along(
+        rounds, labels, played.updated, learner.branch, m, settings.measure == "ap", tables, direction, MULTIPLES, sums
+    )
+    norms = [float(np.linalg.norm(multiple * direction)) for multiple in MULTIPLES]
+    at_multiples = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
+    return np.minimum.reduce(at_multiples)

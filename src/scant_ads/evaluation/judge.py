@@ -1,0 +1,452 @@
+"""Policies judged on a log: the row of each, its lift over today's, each pair of policies, and which one to choose.
+
+Which bound is taken follows from how the test log was logged, never from the results. If rewards are 0 or 1 and only
+one weight above 0 is possible, it is Clopper-Pearson's, which is then exact. Else it is the betting bound, which holds
+for all weights and rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers
+follow from what is kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of
+rows in which betting takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get
+the same bounds, whatever the policy is called.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from scant.bandits import evaluation, intervals
+from scant.bandits.learners import Logging, Uniform
+from scant.data import logs
+from scant.errors import SettingError
+from scant.randomness import generator
+from scant_ads import text
+from scant_ads.diagnosis import health
+from scant_ads.diagnosis.leaks import LEAK
+from scant_ads.diagnosis.lists import LISTS
+from scant_ads.diagnosis.measurement import HINDSIGHT
+from scant_ads.evaluation import arms, clusters, lifts, mixes, pairs, periods, quotients, rewards
+from scant_ads.evaluation.arms import Always
+from scant_ads.evaluation.basis import Basis
+from scant_ads.evaluation.periods import Course
+from scant_ads.evaluation.quotients import Quotient, likely
+from scant_ads.evaluation.verdicts import noticed, row_of, usable
+from scant_ads.policies import learning
+from scant_ads.policies.policy import Policy
+from scant_ads.reading import digests
+from scant_ads.reading.tally import ROUNDED, Both, Tally
+
+BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
+WITHHELD = frozenset((  # numbers of a row that mean nothing if its weights are wrong
+    "estimate", "snips", "lower", "low", "high", "approx_low", "approx_high", "dr", "dr_lower", "dr_low", "dr_high",
+    "lift", "lift_low", "lift_high", "needed_test", "needed_train",
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A policy with a verdict, besides its row.
+
+    key : its name in the tally
+    largest : the largest weight possible
+    bounds : on its CTR
+    sample : clicks and rows of a policy that shows one ad, whose CTR that ad's rows estimate
+    course : of its rate over the log
+    """
+
+    key: str
+    largest: float
+    bounds: lifts.Bounds | Quotient
+    sample: tuple[int, int] | None = None
+    course: Course | None = None
+
+
+class Judge:
+    """Makes the rows of an evaluation, today's first, and the notes on them.
+
+    basis : the logs, and the doubts about them
+    tally : of the rows of the test; see `Basis.tally_of`
+    level, seed : see `advise.compare`
+    together : how many policies are compared, whose lifts' intervals hold together
+    baseline : the name of the policy with which others are compared; it is judged before them
+
+    Attributes
+    ----------
+    alike : how many ads today's policy shows alike; None if it does not
+    """
+
+    def __init__(
+        self, basis: Basis, tally: Tally, level: float, seed: int, together: int = 1, baseline: str = Logging.kind
+    ):
+        self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
+        self.joint = 1 - (1 - level) / max(together, 1)
+        self.unit, self.least_propensity, self.same_log = basis.unit, basis.least_propensity, basis.same_log
+        self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
+        self.judged: dict[str, Judged] = {}
+        self.of_today = basis.today(tally)
+        self.users = self._by_user(tally)
+        users = self.users if self.same_log else self._by_user(self.of_today)
+        propensity, reward, count = self.of_today.cells[""].arrays()
+        self.alike = health.alike(replace(self.of_today, ads=tally.ads))
+        self.today_is_uniform = self.alike is not None
+        cells = np.ones_like(propensity), reward, count
+        self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
+        self.baseline = Logging.kind if self.today_is_uniform and baseline == Uniform.kind else baseline
+
+    @property
+    def against(self) -> dict:
+        """The row of the policy with which others are compared."""
+        return next(row for row in self.rows if row["policy"] == self.baseline)
+
+    @property
+    def over_today(self) -> bool:
+        """Whether policies are compared with today's."""
+        return self.baseline == Logging.kind
+
+    def judge(
+        self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None,
+        ad: str | None = None, **learnt_columns,
+    ) -> None:  # fmt: skip
+        """Evaluate a policy.
+
+        key : what the tally calls it
+        possible : its probabilities that are possible, if they are few; None for any up to 1, of which those in the log
+            tell if they are 0 or 1
+        sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
+        ad : that all these rows show
+        """
+        cells = self.tally.of(key)
+        possible = possible or self._certain(cells[0])
+        if sample is not None:
+            largest = float(cells[0].max())
+            of_users = self.users and self.users.of_shown(key, largest)
+            bounds = self._row(name, key, sample, 1.0, (1.0,), of_users, **learnt_columns)
+        else:
+            if self.least_propensity is None:
+                largest, weights = max(float(cells[0].max()), 1.0), None
+            else:
+                weights = tuple(share / self.least_propensity for share in possible or (1.0,))
+                largest = max(weights)
+            few = self.basis.constant and possible is not None and weights and len(weights) == 1 and not self.users
+            of_users = self._rate_by_user(key, largest)
+            bounds = self._row(name, key, cells, largest, weights if few else None, of_users, **learnt_columns)
+        row, today = self.rows[-1], self.against
+        doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())  # of learnt policies alone
+        doubts |= {HINDSIGHT} if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name else set()
+        if self.basis.undecided or doubts or not usable(row, today):
+            verdict = "" if row is today else "none"
+            row |= {"verdict": verdict, "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
+            return
+        if sample is not None:
+            sample = (int(row["clicks"]), int(row["rows"])) if _is_exact(row) else None
+        course = Course.of(self.tally, key, ad)
+        self.judged[name] = judged = Judged(key, largest, bounds, sample, course)
+        if row is today:
+            return
+        row |= self._lifts_of_periods(name, course)
+        lift = self._lift(judged) if self.unit.relative else self._gain(judged)
+        row |= lifts.lift(row["estimate"], today["estimate"], lift, self.joint, self.unit.relative)
+        row |= lifts.verdict(row, lift, self.joint, self.tally.rows)
+        if row["verdict"] == "cannot tell" and self.over_today and not self.same_log:
+            row |= {"needed_train": row["needed_test"] / self.tally.rows * self.of_today.rows}
+
+    def _lifts_of_periods(self, name: str, course: Course | None) -> dict[str, float]:
+        """The lifts in parts of the log, see `periods.lifts`; notes it if they fall."""
+        base = Course.of(self.tally, "") if self.over_today else self.judged[self.baseline].course
+        if self.basis.in_no_order or None in (course, base) or (self.over_today and not self.same_log):
+            return periods.UNKNOWN
+        _, design = self.tally.of_rewards()
+        columns = periods.lifts(course, base, self.baseline, self.unit.relative, design)
+        if columns["lift_fall"] < health.DRIFTS:
+            lifts_then = text.of_periods(self.unit.converted(columns), self.unit)
+            self.notes.append(f"{name}: {lifts_then}: it may only have been new. Judge it by later visits, too")
+        return columns
+
+    def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
+        """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
+        certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least_propensity)).all()
+        return (1.0,) if certain else None
+
+    def judge_ad(self, name: str, policy: Always) -> None:
+        """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
+        arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
+        cells, not_eligible = self.tally.cells[name], 0
+        if self.tally.eligible:
+            not_eligible = self.tally.rows - self.tally.eligible[policy.ad]
+        weight, _, count = cells.arrays()
+        matches, sample = weight > 0, None
+        if np.ptp(weight[matches]) == 0 and not cells.rounded:
+            as_many = self.users.may_be_one(name) if self.users else arms.as_many(weight, count)
+            sample = arms.own_rows(*cells.arrays()) if as_many and not not_eligible else None
+            if not (as_many or not_eligible) and self.basis.wrong is None:
+                rows = f"{count[matches].sum():,} of {count.sum():,} rows"
+                self.notes.append(
+                    f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
+                    "visits are no random sample (sample ratio mismatch). Look at how ads are assigned and logged"
+                )
+        if not_eligible:
+            visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
+            self.notes.append(f"{name}: this ad is not eligible in {visits}: there it stands for what the policy that "
+                              "logged them shows")  # fmt: skip
+        self.judge(name, name, None if not_eligible else (1.0,), sample, policy.ad if sample else None)
+
+    def judge_learnt(self, name: str, policy: Policy) -> None:
+        """Evaluate a learnt policy."""
+        possible = evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
+        if policy.epsilon and self.tally.eligible:  # exploration gives each ad more where fewer are eligible
+            possible = None
+        self.judge(
+            name, name, possible,
+            new_ads=self.tally.new.get(name, 0) / self.tally.rows, untrained=" ".join(policy.untrained),
+            **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
+        )  # fmt: skip
+        if policy.untrained:
+            reason = "had the same reward in all rows of training, such as no click: shown only if all ads are such"
+            self.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
+
+    def _by_user(self, tally: Tally) -> clusters.ByUser | None:
+        """The sums by user, in random order; None where users are not known."""
+        if "" not in tally.users.settle().sums:
+            return None
+        return clusters.ByUser(tally.users, tally.alike, generator(self.seed, "advice", "users"))
+
+    def _rate_by_user(self, key: str, largest: float) -> lifts.Bounds | Quotient | None:
+        """The bounds of a policy's CTR for which only users are independent; None if visits are."""
+        if self.users is None:
+            return None
+        if self.least_propensity is not None:
+            return self.users.rate(key, largest)
+        # Where weights have no largest value, only lower bounds hold. Since weights are 1 on average, 1 less the lower
+        # bound of what clicks lack is an upper bound.
+        return lifts.without_range(self.users.rate(key, np.inf), self.users.missed(key))
+
+    @property
+    def _at_once(self) -> bool:
+        """Whether the log tells both of two rates that are compared."""
+        return self.least_propensity is not None and (self.same_log or not self.over_today)
+
+    def _base(self) -> Judged:
+        """The policy with which others are compared."""
+        return Judged("", 1.0, self.today) if self.over_today else self.judged[self.baseline]
+
+    def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
+        """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
+        base, pair = self._base(), (judged.key, self._base().key)
+        lift, largest, random = None, (judged.largest, base.largest), generator(self.seed, "advice", "lift")
+        if self._at_once and self.users:
+            lift = self.users.lift(pair, largest)
+        elif self._at_once and None not in (judged.sample, base.sample):
+            lift = arms.Ratio(*zip(judged.sample, base.sample, strict=True))
+        elif self._at_once and self.over_today and _is_exact(self.rows[-1]):
+            lift = lifts.single(*self.tally.of(judged.key), judged.largest, random)
+        elif self._at_once and self.tally.knows_both(pair):
+            lift = lifts.of_rows(quotients.ratio, self.tally.both(pair), largest, random)
+        return lift or lifts.quotient(judged.bounds, base.bounds)
+
+    def _gain(self, judged: Judged) -> lifts.Moved:
+        """The bounds of 1 plus by how much a policy's mean is above today's, or the baseline's."""
+        base = self._base()
+        mean = self._difference(base, judged) if self._at_once else None  # as in the table of pairs
+        if mean:
+            return lifts.Moved(mean, -1, shift=1.0)
+        return lifts.Moved(lifts.difference(judged.bounds, base.bounds), shift=1.0)
+
+    def _row(
+        self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
+    ) -> lifts.Bounds | Quotient:
+        """Add the row of a policy without its verdict, and the notes on it; returns the bounds of its CTR.
+
+        cells : the weights, rewards and counts of the rows; for today's policy, "", of the rows of its log
+        weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be given
+        of_users : the bounds by user, where users are known
+        """
+        weight, reward, count = cells
+        tally = self.tally if key else self.of_today
+        rounded = tally.rounded(key)
+        self._check_largest(weight, largest, rounded)
+        # Rounding may have taken weights a little above the largest.
+        weight, random = np.minimum(weight, largest), generator(self.seed, "advice", "order")
+        weights = weights if ((reward == 0) | (reward == 1)).all() else None
+        terms = intervals.drawn(weight * reward, count, largest, random, weights)
+        estimate = evaluation.evaluate_cells(weight, reward, count, terms, self.level)
+        drift = health.UNKNOWN if self.basis.in_no_order else tally.drift(key)
+        estimate = self._with_notices(estimate, key, tally, of_users)
+        row = row_of(name, estimate, self.level, drift=drift.p, **learnt_columns)
+        above = tally.mean(key) if rounded else float(count @ (weight * reward)) / int(count.sum())
+        bounds = of_users or lifts.of_rate(terms, _is_exact(row))
+        if not estimate.refused:
+            if of_users:
+                row |= {"bound": BY_USER} | self._ends(of_users)
+            elif self.least_propensity is None and key:
+                bounds = self._without_range(terms, weight * (1 - reward), count)
+                row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+            elif not _is_exact(row):
+                both = Both(weight, np.ones(len(weight)), reward, count, int(count.sum()), rounded, fixed=True)
+                both = both._replace(excess="mean-weight" not in row["warnings"])
+                bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
+                row |= self._ends(bounds)
+            above = bounds.estimate if isinstance(bounds, Quotient) and np.isfinite(bounds.high) else above
+            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
+            if estimate.diagnostics.matched_clicks:
+                row |= self._approximate(key, weight, reward, count)
+        else:
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan)
+        if self.basis.in_no_order:
+            row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
+        if self.basis.wrong is None and not self.basis.undecided:
+            self.notes += noticed(name, estimate, self.unit.events)
+        if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:  # what ads earn that the log lacks is not known
+            row |= {"estimate": np.nan, "high": np.nan}
+        if not estimate.refused and above > 1:
+            self.notes.append(
+                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the largest possible: "
+                f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
+            )
+        if row["low"] > row["high"]:
+            self.notes.append(f"{name}: its bounds leave no {self.unit.mean} that is possible: propensities are wrong")
+            row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
+        if drift.significant and not estimate.refused:
+            self.notes.append(
+                f"{name}: its rate drifts, {drift.words(self.unit)}: "
+                f"the {self.unit.mean} is the average over the log's period"
+            )
+        self.rows.append(row)
+        return bounds
+
+    def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
+        """Raise a SettingError for a weight above the largest that is possible, by more than rounding explains."""
+        slack = 2 * ROUNDED if rounded else 1e-9
+        if self.least_propensity is not None and float(weight.max()) > largest * (1 + slack):
+            raise SettingError(
+                f"a weight is {weight.max():g}, above the largest one declared, {largest:g}. "
+                "Declare it from the policy and the logging propensities, or correct these"
+            )
+
+    def _with_notices(self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users) -> evaluation.Evaluation:
+        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks ads."""
+        mean, notices = estimate.diagnostics.mean_weight, {notice.kind: notice for notice in estimate.warnings}
+        if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
+            notices.pop("mean-weight", None)
+        elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
+            where = "lists lack" if tally.eligible else "the log lacks"
+            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
+                      "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
+            estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
+        return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
+
+    def _ends(self, bounds: lifts.Bounds | Quotient) -> dict[str, float]:
+        """The columns lower (one-sided), low and high (two-sided) of a row."""
+        one_sided = (1 + self.level) / 2
+        return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
+                "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
+
+    def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
+        """The columns approx_low and approx_high of a row: the self-normalised mean of independent rows, or users."""
+        users = self.users if key or self.same_log else self._by_user(self.of_today)
+        cells = (weight * reward, weight, count) if users is None else (*users.parts(key), 1)
+        low, high = likely(*cells, self.level)
+        return {"approx_low": low, "approx_high": high}
+
+    def _without_range(self, terms, missed, count) -> lifts.Bounds:
+        """The bounds of a policy whose largest weight is not known.
+
+        missed : float64 (cells), w (1 - r)
+        """
+        random = generator(self.seed, "advice", "order", "missed")
+        missed = intervals.drawn(missed, count, max(float(missed.max()), 1.0), random)
+        return lifts.of_rate(terms, False, missed)
+
+    def doubly_robust(self, learnt: Mapping[str, Policy], progress) -> None:
+        """Add the doubly robust estimates of learnt policies; see `rewards.doubly_robust`."""
+        asked = {name: policy for name, policy in learnt.items() if name in self.judged}
+        if not asked or self.least_propensity is None:
+            return
+        test, training = self.basis.test, self.basis.training
+        log = test.visits
+        if self.basis.drops:
+            log = log.take(~training.has(log, digests.of(log), test.name))
+        for row in (row for row in self.rows if row["policy"] in asked):
+            name, policy = row["policy"], asked[row["policy"]]
+            progress(f"{name}: learns rewards for the doubly robust estimate")
+            encoder, action = policy.learnt.encoder, policy.numbered(log)
+            features = encoder.transform(logs.align_features(log, encoder.names, test.name)).features
+            choice = policy.learnt.fitted.choice(features, policy.epsilon, policy.learnt.eligible(log))
+            weight, largest = learning.probability(choice, action) / log.propensity, self.judged[name].largest
+            random = generator(self.seed, "advice", "doubly robust")
+            terms = rewards.doubly_robust(features, action, log.reward, weight, choice, random.permutation(len(log)))
+            gridded = pairs.gridded(terms, -largest, largest + 1, random)
+            mean = pairs.Mean(float(terms.mean()), gridded, -largest)
+            low, high = mean.interval(self.level)
+            row |= {"dr": mean.estimate, "dr_lower": max(mean.lower(self.level), 0.0),
+                    "dr_low": max(low, 0.0), "dr_high": min(high, 1.0)}  # fmt: skip
+
+    def decided(self) -> tuple[list[dict], dict | None]:
+        """Which is better of each pair of policies, and which to choose; see `decisions`."""
+        compared, estimates = dict(self.judged), {row["policy"]: row["estimate"] for row in self.rows}
+        if self.same_log and compared and self.over_today:
+            compared = {Logging.kind: self._base()} | compared
+        bounds, can_compare = {}, self.least_propensity is not None
+        for pair in combinations(compared if can_compare else (), 2):
+            if found := self._difference(*map(compared.get, pair)):
+                bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
+            else:
+                self.notes.append(f"{' and '.join(pair)} are not compared: their probabilities take too many values")
+        compared_pairs = pairs.pairs(list(compared), bounds, self.tally.rows, self.level)
+        asked = [row for row in self.rows if row["policy"] in {*self.judged} - {Uniform.kind, self.baseline}]
+        return compared_pairs, pairs.chosen(asked) if asked else None
+
+    def _difference(self, judged: Judged, other: Judged) -> lifts.Bounds | Quotient | arms.Difference | None:
+        """The bounds of how much higher the CTR of the first of two policies is; None if that cannot be told."""
+        if not judged.key:
+            mirrored = self._difference(other, judged)
+            return mirrored and lifts.Moved(mirrored, -1)
+        samples, pair = (judged.sample, other.sample), (judged.key, other.key)
+        largest = judged.largest, other.largest
+        if self.users:
+            return self.users.difference(pair, largest)
+        if None not in samples:
+            return arms.Difference(*zip(*samples, strict=True))
+        both = self.tally.both(pair)
+        return both and lifts.of_rows(quotients.difference, both, largest, generator(self.seed, "advice", "pairs"))
+
+    def withhold(self) -> None:
+        """Take all numbers out of the rows, since ads were not shown by the propensities."""
+        self.notes.insert(0, f"{self.basis.test.name}: {self.basis.wrong.mend}")
+        for row in self.rows:
+            row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) | {"refused": self.basis.wrong.kind}
+            row["verdict"] = row["verdict"] and "none"
+
+    def mix(self) -> dict[str, dict[str, float]]:
+        """The mix of ads of the policies that are always compared."""
+        mix = {Logging.kind: mixes.of_log(self.of_today)}
+        return mix if self.today_is_uniform else mix | {Uniform.kind: mixes.of_alike(self.tally)}
+
+    def about(self) -> tuple[str, ...]:
+        """Sentences that describe the logs, after the reasons why all answers may be wrong."""
+        basis, training = self.basis, self.basis.training
+        reasons = [basis.wrong.reason] if basis.wrong is not None else basis.undecided
+        sentences = [*(f"No verdict: {reason}" for reason in reasons), *basis.careful]
+        if training is not None:
+            sentences.append(self._described("Training log", training.log, training.tally, not self.same_log))
+        return *sentences, self._described("Test log", basis.test, self.tally, self.same_log)
+
+    def _described(self, role: str, log, tally: Tally, is_today: bool) -> str:
+        """A sentence on a log; `is_today` says whether today's policy logged it."""
+        ending = "; today's policy is the one that logged it" if is_today else ""
+        if is_today and self.alike and tally.eligible:
+            ending += ", uniform: all eligible ads alike"
+        elif is_today and self.alike:
+            ending += f", uniform: all {self.alike:,} ads alike"
+            ending += f", of which {self.ads:,} were shown" if self.alike > self.ads else ""
+        if log.source.fraction:
+            ending += f"; its propensity is {log.source.fraction}"
+        counts = tally.users.counts()
+        of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
+        of_files = f", in {log.form}" if log.in_folder else ""
+        total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
+        return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"
+
+
+def _is_exact(row: Mapping) -> bool:
+    """Whether the bounds of a row are Clopper-Pearson's."""
+    return row["bound"] == "clopper-pearson"
