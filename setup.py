@@ -1,4 +1,6 @@
-"""Puts the files of the workflow into the package, as scant/project, so that an installed scant needs no clone."""
+"""Puts the files of the workflow into the package, as scant/project, so that an installed scant
+needs no clone.
+"""
 
 import shutil
 from pathlib import Path
@@ -7,7 +9,15 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-FILES = ("Snakefile", "CITATION.cff", "rules/*", "workflow/**/*", "config/**/*", "profiles/**/*", "examples/**/*")
+FILES = (
+    "Snakefile",
+    "CITATION.cff",
+    "rules/*",
+    "workflow/**/*",
+    "config/**/*",
+    "profiles/**/*",
+    "examples/**/*",
+)
 
 
 class WithWorkflow(build_py):

@@ -1,18 +1,21 @@
-"""Time the evaluation of a policy from a log, with every bound, beside Open Bandit Pipeline, and the coverage study.
+"""Time the evaluation of a policy from a log, with every bound, beside Open Bandit Pipeline, and
+the coverage study.
 
     python benchmarks/ads_evaluation.py [--rows 1000000] [--actions 80] [--repeats 2000]
     python benchmarks/ads_evaluation.py --peers 500
 
-Processor time of one thread. Targets: 0.5 s and 300 MB beyond the log's arrays for 10^6 rows of 80 ads, whose uniform
-log lets terms take three values. Besides: propensities that differ between rows, so that terms take very many values,
-and rewards that are not 0 or 1. Open Bandit Pipeline cannot be installed beside this project (it pins an old NumPy, and
-brings 5.8 GB); its times for 10^6 rows of 80 ads are those of an earlier run on two cores of the same kind. Like it,
-our estimates then start from the probabilities of all ads, rows x ads. Times vary between machines and minutes.
+Processor time of one thread. Targets: 0.5 s and 300 MB beyond the log's arrays for 10^6 rows of 80
+ads, whose uniform log lets terms take three values. Besides: propensities that differ between rows,
+so that terms take very many values, and rewards that are not 0 or 1. Open Bandit Pipeline cannot be
+installed beside this project (it pins an old NumPy, and brings 5.8 GB); its times for 10^6 rows of
+80 ads are those of an earlier run on two cores of the same kind. Like it, our estimates then start
+from the probabilities of all ads, rows x ads. Times vary between machines and minutes.
 
-With --peers nothing is timed: how often 95 % intervals of a policy's CTR hold over so many simulated logs, and how wide
-they are, beside those of vw-estimators and statsmodels where these are installed (neither is needed otherwise), and the
-bootstrap of Open Bandit Pipeline. The logs are of 2,000 visits: five ads alike and few clicks; propensities from 0.01
-up, lognormal; 300 users of 1 to 12 visits, whose rates differ.
+With --peers nothing is timed: how often 95 % intervals of a policy's CTR hold over so many
+simulated logs, and how wide they are, beside those of vw-estimators and statsmodels where these are
+installed (neither is needed otherwise), and the bootstrap of Open Bandit Pipeline. The logs are of
+2,000 visits: five ads alike and few clicks; propensities from 0.01 up, lognormal; 300 users of 1 to
+12 visits, whose rates differ.
 """
 
 import argparse
@@ -31,17 +34,24 @@ from scant_ads.evaluation import clusters
 from scant_ads.evaluation.quotients import likely
 
 EPSILON = 0.2
-PIPELINE = {"point": (0.066, 0.418), "bootstrap": (72, 142)}  # seconds: from its IPW to its doubly robust estimator
+# seconds: from its IPW to its doubly robust estimator
+PIPELINE = {"point": (0.066, 0.418), "bootstrap": (72, 142)}
 
 
 def log(rows: int, actions: int, rate: float, kind: str) -> dict:
-    """The arguments of `evaluate`: a uniform log, or one whose propensities differ; an epsilon-greedy policy."""
+    """The arguments of `evaluate`: a uniform log, or one whose propensities differ; an
+    epsilon-greedy policy.
+    """
     random = generator(0, rows, rate, kind)
     least = 1 / actions if kind == "uniform" else 0.5 / actions
     best_one = np.full(rows, least) if kind == "uniform" else random.uniform(least, 3 * least, rows)
     logged = random.random(rows) < best_one
     other = (1 - best_one) / (actions - 1)
-    reward = random.random(rows) * rate * 2 if kind == "graded" else (random.random(rows) < rate).astype(float)
+    reward = (
+        random.random(rows) * rate * 2
+        if kind == "graded"
+        else (random.random(rows) < rate).astype(float)
+    )
     arguments = {
         "reward": reward,
         "propensity": np.where(logged, best_one, other),
@@ -74,15 +84,24 @@ def beside(rows: int, actions: int) -> None:
 
     def everything():
         return evaluate(
-            *given, policy[place, shown], made["largest_weight"], weights=made["weights"], random=generator(5)
+            *given,
+            policy[place, shown],
+            made["largest_weight"],
+            weights=made["weights"],
+            random=generator(5),
         )
 
-    print(f"{rows} rows x {actions} ads: seconds of processor time; Open Bandit Pipeline's; how many times ours")
+    print(
+        f"{rows} rows x {actions} ads: seconds of processor time; Open Bandit Pipeline's; how "
+        "many times ours"
+    )
     for name, call, theirs in (("estimates IPS and SNIPS", point, "point"),
                                ("bootstrap interval, 10,000 samples", bootstrap, "bootstrap"),
                                ("every estimate and bound", everything, "bootstrap")):  # fmt: skip
         ours, (low, high) = best(call, 3, time.process_time), PIPELINE[theirs]
-        print(f"  {name:35} {ours:6.3f} {low:8g} to {high:g} {low / ours:9.1f} to {high / ours:.1f}")
+        print(
+            f"  {name:35} {ours:6.3f} {low:8g} to {high:g} {low / ours:9.1f} to {high / ours:.1f}"
+        )
 
 
 def visits(kind: str, random) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -91,7 +110,12 @@ def visits(kind: str, random) -> tuple[np.ndarray, np.ndarray, np.ndarray, float
     if kind == "users":
         user = np.repeat(np.arange(300), random.integers(1, 13, 300))
         rate = random.beta(0.5, 9.5, 300)[user]
-        return user, 5.0 * (random.random(len(user)) < 0.2), (random.random(len(user)) < rate) * 1.0, 0.05
+        return (
+            user,
+            5.0 * (random.random(len(user)) < 0.2),
+            (random.random(len(user)) < rate) * 1.0,
+            0.05,
+        )
     if kind == "few clicks":
         return (
             np.arange(rows),
@@ -117,7 +141,8 @@ def intervals_of(user, weight, reward, random) -> dict[str, tuple[float, float]]
         else of_users.rate("policy", largest).interval(0.95),
         "approximate": likely(*of_users.parts("policy"), 1, 0.95),
         "delta method": (estimate - 1.96 * error, estimate + 1.96 * error),
-        "bootstrap, as in obp": tuple(intervals.percentile(intervals.resampled(terms, random, 1000), (0.025, 0.975))),
+        "bootstrap, as in obp": tuple(intervals.percentile(intervals.resampled(terms, random, 1000),
+                                                           (0.025, 0.975))),
     }  # fmt: skip
     with suppress(ImportError):
         from estimators.bandits import cressieread, gaussian
@@ -130,14 +155,25 @@ def intervals_of(user, weight, reward, random) -> dict[str, tuple[float, float]]
     with suppress(ImportError):
         from statsmodels.api import WLS
 
-        how = {"cov_type": "HC1"} if independent else {"cov_type": "cluster", "cov_kwds": {"groups": user}}
-        found["statsmodels: robust"] = tuple(WLS(reward, np.ones(len(user)), weights=weight).fit(**how).conf_int()[0])
+        how = (
+            {"cov_type": "HC1"}
+            if independent
+            else {"cov_type": "cluster", "cov_kwds": {"groups": user}}
+        )
+        found["statsmodels: robust"] = tuple(
+            WLS(reward, np.ones(len(user)), weights=weight).fit(**how).conf_int()[0]
+        )
     return found
 
 
 def peers(logs: int) -> None:
-    """Print how often intervals hold, at which end they fail, and how wide they are, of several makers."""
-    print(f"{'95 % intervals':13} {'':22} {'hold, %':>8} {'too high':>9} {'too low':>8} {'width, points':>14}")
+    """Print how often intervals hold, at which end they fail, and how wide they are, of several
+    makers.
+    """
+    print(
+        f"{'95 % intervals':13} {'':22} {'hold, %':>8} {'too high':>9} {'too low':>8} "
+        f"{'width, points':>14}"
+    )
     for kind in ("few clicks", "skewed", "users"):
         ends: dict[str, list] = {}
         for repeat in range(logs):
@@ -147,7 +183,13 @@ def peers(logs: int) -> None:
                 ends.setdefault(name, []).append((low > truth, high < truth, high - low))
         for name, found in ends.items():
             above, below, width = 100 * np.mean(found, axis=0)
-            print(f"{kind:13} {name:22} {100 - above - below:8.1f} {above:9.1f} {below:8.1f} {width:14.2f}", flush=True)
+            print(
+                (
+                    f"{kind:13} {name:22} {100 - above - below:8.1f} {above:9.1f} {below:8.1f} "
+                    f"{width:14.2f}"
+                ),
+                flush=True,
+            )
 
 
 def megabytes(call) -> float:
@@ -163,8 +205,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--actions", type=int, default=80)
-    parser.add_argument("--repeats", type=int, default=2000, help="campaigns of each setting of the coverage study")
-    parser.add_argument("--peers", type=int, help="compare intervals with others' on so many logs, and time nothing")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=2000,
+        help=("campaigns of each setting of the coverage study"),
+    )
+    parser.add_argument(
+        "--peers",
+        type=int,
+        help=("compare intervals with others' on so many logs, and time nothing"),
+    )
     arguments = parser.parse_args()
     if arguments.peers:
         return peers(arguments.peers)
@@ -183,7 +234,9 @@ def main() -> None:
 
     study, random = settings(), generator(2)
     seconds = best(lambda: coverage(study, arguments.repeats, random), 1, time.process_time)
-    print(f"coverage study, {len(study)} settings of {arguments.repeats} campaigns: {seconds:.1f} s")
+    print(
+        f"coverage study, {len(study)} settings of {arguments.repeats} campaigns: {seconds:.1f} s"
+    )
 
 
 if __name__ == "__main__":

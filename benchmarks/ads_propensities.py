@@ -1,12 +1,15 @@
-"""How often `scant ads check` says that ads were not shown by their propensities: of right logs, and of wrong ones.
+"""How often `scant ads check` says that ads were not shown by their propensities: of right logs,
+and of wrong ones.
 
     python benchmarks/ads_propensities.py [--repeats 1000] [--seed 0]
 
-Each of 20 kinds of right logs is drawn `repeats` times, with 50, 500 and 2,000 rows in turn; at most 1 % of them may
-raise an alarm. Logs whose ads follow a schedule have 4,000 rows, one every half hour, and say 1 / 2 (1 / 5 of five
-ads); there are a fifth of `repeats` of each kind. Wrong logs say that six ads are shown alike though one has more (by
-2, 5 or 10 %), or give each ad's share of all rows though users of two kinds see an ad more or less often by this much;
-a tenth of `repeats`. `alarms` is the share of logs with an error, `schedule` of those that are said to follow one.
+Each of 20 kinds of right logs is drawn `repeats` times, with 50, 500 and 2,000 rows in turn; at
+most 1 % of them may raise an alarm. Logs whose ads follow a schedule have 4,000 rows, one every
+half hour, and say 1 / 2 (1 / 5 of five ads); there are a fifth of `repeats` of each kind. Wrong
+logs say that six ads are shown alike though one has more (by 2, 5 or 10 %), or give each ad's share
+of all rows though users of two kinds see an ad more or less often by this much; a tenth of
+`repeats`. `alarms` is the share of logs with an error, `schedule` of those that are said to follow
+one.
 """
 
 import argparse
@@ -28,16 +31,24 @@ TIMED = {"timestamp": "time"}
 def of_ads(action, propensity, random, **columns) -> pd.DataFrame:
     """A log that shows these ads, of which some are clicked more often than others."""
     reward = random.random(len(action)) < 0.05 + 0.1 * (np.asarray(action) % 3)
-    return pd.DataFrame({"action": action, "reward": reward * 1, "propensity": propensity} | columns)
+    return pd.DataFrame(
+        {"action": action, "reward": reward * 1, "propensity": propensity} | columns
+    )
 
 
-def drawn(propensities: np.ndarray, features: np.ndarray, random, logged: np.ndarray | None = None) -> pd.DataFrame:
-    """A log by propensities, float64 (rows x ads); `logged` are those that it says, if they are others."""
+def drawn(
+    propensities: np.ndarray, features: np.ndarray, random, logged: np.ndarray | None = None
+) -> pd.DataFrame:
+    """A log by propensities, float64 (rows x ads); `logged` are those that it says, if they are
+    others.
+    """
     place = np.arange(len(propensities))
     sums = propensities.cumsum(axis=1)
     action = (sums > random.random((len(place), 1)) * sums[:, -1:]).argmax(axis=1)
     said = (propensities if logged is None else logged)[place, action]
-    return of_ads(action, said, random, **{f"x{at}": column for at, column in enumerate(features.T)})
+    return of_ads(
+        action, said, random, **{f"x{at}": column for at, column in enumerate(features.T)}
+    )
 
 
 def normal(rows: int, random) -> np.ndarray:
@@ -86,7 +97,9 @@ def not_every_ad(features, random):
 def learning(features, random):
     """Half of the time by chance, else the ad with the most clicks so far."""
     clicks, action, propensity = np.ones(4), [], []
-    for ad, chance in zip(random.integers(4, size=len(features)), random.random(len(features)), strict=True):
+    for ad, chance in zip(
+        random.integers(4, size=len(features)), random.random(len(features)), strict=True
+    ):
         best = int(np.argmax(clicks))
         action.append(int(ad) if chance < 0.5 else best)
         propensity.append(0.125 + 0.5 * (action[-1] == best))
@@ -156,7 +169,9 @@ def sorted_with_times(features, random):
 
 
 def sorted_by_day_and_ad(features, random):
-    made = alike(features, random).assign(time=times(len(features)).astype("datetime64[D]").astype("datetime64[s]"))
+    made = alike(features, random).assign(
+        time=times(len(features)).astype("datetime64[D]").astype("datetime64[s]")
+    )
     return made.sort_values(["time", "action"]), TIMED
 
 
@@ -165,14 +180,27 @@ def sorted_by_reward(features, random):
 
 
 RIGHT = {
-    "2, 6 or 20 ads alike": alike, "90 to 10 %": split, "by user (softmax)": by_user, "98 % the best ad": peaky,
-    "each visit half of the ads": not_every_ad, "learns from clicks": learning, "shares that change": changing,
-    "new ads": new_ads, "alike, three digits": rounded, "alike, two digits": two_digits,
-    "by user, three digits": rounded_by_user, "single precision": single_precision, "300 ads alike": of_300,
-    "a million ads alike": of_a_million, "5,000 ads, most rare": rare_ads, "kept by users, --user": kept_by_users,
-    "sorted by ad": sorted_by_ad, "sorted by ad, --time": sorted_with_times,
-    "sorted by day and ad, --time": sorted_by_day_and_ad, "sorted by reward": sorted_by_reward,
-}  # fmt: skip
+    "2, 6 or 20 ads alike": alike,
+    "90 to 10 %": split,
+    "by user (softmax)": by_user,
+    "98 % the best ad": peaky,
+    "each visit half of the ads": not_every_ad,
+    "learns from clicks": learning,
+    "shares that change": changing,
+    "new ads": new_ads,
+    "alike, three digits": rounded,
+    "alike, two digits": two_digits,
+    "by user, three digits": rounded_by_user,
+    "single precision": single_precision,
+    "300 ads alike": of_300,
+    "a million ads alike": of_a_million,
+    "5,000 ads, most rare": rare_ads,
+    "kept by users, --user": kept_by_users,
+    "sorted by ad": sorted_by_ad,
+    "sorted by ad, --time": sorted_with_times,
+    "sorted by day and ad, --time": sorted_by_day_and_ad,
+    "sorted by reward": sorted_by_reward,
+}
 
 
 def right(make, number: int, random) -> tuple[pd.DataFrame, dict]:
@@ -189,9 +217,13 @@ def scheduled(kind: str, _: int, random) -> tuple[pd.DataFrame, dict]:
     hour = random.integers(24 * 14) + np.arange(SCHEDULED) // 2
     of_hour, day = hour % 24, hour // 24
     turns = {
-        "by weekday": day % 7 >= 5, "by day": day % 2, "by week": day // 7 % 2, "by five hours": of_hour // 5,
-        "before": day >= day.mean(), "blocks of 20 rows": np.repeat(random.integers(2, size=200), 20),
-    }  # fmt: skip
+        "by weekday": day % 7 >= 5,
+        "by day": day % 2,
+        "by week": day // 7 % 2,
+        "by five hours": of_hour // 5,
+        "before": day >= day.mean(),
+        "blocks of 20 rows": np.repeat(random.integers(2, size=200), 20),
+    }
     action = np.asarray(turns.get(kind.partition(",")[0], of_hour >= 12)).astype(int)
     if kind.endswith("%"):  # the share of visits that get the ad of the hour
         share = float(kind.split()[-2]) / 100
@@ -207,10 +239,19 @@ def scheduled(kind: str, _: int, random) -> tuple[pd.DataFrame, dict]:
 
 
 SCHEDULES = (
-    "by hour", "by weekday", "by day", "by week", "by five hours", "blocks of 20 rows", "by hour, 80 %",
-    "by hour, 65 %", "by hour, shuffled, --time", "by day, dates alone, shuffled, --time",
-    "by hour, two visits a user, --user", "before, after, --time",
-)  # fmt: skip
+    "by hour",
+    "by weekday",
+    "by day",
+    "by week",
+    "by five hours",
+    "blocks of 20 rows",
+    "by hour, 80 %",
+    "by hour, 65 %",
+    "by hour, shuffled, --time",
+    "by day, dates alone, shuffled, --time",
+    "by hour, two visits a user, --user",
+    "before, after, --time",
+)
 
 
 # --- wrong propensities
@@ -232,11 +273,14 @@ def kinds_of(made: pd.DataFrame, roles: dict) -> set[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    cases = [(kind, 1, partial(right, make)) for kind, make in RIGHT.items()]  # names, parts of repeats, logs
+    # names, parts of repeats, logs
+    cases = [(kind, 1, partial(right, make)) for kind, make in RIGHT.items()]
     cases += [(kind, 5, partial(scheduled, kind)) for kind in SCHEDULES]
     for kind, by, rows in product(("one more", "by kind"), (0.02, 0.05, 0.1), (10_000, 100_000)):
         cases.append((f"{kind}, {100 * by:g} %, {rows:,} rows", 10, partial(wrong, kind, by, rows)))
@@ -246,7 +290,13 @@ def main() -> None:
         randoms = (generator(arguments.seed, "benchmark", name, at) for at in range(number))
         found = [kinds_of(*make(at, random)) for at, random in enumerate(randoms)]
         alarms, schedules = sum(map(bool, found)), sum("schedule" in kinds for kinds in found)
-        print(f"{name:<38} {number:>6,}  {100 * alarms / number:>9.1f}  {100 * schedules / number:>11.1f}", flush=True)
+        print(
+            (
+                f"{name:<38} {number:>6,}  {100 * alarms / number:>9.1f}  "
+                f"{100 * schedules / number:>11.1f}"
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

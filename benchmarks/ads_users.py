@@ -1,16 +1,19 @@
-"""Do bounds hold when visits of one user are alike? By visits, as if all were independent, and by user (`--user`).
+"""Do bounds hold when visits of one user are alike? By visits, as if all were independent, and by
+user (`--user`).
 
     python benchmarks/ads_users.py [--repeats 1000] [--seed 0]
 
-Each repeat draws users with a click rate of their own, of a beta distribution whose correlation of two visits of one
-user is given, and 1 to 30 visits each: equally likely ("even"), or one user in a hundred with 300 visits besides
-("heavy"), or with rates that are higher for users with more visits ("eager"). Five ads are shown at random. A user has
-one ad that suits, and clicks others half as often; the policy shows the ad that suits, and today's shows all alike.
+Each repeat draws users with a click rate of their own, of a beta distribution whose correlation of
+two visits of one user is given, and 1 to 30 visits each: equally likely ("even"), or one user in a
+hundred with 300 visits besides ("heavy"), or with rates that are higher for users with more visits
+("eager"). Five ads are shown at random. A user has one ad that suits, and clicks others half as
+often; the policy shows the ad that suits, and today's shows all alike.
 
-Failures are the ends of 95 % intervals on the wrong side of the truth, lower and upper, in % of the logs, where 2.5 are
-promised: of today's CTR, the policy's, and the quotient of the two, which is the lift; by visits, by user, and by
-empirical likelihood of users (robust). Besides, the mean width of the interval by user, over those of the two others.
-With numbers of visits as drawn, true CTRs are averages over visits.
+Failures are the ends of 95 % intervals on the wrong side of the truth, lower and upper, in % of the
+logs, where 2.5 are promised: of today's CTR, the policy's, and the quotient of the two, which is
+the lift; by visits, by user, and by empirical likelihood of users (robust). Besides, the mean width
+of the interval by user, over those of the two others. With numbers of visits as drawn, true CTRs
+are averages over visits.
 """
 
 import argparse
@@ -24,16 +27,23 @@ from scant_ads.evaluation import clusters, lifts
 from scant_ads.evaluation.quotients import likely
 
 ADS, LEVEL = 5, 0.95
-RATE, OTHERS = 0.05, 0.5  # the mean rate of the ad that suits, and the part of it that other ads have
+# the mean rate of the ad that suits, and the part of it that other ads have
+RATE, OTHERS = 0.05, 0.5
 
 
 def drawn(users: int, visits: str, correlation: float, random) -> tuple:
-    """The user of each visit, the reward, the weight of the policy, and the true CTRs of today's policy and of it."""
+    """The user of each visit, the reward, the weight of the policy, and the true CTRs of today's
+    policy and of it.
+    """
     made = random.integers(1, 31, users)
     if visits == "heavy":
         made[: users // 100] = 300
     mean = RATE * (made / made.mean() if visits == "eager" else np.ones(users))
-    rate = mean if not correlation else random.beta(*(np.array([mean, 1 - mean]) * (1 / correlation - 1)))
+    rate = (
+        mean
+        if not correlation
+        else random.beta(*(np.array([mean, 1 - mean]) * (1 / correlation - 1)))
+    )
     user = np.repeat(np.arange(users), made)
     suits = random.random(len(user)) < 1 / ADS
     reward = (random.random(len(user)) < rate[user] * np.where(suits, 1.0, OTHERS)).astype(float)
@@ -47,7 +57,11 @@ def intervals_of(user, reward, weight, random) -> dict[str, list[tuple[float, fl
     kept.add(user.astype(np.uint64), {"": np.ones(len(user)), "policy": weight}, reward)
     by_user, once = clusters.ByUser(kept, ADS, random), np.ones(len(user), np.int64)
     of_visits = [
-        intervals.interval(intervals.clopper_pearson, intervals.drawn(terms, once, largest, random, (largest,)), LEVEL)
+        intervals.interval(
+            intervals.clopper_pearson,
+            intervals.drawn(terms, once, largest, random, (largest,)),
+            LEVEL,
+        )
         for terms, largest in ((reward, 1.0), (weight * reward, float(ADS)))
     ]
     quotient = lifts.single(weight, reward, once, float(ADS), random)
@@ -70,13 +84,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print(
-        "failures below and above in %, by visits, by user and robust; width by user over those by visits, and robust"
+        "failures below and above in %, by visits, by user and robust; width by user over those by "
+        "visits, and robust"
     )
     print(
         f"{'users':>6} {'visits':6} {'correlation':>11}"
         + "".join(f"{name:>46}" for name in ("today", "policy", "lift"))
     )
-    for users, visits, correlation in product((300, 3000), ("even", "heavy", "eager"), (0.0, 0.05, 0.3)):
+    for users, visits, correlation in product(
+        (300, 3000), ("even", "heavy", "eager"), (0.0, 0.05, 0.3)
+    ):
         failed, width = np.zeros((3, 3, 2)), np.zeros((3, 3))
         for repeat in range(arguments.repeats):
             random = generator(arguments.seed, "users", users, visits, correlation, repeat)
@@ -89,7 +106,9 @@ def main() -> None:
         shares = 100 * failed / arguments.repeats
         cells = "".join(
             f"{a:9.1f} {b:4.1f} {c:5.1f} {d:4.1f} {e:5.1f} {f:4.1f} {over:6.2f} {robust:5.2f}"
-            for (a, b), (c, d), (e, f), over, robust in zip(*shares, *(width[1] / width[[0, 2]]), strict=True)
+            for (a, b), (c, d), (e, f), over, robust in zip(
+                *shares, *(width[1] / width[[0, 2]]), strict=True
+            )
         )
         print(f"{users:6,} {visits:6} {correlation:11}{cells}", flush=True)
 

@@ -1,15 +1,16 @@
-"""Rehearse the papers' study: stand-ins for its data sets, of any size, in the format of the files themselves.
+"""Rehearse the papers' study: stand-ins for its data sets, of any size, in the format of the files
+themselves.
 
     python benchmarks/rehearsal.py FOLDER [--scale 0.01] [--without yandex-imat2009]
 
-FOLDER gets `data/` with the sets that are to be had by hand; `results/data/original` with the archives of the others,
-as if they had been downloaded; `config/datasets.yaml`, the registry without the real files' checksums and counts; and
-`paper.yaml`, the study: with few rounds, seeds and learners, what needs data sets; all of it at --scale 1. Then run
-there what it prints.
+FOLDER gets `data/` with the sets that are to be had by hand; `results/data/original` with the
+archives of the others, as if they had been downloaded; `config/datasets.yaml`, the registry without
+the real files' checksums and counts; and `paper.yaml`, the study: with few rounds, seeds and
+learners, what needs data sets; all of it at --scale 1. Then run there what it prints.
 
-The stand-ins have what makes the real files odd: folds that share files, features of very different sizes, zeros that
-are left out, grades such as 2.33333, the query in a comment, queries of one document and without a relevant one, blanks
-before numbers, labels such as `1.`.
+The stand-ins have what makes the real files odd: folds that share files, features of very different
+sizes, zeros that are left out, grades such as 2.33333, the query in a comment, queries of one
+document and without a relevant one, blanks before numbers, labels such as `1.`.
 """
 
 import argparse
@@ -36,26 +37,38 @@ EXAMPLES = {  # of each part of a classification set
 }
 LEAST = 12  # examples of a class
 EMPTY = 0.04  # the share of queries without a relevant document
-ROUNDS, SEEDS, LEARNERS = 60, 2, 3  # of a thin study; it plays so many learners an experiment, the first
-UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")  # by a thin study: they need no file, or no other
+# of a thin study; it plays so many learners an experiment, the first
+ROUNDS, SEEDS, LEARNERS = 60, 2, 3
+# by a thin study: they need no file, or no other
+UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")
 
 
 def vocabulary(random, dataset: str, features: int) -> np.ndarray:
-    """The texts `index:value` that each feature may have, features x VALUES; "" for a value that is left out."""
+    """The texts `index:value` that each feature may have, features x VALUES; "" for a value that is
+    left out.
+    """
     texts = np.empty((features, VALUES), object)
     for j in range(features):
         values = np.sort(random.random(VALUES))
         if dataset == MSLR:  # counts, shares and logarithms; zeros are written
             scaled = [10.0 ** (j % 8) * values, values, -40 * values][j % 3]
-            written = [f"{value:.{0 if j % 3 == 0 else 6}f}" for value in np.where(values < 0.35, 0, scaled)]
+            written = [
+                f"{value:.{0 if j % 3 == 0 else 6}f}"
+                for value in np.where(values < 0.35, 0, scaled)
+            ]
         else:
             absent = 0.7 if dataset == YAHOO else 0.4
-            written = [f"{value:.{8 if dataset == YAHOO else 6}f}" if value > absent else "" for value in values]
+            written = [
+                f"{value:.{8 if dataset == YAHOO else 6}f}" if value > absent else ""
+                for value in values
+            ]
         texts[j] = [value and f"{j + 1}:{value}" for value in written]
     return texts
 
 
-def write_ranking(path: Path, random, dataset: str, queries: int, texts: np.ndarray, first: int) -> None:
+def write_ranking(
+    path: Path, random, dataset: str, queries: int, texts: np.ndarray, first: int
+) -> None:
     """Write ranking data whose grades follow the first ten features, with some noise.
 
     queries : how many; their ids go on from `first`
@@ -74,14 +87,20 @@ def write_ranking(path: Path, random, dataset: str, queries: int, texts: np.ndar
             for grade, row in zip(grades.tolist(), rows.tolist(), strict=True):
                 words = " ".join(filter(None, row))
                 if dataset == YANDEX:
-                    printed = {1: "0.75", 2: "1.5", 3: "2.33333"}.get(grade, grade) if query % 3 else grade
+                    printed = (
+                        {1: "0.75", 2: "1.5", 3: "2.33333"}.get(grade, grade)
+                        if query % 3
+                        else grade
+                    )
                     file.write(f"{printed} {words} # {query}\n")
                 else:
                     file.write(f"{grade} qid:{query} {words}{' ' * (dataset == MSLR)}\n")
 
 
 def write_mslr(folder: Path, random, scale: float, texts: np.ndarray) -> None:
-    """Write the five folds: fold i learns on three of five subsets, beginning with the i-th, and tests on the last."""
+    """Write the five folds: fold i learns on three of five subsets, beginning with the i-th, and
+    tests on the last.
+    """
     size = max(round(QUERIES[MSLR] * scale / 5), 4)
     subsets = [folder / f".subset-{number}" for number in range(5)]
     for number, path in enumerate(subsets):
@@ -100,15 +119,25 @@ def write_mslr(folder: Path, random, scale: float, texts: np.ndarray) -> None:
 
 
 def write_examples(dataset: registry.Dataset, random, scale: float, folder: Path) -> None:
-    """Write the archive of a classification set where `scant fetch` keeps what it has downloaded."""
+    """Write the archive of a classification set where `scant fetch` keeps what it has
+    downloaded.
+    """
     classes, folder = dataset.classes, folder / "results/data/original" / dataset.id
     folder.mkdir(parents=True, exist_ok=True)
     centres = random.random((len(classes), dataset.features))
     with zipfile.ZipFile(folder / fetch.cache_name(dataset), "w", zipfile.ZIP_DEFLATED) as archive:
         for part, whole in EXAMPLES[dataset.id].items():
-            labels = random.permutation(max(round(whole * scale), LEAST * len(classes))) % len(classes)
-            x = np.clip(centres[labels] + 0.2 * random.standard_normal((len(labels), dataset.features)), 0, 1)
-            lines = [_line(dataset, row, classes[label]) for row, label in zip(x, labels, strict=True)]
+            labels = random.permutation(max(round(whole * scale), LEAST * len(classes))) % len(
+                classes
+            )
+            x = np.clip(
+                centres[labels] + 0.2 * random.standard_normal((len(labels), dataset.features)),
+                0,
+                1,
+            )
+            lines = [
+                _line(dataset, row, classes[label]) for row, label in zip(x, labels, strict=True)
+            ]
             archive.writestr(dataset.archive.members + dataset.part(part).file, "".join(lines))
 
 
@@ -132,7 +161,8 @@ def write_registry(folder: Path) -> dict[str, registry.Dataset]:
             for key in {"sha256", "git_blob", "rows", "queries"} & checked.keys():
                 checked[key] = None
         entry["parts"] = {
-            part: {key: value for key, value in settings.items() if value is not None} | {"sha256": None}
+            part: {key: value for key, value in settings.items() if value is not None}
+            | {"sha256": None}
             for part, settings in entry["parts"].items()
         }
     path = folder / "config/datasets.yaml"
@@ -142,7 +172,9 @@ def write_registry(folder: Path) -> dict[str, registry.Dataset]:
 
 
 def write_study(folder: Path, thin: bool) -> None:
-    """Write the papers' study; a thin one plays few rounds, seeds and learners, and only what needs data sets."""
+    """Write the papers' study; a thin one plays few rounds, seeds and learners, and only what needs
+    data sets.
+    """
     study = yaml.safe_load((PROJECT / "config/studies/paper.yaml").read_text())
     if thin:
         for name in [*study["experiments"]]:
@@ -152,7 +184,11 @@ def write_study(folder: Path, thin: bool) -> None:
             elif experiment.get("kind") == "ads":
                 experiment |= {"seeds": 1, "learners": ["forest"]}
             else:
-                experiment |= {"seeds": SEEDS, "rounds": ROUNDS, "learners": experiment["learners"][:LEARNERS]}
+                experiment |= {
+                    "seeds": SEEDS,
+                    "rounds": ROUNDS,
+                    "learners": experiment["learners"][:LEARNERS],
+                }
                 experiment |= {"tuning_seeds": 1} if experiment.get("tuning_seeds") else {}
     (folder / "paper.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
 
@@ -176,7 +212,9 @@ def make(folder, scale: float, without=(), seed: int = 0) -> None:
         parts, first = QUERIES[name] if name == YAHOO else {"train": QUERIES[name]}, 1
         for part, whole in parts.items():
             queries = max(round(whole * scale), 4)
-            write_ranking(place / datasets[name].part(part).file, random, name, queries, texts, first)
+            write_ranking(
+                place / datasets[name].part(part).file, random, name, queries, texts, first
+            )
             first += queries
     for name in EXAMPLES:
         write_examples(datasets[name], np.random.default_rng([seed, len(name), 1]), scale, folder)

@@ -1,9 +1,11 @@
-"""Time a round of each learner, compiled, beside a plain NumPy round and the reading of its features from memory.
+"""Time a round of each learner, compiled, beside a plain NumPy round and the reading of its
+features from memory.
 
     python benchmarks/rounds.py [--megabytes 400]
 
-One thread. Streams are larger than any cache and queries come in random order, as in a study. Every round measures
-NDCG@10, NDCG and AP of the ranking shown. Times vary between machines and minutes: read the ratios.
+One thread. Streams are larger than any cache and queries come in random order, as in a study. Every
+round measures NDCG@10, NDCG and AP of the ranking shown. Times vary between machines and minutes:
+read the ratios.
 """
 
 import argparse
@@ -27,12 +29,23 @@ def stream(m: int, d: int, megabytes: float) -> Stream:
     rows = grades.reshape(queries, m)
     counts, g, places = np.empty(64, np.int64), gains(30), discounts(m)
     made = Stream(
-        features, np.arange(0, queries * m + 1, m), grades, np.count_nonzero(rows, axis=1).astype(np.int32),
+        features,
+        np.arange(0, queries * m + 1, m),
+        grades,
+        np.count_nonzero(rows, axis=1).astype(np.int32),
         np.array([ideal_dcg(row, m, g, places, counts) for row in rows]),
         np.array([ideal_dcg(row, CUT, g, places, counts) for row in rows]),
-        np.arange(queries), {"largest_grade": 4, "largest_query": m, "features": d},
-    )  # fmt: skip
-    for array in (made.features, made.offsets, made.grades, made.relevant, made.ideal_dcg, made.ideal_dcg_at_cut):
+        np.arange(queries),
+        {"largest_grade": 4, "largest_query": m, "features": d},
+    )
+    for array in (
+        made.features,
+        made.offsets,
+        made.grades,
+        made.relevant,
+        made.ideal_dcg,
+        made.ideal_dcg_at_cut,
+    ):
         array.flags.writeable = False
     return made
 
@@ -54,7 +67,10 @@ def numpy_rounds(made: Stream, queries, rate=0.1) -> None:
     w = np.zeros(made.features.shape[1])
     x64, discount = made.features, discounts(made.metadata["largest_query"])
     for t, q in enumerate(queries):
-        x, grade = x64[made.offsets[q] : made.offsets[q + 1]], made.grades[made.offsets[q] : made.offsets[q + 1]]
+        x, grade = (
+            x64[made.offsets[q] : made.offsets[q + 1]],
+            made.grades[made.offsets[q] : made.offsets[q + 1]],
+        )
         s = x @ w.astype(np.float32)
         ranked = grade[np.argsort(-s, kind="stable")]
         (2.0 ** ranked[:CUT] - 1) @ discount[:CUT] / made.ideal_dcg_at_cut[q]
@@ -80,7 +96,9 @@ def best(call, repeats: int = 5, clock=time.perf_counter) -> float:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("--megabytes", type=float, default=400, help="size of each stream's features")
+    arguments.add_argument(
+        "--megabytes", type=float, default=400, help=("size of each stream's features")
+    )
     megabytes = arguments.parse_args().megabytes
     learners = {
         "ListNet": ({"kind": "listnet"}, 0.1),
@@ -94,18 +112,27 @@ def main() -> None:
         made = stream(m, d, megabytes)
         queries = np.random.default_rng(1).permutation(len(made))[:20_000]
         few = queries[:2_000]
-        floor = best(lambda made=made, queries=queries: touch(made.features, made.offsets, queries)) / len(queries)
+        floor = best(
+            lambda made=made, queries=queries: touch(made.features, made.offsets, queries)
+        ) / len(queries)
         plain = best(lambda made=made, few=few: numpy_rounds(made, few), 3) / len(few)
         print(f"{m:5} {d:4}  {'memory alone':16} {floor * 1e6:7.2f}")
         print(f"{m:5} {d:4}  {'NumPy ListNet':16} {plain * 1e6:7.2f} {plain / floor:9.1f}")
         for name, (entry, rate) in learners.items():
             cls, random = class_of(entry["kind"]), np.random.default_rng(2)
             seconds = best(
-                lambda made=made, queries=queries, cls=cls, entry=entry, rate=rate, random=random: play(
-                    made, queries, cls.from_study(entry, {"source": "text"}, made.metadata, rate, random)
+                lambda made=made, queries=queries, cls=cls, entry=entry, rate=rate, random=random: (
+                    play(
+                        made,
+                        queries,
+                        cls.from_study(entry, {"source": "text"}, made.metadata, rate, random),
+                    )
                 )
             ) / len(queries)
-            print(f"{m:5} {d:4}  {name:16} {seconds * 1e6:7.2f} {seconds / floor:9.1f} {plain / seconds:11.1f}")
+            print(
+                f"{m:5} {d:4}  {name:16} {seconds * 1e6:7.2f} {seconds / floor:9.1f} "
+                f"{plain / seconds:11.1f}"
+            )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
-"""Measure what Snakemake adds to a study of many short jobs: planning, doing nothing, and each job's share.
+"""Measure what Snakemake adds to a study of many short jobs: planning, doing nothing, and each
+job's share.
 
-    python benchmarks/scale.py [--seeds 10000] [--batch 1] [--learners 10] [--idle] [--cores 2] [--folder DIR]
+    python benchmarks/scale.py [--seeds 10000] [--batch 1] [--learners 10] [--idle] [--cores 2]
+    [--folder DIR]
 
-A study of simulated queries, `seeds` runs over so many learners; with `--batch` several of a learner's seeds are one
-job, with `--idle` a run's job does nothing but touch its file, so that what Snakemake adds is all there is. The study
-runs in a copy of the project, in a new folder that is removed afterwards, or in `--folder`, which is kept.
+A study of simulated queries, `seeds` runs over so many learners; with `--batch` several of a
+learner's seeds are one job, with `--idle` a run's job does nothing but touch its file, so that what
+Snakemake adds is all there is. The study runs in a copy of the project, in a new folder that is
+removed afterwards, or in `--folder`, which is kept.
 
-`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to its table, `again`
-a second run, which finds nothing to do. `overhead` is what a job takes beyond its own seconds, (wall time x cores -
-seconds of all jobs) / jobs, where a job's own seconds are those of its benchmark file, with the start of its Python.
+`plan` is the time until a dry run knows all jobs, `told` until it has said them, `run` the study to
+its table, `again` a second run, which finds nothing to do. `overhead` is what a job takes beyond
+its own seconds, (wall time x cores - seconds of all jobs) / jobs, where a job's own seconds are
+those of its benchmark file, with the start of its Python.
 """
 
 import argparse
@@ -34,7 +38,13 @@ def settings(seeds: int, learners: int, batch: int) -> dict:
         "study": "scale",
         "seed": 1,
         "claims": None,
-        "streams": {"linear": {"generator": "linear", "shared": True, "settings": {"queries": 60, "documents": 8}}},
+        "streams": {
+            "linear": {
+                "generator": "linear",
+                "shared": True,
+                "settings": {"queries": 60, "documents": 8},
+            }
+        },
         "learners": {name: {"kind": "listnet", "rates": [0.1]} for name in names},
         "experiments": {
             "perceptron": {
@@ -91,11 +101,16 @@ def measure(folder: Path, arguments) -> None:
 
     files = list((folder / "results/scale/benchmarks").rglob("*.jsonl"))
     seconds = sum(json.loads(file.read_text())["s"] for file in files)
-    own, overhead = 1000 * seconds / len(files), 1000 * (wall * arguments.cores - seconds) / len(files)
+    own, overhead = (
+        1000 * seconds / len(files),
+        1000 * (wall * arguments.cores - seconds) / len(files),
+    )
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"{len(files)} jobs on {arguments.cores} cores, seconds:", end=" ")
     print(f"plan {plan:.1f}, told {told:.1f}, run {wall:.1f}, again {again:.1f}")
-    print(f"a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB")
+    print(
+        f"a job: own {own:.0f} ms, overhead {overhead:.0f} ms; the largest process: {memory:.0f} MB"
+    )
 
 
 if __name__ == "__main__":
@@ -108,5 +123,7 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, help="where to run, kept afterwards")
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        place = arguments.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scant-scale-")))
+        place = arguments.folder or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="scant-scale-"))
+        )
         measure(place, arguments)

@@ -1,12 +1,14 @@
-"""Measure how often intervals for the slope of the mean regret cover it, over simulated experiments.
+"""Measure how often intervals for the slope of the mean regret cover it, over simulated
+experiments.
 
     python benchmarks/slopes.py [--experiments 1000]
 
-The expected regret is T^0.6 at five horizons from 10^3 to 10^5. The regret of a seed is that times a factor with mean
-1: normal (spread 0.15), gamma (exponential) or lognormal (its logarithm has spread 1), drawn for each horizon by
-itself; or `drifting`, the logarithm of which is a random walk over horizons. Compared are the bootstrap of tables and
-figures, with its percentiles moved outwards and without, the t interval of pseudo-values that fixed tests of claims
-use, and the t interval of the mean of the seeds' own slopes, which is another quantity where seeds differ in theirs.
+The expected regret is T^0.6 at five horizons from 10^3 to 10^5. The regret of a seed is that times
+a factor with mean 1: normal (spread 0.15), gamma (exponential) or lognormal (its logarithm has
+spread 1), drawn for each horizon by itself; or `drifting`, the logarithm of which is a random walk
+over horizons. Compared are the bootstrap of tables and figures, with its percentiles moved outwards
+and without, the t interval of pseudo-values that fixed tests of claims use, and the t interval of
+the mean of the seeds' own slopes, which is another quantity where seeds differ in theirs.
 """
 
 import argparse
@@ -25,7 +27,8 @@ FACTORS = {
     "gamma": lambda random, shape: random.exponential(size=shape),
     "lognormal": lambda random, shape: np.exp(random.standard_normal(shape) - 0.5),
     "drifting": lambda random, shape: np.exp(
-        0.5 * random.standard_normal(shape).cumsum(axis=0) - 0.125 * np.arange(1, shape[0] + 1)[:, None]
+        0.5 * random.standard_normal(shape).cumsum(axis=0)
+        - 0.125 * np.arange(1, shape[0] + 1)[:, None]
     ),
 }
 
@@ -34,7 +37,9 @@ def intervals(regret: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """The ends of each kind of interval, for the regret of seeds (columns) at horizons (rows)."""
     columns = slope_columns(regret, 3)
     seeds = regret.shape[1]
-    shares = generator(0, "resamples", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), 500) / seeds
+    shares = (
+        generator(0, "resamples", seeds).multinomial(seeds, np.full(seeds, 1 / seeds), 500) / seeds
+    )
     plain = np.quantile([slope(HORIZONS, regret @ share, 3) for share in shares], [0.025, 0.975])
     own = [slope(HORIZONS, regret[seed], 3) for seed in regret]
     return {

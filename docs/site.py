@@ -1,7 +1,8 @@
-"""The site of documentation (mkdocs.yml): what it has besides docs/*.md, and how docstrings are read for it.
+"""The site of documentation (mkdocs.yml): what it has besides docs/*.md, and how docstrings are
+read for it.
 
-Pages of the site are the documents of the repository as they are. Links between them, and to files of the repository,
-work in both.
+Pages of the site are the documents of the repository as they are. Links between them, and to files
+of the repository, work in both.
 """
 
 import json
@@ -47,7 +48,9 @@ LINK = re.compile(r"\]\((?!\w+:)([^)\s#]+)")
 
 def on_files(files, config):
     """Add the documents outside docs/, the API reference and the files that documents link to."""
-    documents = PAGES | {f"docs/{file.src_uri}": file.src_uri for file in files.documentation_pages()}
+    documents = PAGES | {
+        f"docs/{file.src_uri}": file.src_uri for file in files.documentation_pages()
+    }
     for source, address in documents.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         text = _notebook(text) if source.endswith(".ipynb") else text
@@ -65,7 +68,12 @@ def on_files(files, config):
 
         _add(files, config, address, LINK.sub(moved, text))
     for page, (title, objects) in REFERENCE.items():
-        _add(files, config, f"reference/{page}.md", "\n\n".join([f"# {title}", *(f"::: {name}" for name in objects)]))
+        _add(
+            files,
+            config,
+            f"reference/{page}.md",
+            "\n\n".join([f"# {title}", *(f"::: {name}" for name in objects)]),
+        )
     return files
 
 
@@ -93,11 +101,15 @@ def _notebook(text: str) -> str:
 
 
 class Docstrings(griffe.Extension):
-    """Reads `name : meaning`, as docstrings here have it, as numpydoc has it: the meaning on a line of its own."""
+    """Reads `name : meaning`, as docstrings here have it, as numpydoc has it: the meaning on a line
+    of its own.
+    """
 
     def on_object(self, *, obj: griffe.Object, **kwargs) -> None:
         if obj.docstring:
-            obj.docstring.value = _numpydoc(obj.docstring.value, "Attributes" if obj.is_class else "Parameters")
+            obj.docstring.value = _numpydoc(
+                obj.docstring.value, "Attributes" if obj.is_class else "Parameters"
+            )
 
 
 def _numpydoc(text: str, section: str) -> str:

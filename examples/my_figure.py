@@ -8,7 +8,8 @@ from scant.rankers.traces import at_tuned_rates
 
 
 def updates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The share of rounds up to each kept round in which a learner updated: means over seeds, 95 % t intervals.
+    """The share of rounds up to each kept round in which a learner updated: means over seeds, 95 %
+    t intervals.
 
     Learners are at the rates that NDCG@10 chooses.
 
@@ -16,14 +17,17 @@ def updates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     details : what the study says of each experiment, by its name
     """
     rows = []
-    for experiment, part in traces.assign(share=traces["updates"] / traces["round"]).groupby("experiment", sort=False):
+    for experiment, part in traces.assign(share=traces["updates"] / traces["round"]).groupby(
+        "experiment", sort=False
+    ):
         tuned = at_tuned_rates(part, "ndcg@10", details[experiment]["tuning"])
         for key, group in tuned.groupby([*GROUP, "round"], sort=False):
             mean, low, high, n = t_interval(group["share"])
             rows.append(
                 dict(zip([*GROUP, "round"], key, strict=True))
                 | {"mean": mean, "low": low, "high": high, "n": n}
-                | {name: group[name].iloc[0] for name in ("kind", "own_measure")}  # for the learner's look
+                # for the learner's look
+                | {name: group[name].iloc[0] for name in ("kind", "own_measure")}
                 | names(key, details)  # panel, label, reading: what figures call them
             )
     return pd.DataFrame(rows)
@@ -37,7 +41,9 @@ def updates_at_the_end(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def curves(frame: pd.DataFrame):
-    """Draw the frame of `updates`: a panel for each experiment and stream, a curve for each learner."""
+    """Draw the frame of `updates`: a panel for each experiment and stream, a curve for each
+    learner.
+    """
     from scant.present import panels, style  # here, since tables are made without Matplotlib
 
     style.apply()

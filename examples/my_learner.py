@@ -1,4 +1,7 @@
-"""A learner of one's own: online gradient descent on the pairwise logistic loss. It declares nothing, or it does."""
+"""A learner of one's own: online gradient descent on the pairwise logistic loss.
+
+It declares nothing, or it does.
+"""
 
 from typing import ClassVar
 
@@ -10,7 +13,8 @@ from scant.measures import rank
 
 
 class PairwiseLogistic:
-    """The loss of a query is the mean of log(1 + exp(s_j - s_i)) over the pairs i, j with grade i above grade j.
+    """The loss of a query is the mean of log(1 + exp(s_j - s_i)) over the pairs i, j with grade i
+    above grade j.
 
     Parameters
     ----------
@@ -42,7 +46,9 @@ class PairwiseLogistic:
 
 
 class DeclaredPairwiseLogistic(PairwiseLogistic):
-    """The same learner, which declares its setting, so that a study file is checked, and how figures draw it."""
+    """The same learner, which declares its setting, so that a study file is checked, and how
+    figures draw it.
+    """
 
     about = "Online gradient descent on the pairwise logistic loss."
     settings = (

@@ -1,4 +1,6 @@
-"""A player of one's own, for games on fixed items: it sees the items on top alone, and explores at random."""
+"""A player of one's own, for games on fixed items: it sees the items on top alone, and explores at
+random.
+"""
 
 from typing import ClassVar
 
@@ -9,7 +11,8 @@ from scant.measures import rank
 
 
 class EpsilonGreedy:
-    """Ranks items by the mean of the values seen of each; with probability epsilon the ranking is a random one.
+    """Ranks items by the mean of the values seen of each; with probability epsilon the ranking is a
+    random one.
 
     Parameters
     ----------
@@ -21,7 +24,12 @@ class EpsilonGreedy:
 
     about = "Epsilon-greedy on the items that are seen on top."
     settings = (
-        Setting("k", {"type": "integer", "minimum": 1}, "How many items on top are seen (1 if absent).", absent=1),
+        Setting(
+            "k",
+            {"type": "integer", "minimum": 1},
+            ("How many items on top are seen (1 if absent)."),
+            absent=1,
+        ),
         Setting(
             "epsilon",
             {"type": "number", "minimum": 0, "maximum": 1},

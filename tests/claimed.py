@@ -13,30 +13,37 @@ from scant.verdict import claims
 
 ROOT = Path(__file__).parents[1]
 NOISE = np.random.default_rng(3).normal(0, 1, 12)
-HARDLY = 1e-7 * NOISE  # so that seeds differ in what would otherwise be equal, which t tests do not decide
+# so that seeds differ in what would otherwise be equal, which t tests do not decide
+HARDLY = 1e-7 * NOISE
 ROUNDS = [100, 1000, 10000]
 GAMES = {
     "study": "s",
-    "games": {"a": {"title": "Game A", "stream": "flip", "loss": "dcg"}, "b": {"stream": "gauss", "loss": "dcg"}},
+    "games": {"a": {"title": "Game A", "stream": "flip", "loss": "dcg"},
+              "b": {"stream": "gauss", "loss": "dcg"}},
     "learners": {
         "one": {"kind": "rtopkf"}, "two": {"kind": "rtopkf", "k": 2}, "all": {"kind": "ftpl"},
         "noiseless": {"kind": "ftpl", "epsilon": math.inf},
     },
     "experiments": {
         "first": {
-            "kind": "fixed-items", "games": ["a", "b"], "learners": ["one", "two", "all"], "seeds": 12, "rounds": ROUNDS
+            "kind": "fixed-items", "games": ["a", "b"], "learners": ["one", "two", "all"],
+            "seeds": 12, "rounds": ROUNDS
         },
         "second": {
-            "kind": "fixed-items", "games": ["a"], "learners": ["one", "all"], "seeds": 12, "rounds": ROUNDS,
+            "kind": "fixed-items", "games": ["a"], "learners": ["one", "all"], "seeds": 12,
+            "rounds": ROUNDS,
             "comparator": "horizon",
         },
     },
 }  # fmt: skip
-# Regret at the horizon T is a T^p; the seed's noise is shared by all learners but for a little of their own.
+# Regret at the horizon T is a T^p; the seed's noise is shared by all learners but for a little of
+# their own.
 REGRETS = {"one": (40.0, 2 / 3), "two": (30.0, 2 / 3), "all": (20.0, 0.5), "noiseless": (20.0, 0.5)}
 CLAIM = {
-    "source": {"document": "thesis", "place": "3.3"}, "statement": "So it is.", "family": "items", "data": "games",
-    "quantity": "game_regret", "where": {"kind": "fixed-items"}, "learner": {"kind": "rtopkf", "k": None},
+    "source": {"document": "thesis", "place": "3.3"}, "statement": "So it is.", "family": "items",
+    "data": "games",
+    "quantity": "game_regret", "where": {"kind": "fixed-items"},
+    "learner": {"kind": "rtopkf", "k": None},
     "comparison": "greater",
 }  # fmt: skip
 AGAINST_ALL = {"against": {"kind": "ftpl"}}
@@ -47,7 +54,9 @@ def planned(config: dict) -> Plan:
 
 
 def played(config: dict, regrets=REGRETS) -> dict:
-    """Traces of every experiment on fixed items; those of the second have the first's regrets negated."""
+    """Traces of every experiment on fixed items; those of the second have the first's regrets
+    negated.
+    """
     plan, found = planned(config), {}
     for name, experiment in plan.study["experiments"].items():
         rows = []
@@ -59,10 +68,26 @@ def played(config: dict, regrets=REGRETS) -> dict:
                         noise = 0.02 * NOISE[seed] + 0.001 * NOISE[seed - place]
                         regret = scale * horizon ** (power + HARDLY[seed - 1]) * (1 + noise)
                         rows.append(
-                            {"experiment": name, "stream": game, "learner": learner, "seed": seed, "horizon": horizon}
-                            | {"round": horizon, "value": regret, "best": 0.0, "best_at_horizon": 2 * regret}
+                            {
+                                "experiment": name,
+                                "stream": game,
+                                "learner": learner,
+                                "seed": seed,
+                                "horizon": horizon,
+                            }
+                            | {
+                                "round": horizon,
+                                "value": regret,
+                                "best": 0.0,
+                                "best_at_horizon": 2 * regret,
+                            }
                             | {"worst": 1000.0 * horizon, "k": 0}
-                            | {"bound": 100.0 * horizon**power, "loss": "sum-loss", "gain": False, "game": game}
+                            | {
+                                "bound": 100.0 * horizon**power,
+                                "loss": "sum-loss",
+                                "gain": False,
+                                "game": game,
+                            }
                             | {"items": 20}
                         )
         found[name] = (pd.DataFrame(rows), plan.details(name))
@@ -70,11 +95,18 @@ def played(config: dict, regrets=REGRETS) -> dict:
 
 
 def changed(where: str, change) -> dict:
-    """The traces of GAMES; `change` is what the values of some rows of the first experiment are multiplied by."""
+    """The traces of GAMES; `change` is what the values of some rows of the first experiment are
+    multiplied by.
+    """
     traces = played(GAMES)
     frame, details = traces["first"]
     there = frame.eval(where)
-    return traces | {"first": (frame.assign(value=frame["value"].where(~there, change * frame["value"])), details)}
+    return traces | {
+        "first": (
+            frame.assign(value=frame["value"].where(~there, change * frame["value"])),
+            details,
+        )
+    }
 
 
 def judge_study(made: dict, plan: Plan, traces: dict, *more, **settings) -> pd.DataFrame:
@@ -94,6 +126,7 @@ def judged(config: dict = GAMES, traces: dict | None = None, **stated) -> pd.Dat
 
 B_IS_WORSE = "stream == 'b' and learner == 'all'", 20
 CONTRACT = [
-    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding",
+      "readings_total"),
     "data",
 ]  # fmt: skip

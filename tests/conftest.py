@@ -1,4 +1,6 @@
-"""What tests share: one profile of Hypothesis, streams made of queries, figures that are closed, and a browser."""
+"""What tests share: one profile of Hypothesis, streams made of queries, figures that are closed,
+and a browser.
+"""
 
 import os
 import shutil
@@ -11,23 +13,37 @@ import pytest
 from scant.data import stream
 
 OPTIONS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 # The same examples on every run, however long numba takes to compile before the first.
-hypothesis.settings.register_profile("scant", deadline=None, derandomize=True, max_examples=60, print_blob=False)
+hypothesis.settings.register_profile(
+    "scant", deadline=None, derandomize=True, max_examples=60, print_blob=False
+)
 hypothesis.settings.load_profile("scant")
 
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory):
-    """A function that writes queries, pairs of grades (m) and features (m x d), to a stream file and maps it."""
+    """A function that writes queries, pairs of grades (m) and features (m x d), to a stream file
+    and maps it.
+    """
     folder, number = tmp_path_factory.mktemp("streams"), count()
 
     def pack(queries, ranker=None):
         path = folder / f"{next(number)}.arrow"
-        stream.write(path, ((q, np.asarray(r), np.asarray(x)) for q, (r, x) in enumerate(queries)), {}, ranker)
+        stream.write(
+            path,
+            ((q, np.asarray(r), np.asarray(x)) for q, (r, x) in enumerate(queries)),
+            {},
+            ranker,
+        )
         return stream.read(path)
 
     return pack
@@ -43,8 +59,12 @@ def no_figure_is_left_open():
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless Chromium: that of SCANT_CHROMIUM, or one on the path; tests are skipped where there is neither."""
-    found = os.environ.get("SCANT_CHROMIUM") or next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), "")
+    """Headless Chromium: that of SCANT_CHROMIUM, or one on the path; tests are skipped where there
+    is neither.
+    """
+    found = os.environ.get("SCANT_CHROMIUM") or next(
+        filter(None, map(shutil.which, ("chromium", "google-chrome"))), ""
+    )
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -1,6 +1,8 @@
-"""Snakemake in forks of a process that has imported it, which it takes as long to do as to plan the tiny study.
+"""Snakemake in forks of a process that has imported it, which it takes as long to do as to plan the
+tiny study.
 
-Nothing of scant is imported before the fork, so that it is the package of the folder that PYTHONPATH names.
+Nothing of scant is imported before the fork, so that it is the package of the folder that
+PYTHONPATH names.
 """
 
 import atexit
@@ -15,10 +17,17 @@ from functools import cache
 from pathlib import Path
 
 
-def snakemake(arguments: list[str], folder: Path, environment: dict[str, str], timeout: int) -> tuple[int, str]:
+def snakemake(
+    arguments: list[str], folder: Path, environment: dict[str, str], timeout: int
+) -> tuple[int, str]:
     """Run Snakemake in a folder, with this environment; its exit code, and what it printed."""
     with tempfile.NamedTemporaryFile("r") as printed:
-        request = {"arguments": arguments, "folder": str(folder), "environment": environment, "timeout": timeout}
+        request = {
+            "arguments": arguments,
+            "folder": str(folder),
+            "environment": environment,
+            "timeout": timeout,
+        }
         server = _server()
         print(json.dumps(request | {"printed": printed.name}), file=server.stdin, flush=True)
         return int(server.stdout.readline()), printed.read()
@@ -29,13 +38,18 @@ def _server() -> subprocess.Popen:
     """The process that forks, which ends with this one."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     command = [sys.executable, "-P", __file__]
-    server = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     atexit.register(server.communicate)
     return server
 
 
 def _serve() -> None:
-    """Read requests, and answer each with the exit code of its fork. A fork returns as what it was asked to be."""
+    """Read requests, and answer each with the exit code of its fork.
+
+    A fork returns as what it was asked to be.
+    """
     import pandas  # noqa: F401
     import snakemake.cli  # noqa: F401
     from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry

@@ -1,4 +1,6 @@
-"""A copy of the project to run studies in, so that no test touches the results, or the files, of the project itself."""
+"""A copy of the project to run studies in, so that no test touches the results, or the files, of
+the project itself.
+"""
 
 import hashlib
 import os
@@ -34,7 +36,10 @@ class Project:
                 shutil.copy2(source, target)
 
     def command(self, *arguments, study="tiny") -> list[str]:
-        """Snakemake's command line; targets come first. `study` is an id in config/studies, a path, or None."""
+        """Snakemake's command line; targets come first.
+
+        `study` is an id in config/studies, a path, or None.
+        """
         command = [sys.executable, "-m", "snakemake", *map(str, arguments)]
         if study is None:
             return command
@@ -42,7 +47,11 @@ class Project:
 
     def environment(self, **variables) -> dict:
         """The environment with the copied package ahead of any other, and without a mirror."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("SCANT_", "SNAKEMAKE_"))}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("SCANT_", "SNAKEMAKE_"))
+        }
         return kept | {"PYTHONPATH": str(self.folder / "src")} | variables
 
     def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
@@ -85,7 +94,9 @@ class Project:
 
     def write(self, settings: dict, study="tiny") -> None:
         """Write a study file."""
-        (self.folder / f"config/studies/{study}.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+        (self.folder / f"config/studies/{study}.yaml").write_text(
+            yaml.safe_dump(settings, sort_keys=False)
+        )
 
     def digests(self, study="tiny") -> dict[str, str]:
         """Those of the results of a study."""
@@ -93,7 +104,9 @@ class Project:
 
 
 class Forked(Project):
-    """A project whose Snakemake is a fork of a process that has imported it: all is the same, but it starts sooner."""
+    """A project whose Snakemake is a fork of a process that has imported it: all is the same, but
+    it starts sooner.
+    """
 
     def snakemake(self, *arguments, study="tiny", ok=True, timeout=1800, **variables) -> str:
         _, _, _, *words = self.command(*arguments, study=study)
@@ -115,10 +128,13 @@ class Finished(Forked):
             shutil.rmtree(self.folder / part, ignore_errors=True)
 
     def restore(self) -> None:
-        """Bring back every file that was touched as it was when the study had run, its time included."""
+        """Bring back every file that was touched as it was when the study had run, its time
+        included.
+        """
         saved = {path.relative_to(self.saved): path for path in sorted(self.saved.rglob("*"))}
         for part in MADE:
-            for path in sorted((self.folder / part).rglob("*"), reverse=True):  # a folder after what is in it
+            # a folder after what is in it
+            for path in sorted((self.folder / part).rglob("*"), reverse=True):
                 if path.relative_to(self.folder) not in saved:
                     path.unlink() if path.is_symlink() or path.is_file() else path.rmdir()
         folders = [name for name, path in saved.items() if path.is_dir() and not path.is_symlink()]
@@ -143,7 +159,13 @@ def state(path: Path) -> tuple[int, ...] | None:
 
 
 def digests(results: Path) -> dict[str, str]:
-    """SHA-256 of every result file. What a killed job was writing has a hidden name, and is no result."""
+    """SHA-256 of every result file.
+
+    What a killed job was writing has a hidden name, and is no result.
+    """
     paths = [path for part in RESULTS for path in (results / part).rglob("[!.]*") if path.is_file()]
     paths += results.glob("claims*.*")
-    return {str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    return {
+        str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(paths)
+    }

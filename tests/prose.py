@@ -17,8 +17,8 @@ may be bold; the sentence around it has to be right with any of them.
 
 In a section of results, one that has a mark or an image of a study, no number that a run could have
 made and no verdict stands bare. Let alone are code, headings, links, whole numbers below 1,000,
-sizes ("10,000 rounds"), the level 95 % and places ("Figure 3.1"). What else is no result says so, in
-a comment right after it, or at the end of a line for the whole line:
+sizes ("10,000 rounds"), the level 95 % and places ("Figure 3.1"). What else is no result says so,
+in a comment right after it, or at the end of a line for the whole line:
 
     0.05<!-- set -->      a setting or a margin, or what somebody else wrote down
     0.0024<!-- exact -->  what is computed without a run
@@ -50,7 +50,11 @@ from scant.verdict.words import VERDICTS
 ROOT = Path(__file__).parents[1]
 NUMBER = rf"(?P<number>[-+]?\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(VERDICTS)}))(?P<unit>(?: ?%|\*\*)?)"
 MARKED = re.compile(
-    NUMBER + r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): (?P<column>[^>]+?) -->"
+    NUMBER
+    + (
+        r"<!-- (?P<study>[\w-]+)/(?P<table>[\w.-]+)(?P<where>(?: [^:>]+=[^:>]*)?): "
+        r"(?P<column>[^>]+?) -->"
+    )
 )
 MARK = re.compile(r"<!-- [\w-]+/[\w.-]+[^>]*: [^>]+ -->")
 EXEMPT = r"<!-- (?:set|exact) -->"
@@ -104,18 +108,23 @@ def numbers(path: Path) -> Iterator[Marked]:
 
     Raises
     ------
-    Unresolved : a mark is not after a number or verdict, or names no table, row or column; names the line
+    Unresolved : a mark is not after a number or verdict, or names no table, row or column; names
+        the line
     """
     text = path.read_text(encoding="utf-8")
     found = list(MARKED.finditer(text))
     if astray := {match.end() for match in MARK.finditer(text)} - {match.end() for match in found}:
         raise Unresolved(
-            f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a number or verdict"
+            f"{path.name}:{text.count(chr(10), 0, min(astray)) + 1}: the mark is not after a "
+            "number or verdict"
         )
     for match in found:
         line = text.count("\n", 0, match.start()) + 1
         try:
-            value, printed = _value(match["study"], match["table"], match["where"], match["column"]), match["number"]
+            value, printed = (
+                _value(match["study"], match["table"], match["where"], match["column"]),
+                match["number"],
+            )
             expected = _printed(value, printed, match["unit"].endswith("%"))
         except Unresolved as error:
             raise Unresolved(f"{path.name}:{line}: {error}") from None
@@ -123,7 +132,9 @@ def numbers(path: Path) -> Iterator[Marked]:
 
 
 def bare(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the text of each number and verdict in a section of results that nothing fills in."""
+    """The line and the text of each number and verdict in a section of results that nothing fills
+    in.
+    """
     text = path.read_text(encoding="utf-8")
     headings = re.finditer("^#", _blanked(text, FENCED), re.MULTILINE)
     edges = [0, *(match.start() for match in headings), len(text)]
@@ -145,7 +156,11 @@ def _value(study: str, table: str, where: str, column: str) -> str | int | float
     from scant.files import read_rows
 
     folder = ROOT / "results/reference" / study
-    path = folder / f"{table}.csv" if table in ("claims", "claims-readings") else folder / f"tables/{table}.csv"
+    path = (
+        folder / f"{table}.csv"
+        if table in ("claims", "claims-readings")
+        else folder / f"tables/{table}.csv"
+    )
     if not path.is_file():
         raise Unresolved(f"there is no {path.relative_to(ROOT)}")
     wanted = [part.partition("=")[::2] for part in shlex.split(where)]
@@ -165,7 +180,8 @@ def _value(study: str, table: str, where: str, column: str) -> str | int | float
 
 
 def _printed(value: str | int | float, like: str, percent: bool) -> str:
-    """A word as it is; a number with as many decimals, and with a sign and commas if the other has them.
+    """A word as it is; a number with as many decimals, and with a sign and commas if the other has
+    them.
 
     Raises
     ------
@@ -184,24 +200,32 @@ def _printed(value: str | int | float, like: str, percent: bool) -> str:
 
 
 def images() -> dict[str, tuple[str, str]]:
-    """For each image in the documents, STUDY/FIGURE, the checksums of what it shows and of what it should show."""
+    """For each image in the documents, STUDY/FIGURE, the checksums of what it shows and of what it
+    should show.
+    """
     from scant.files import read_rows
 
     path = ROOT / LISTED
     shown = {row["image"]: row["shows"] for row in read_rows(path)[1]} if path.is_file() else {}
-    named = sorted({match["name"] for path in documents() for match in IMAGE.finditer(path.read_text("utf-8"))})
+    named = sorted(
+        {match["name"] for path in documents() for match in IMAGE.finditer(path.read_text("utf-8"))}
+    )
     return {name: (shown.get(name, ""), _drawn(*name.split("/"))) for name in named}
 
 
 def _drawn(study: str, figure: str) -> str:
-    """The checksum of what a figure shows in the reference of a study; "" if that has no such figure."""
+    """The checksum of what a figure shows in the reference of a study; "" if that has no such
+    figure.
+    """
     path = ROOT / "results/reference" / study / "manifest.json"
     made = json.loads(path.read_text("utf-8")) if path.is_file() else {}
     return made.get("figures", {}).get(f"figures/{figure}.csv", "")
 
 
 def _put(name: str, expected: str) -> bool:
-    """Put an image in its place, if its study is here and shows there what its reference does; whether it did."""
+    """Put an image in its place, if its study is here and shows there what its reference does;
+    whether it did.
+    """
     from scant.files import sha256
 
     study, figure = name.split("/")
@@ -217,7 +241,9 @@ def _put(name: str, expected: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--write", action="store_true", help="put the tables' numbers in the place of those that differ"
+        "--write",
+        action="store_true",
+        help=("put the tables' numbers in the place of those that differ"),
     )
     write, wrong = parser.parse_args().write, 0
     for path in documents():
@@ -225,7 +251,10 @@ def main() -> int:
         for marked in reversed(list(numbers(path))):
             if marked.printed != marked.expected:
                 wrong += not write
-                print(f"{path.name}:{marked.line}: {marked.printed}, and the table has {marked.expected}")
+                print(
+                    f"{path.name}:{marked.line}: {marked.printed}, and the table has "
+                    f"{marked.expected}"
+                )
                 text = text[: marked.span[0]] + marked.expected + text[marked.span[1] :]
         if declared.renewed(text) != text:
             wrong += not write
@@ -234,7 +263,10 @@ def main() -> int:
             path.write_text(declared.renewed(text), encoding="utf-8")
         for line, number in bare(path):
             wrong += 1
-            print(f"{path.name}:{line}: {number} is bare: a mark has to fill it in, or say that it is no result")
+            print(
+                f"{path.name}:{line}: {number} is bare: a mark has to fill it in, or say that it "
+                "is no result"
+            )
     drawn = images()
     for name, (shown, expected) in drawn.items():
         if expected and shown != expected:

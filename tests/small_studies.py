@@ -20,7 +20,10 @@ def small(**changes):
     return {
         "study": "small",
         "streams": {"sim": {"generator": "separable"}, "real": {"dataset": "ohsumed"}},
-        "learners": {"slam": {"kind": "slam", "rates": [0.1, "theory"]}, "random": {"kind": "random"}},
+        "learners": {
+            "slam": {"kind": "slam", "rates": [0.1, "theory"]},
+            "random": {"kind": "random"},
+        },
         "experiments": {"all": {"streams": ["sim", "real"], "learners": ["slam", "random"]}},
     } | changes
 
@@ -29,25 +32,48 @@ def with_top(**changes):
     """A study that has learners and an experiment at the top besides."""
     config = small()
     config["learners"] |= {
-        "top": {"kind": "rtop", "surrogate": "squared"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+        "top": {"kind": "rtop", "surrogate": "squared"},
+        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
         "full": {"kind": "ogd", "surrogate": "ranksvm"}, "listnet": {"kind": "listnet"},
     }  # fmt: skip
-    config["experiments"]["top"] = {"kind": "top", "streams": ["sim"], "learners": ["top"]} | changes
+    config["experiments"]["top"] = {
+        "kind": "top",
+        "streams": ["sim"],
+        "learners": ["top"],
+    } | changes
     return config
 
 
 def with_games(**changes):
-    experiment = {"kind": "fixed-items", "games": ["g"], "learners": ["top", "all"], "rounds": [100, 200], "seeds": 3}
+    experiment = {
+        "kind": "fixed-items",
+        "games": ["g"],
+        "learners": ["top", "all"],
+        "rounds": [100, 200],
+        "seeds": 3,
+    }
     return {
         "study": "games",
-        "games": {"g": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "title": "G"}},
+        "games": {
+            "g": {
+                "stream": "flip",
+                "settings": {"items": 6, "relevant": 2},
+                "loss": "dcg",
+                "title": "G",
+            }
+        },
         "learners": {"top": {"kind": "rtopkf", "k": 2, "title": "Top"}, "all": {"kind": "ftpl"}},
         "experiments": {"e": experiment | changes},
     }
 
 
 def with_ads(**changes):
-    experiment = {"kind": "ads", "logs": ["digits", "hotel"], "learners": ["ranker", "forest"], "seeds": 3}
+    experiment = {
+        "kind": "ads",
+        "logs": ["digits", "hotel"],
+        "learners": ["ranker", "forest"],
+        "seeds": 3,
+    }
     return {
         "study": "ads",
         "logs": {
@@ -66,6 +92,8 @@ def with_ads(**changes):
 
 def settings_of_job(plan, experiment, *ids) -> dict:
     """The settings of the jobs of a place and learner."""
-    found = [job.settings for job in plan.jobs[experiment] if tuple(job.path.split("/")[1:-1]) == ids]
+    found = [
+        job.settings for job in plan.jobs[experiment] if tuple(job.path.split("/")[1:-1]) == ids
+    ]
     assert found and all(settings == found[0] for settings in found)
     return found[0]

@@ -1,4 +1,6 @@
-"""Toy studies: settled as the workflow settles them, and their jobs, done by the commands of the workflow's rules."""
+"""Toy studies: settled as the workflow settles them, and their jobs, done by the commands of the
+workflow's rules.
+"""
 
 import pandas as pd
 
@@ -15,7 +17,8 @@ SETTLED = "settled.json"
 MADE = {  # below the results of the study, by rule: the first file, or the folder, of the ids
     "make_stream": "streams/{}.arrow", "simulate": "streams/{}", "campaign": "campaigns/{}.json",
     "make_log": "bandit/{}", "run": "runs/{}.parquet", "best_weights": "comparators/{}.parquet",
-    "times": "times/{}.parquet", "coverage": "coverage.parquet", "show": "tables/{}.csv", "judge": "verdicts/{}.json",
+    "times": "times/{}.parquet", "coverage": "coverage.parquet", "show": "tables/{}.csv",
+    "judge": "verdicts/{}.json",
 }  # fmt: skip
 
 
@@ -25,17 +28,26 @@ def settle(config: dict, file=SETTLED) -> Settled:
 
 
 def command(rule: str, *ids: str, output=None, study=SETTLED) -> list[str]:
-    """The arguments of a job of the study `s`; `output` is its first file if that is not where results are."""
+    """The arguments of a job of the study `s`; `output` is its first file if that is not where
+    results are.
+    """
     target = output or "results/s/" + MADE[rule].format("/".join(ids))
     ids = ["/".join(ids)] if rule in ("run", "best_weights") else ids
     return ["job", rule, *ids, "--study", str(study), "--output", str(target)]
 
 
 def play(plan: Plan) -> None:
-    """Draw all streams and logs of simulations, and make all run files and files of best fixed weights."""
-    drawn = [(*place.split("/")[-2:], seeds) for place, spans in plan.draws.items() for seeds in spans]
+    """Draw all streams and logs of simulations, and make all run files and files of best fixed
+    weights.
+    """
+    drawn = [
+        (*place.split("/")[-2:], seeds) for place, spans in plan.draws.items() for seeds in spans
+    ]
     jobs = [("campaign", log) for kind, log, _ in drawn if kind == "bandit"]
-    jobs += [("simulate" if kind == "streams" else "make_log", name, seeds) for kind, name, seeds in drawn]
+    jobs += [
+        ("simulate" if kind == "streams" else "make_log", name, seeds)
+        for kind, name, seeds in drawn
+    ]
     jobs += [("run", *path.split("/")) for path in plan.runs]
     jobs += [("best_weights", *path.split("/")) for path in plan.compared]
     for job in dict.fromkeys(jobs):

@@ -6,7 +6,9 @@ from scant.present import panels, style
 
 
 def curves(frame: pd.DataFrame):
-    """Regret by round: a panel for each experiment and bandit, a curve and a band for each learner."""
+    """Regret by round: a panel for each experiment and bandit, a curve and a band for each
+    learner.
+    """
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame)

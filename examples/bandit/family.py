@@ -1,4 +1,6 @@
-"""What the family of bandits declares: in each round a learner pulls one of several arms, which pays 1 or 0."""
+"""What the family of bandits declares: in each round a learner pulls one of several arms, which
+pays 1 or 0.
+"""
 
 from collections.abc import Mapping
 from itertools import product
@@ -37,10 +39,19 @@ class Bandit(Family):
     kind = "bandit"
     about = "pull one of several arms"
     place = Place(
-        key="bandits", name="bandit", about="Bandits, by id.", keys=BANDIT, check=_check_bandit,
-    )  # fmt: skip
+        key="bandits",
+        name="bandit",
+        about="Bandits, by id.",
+        keys=BANDIT,
+        check=_check_bandit,
+    )
     settings = (
-        Setting("rounds", {"type": "integer", "minimum": 1, "default": 1000}, about="The horizon T.", reading=True),
+        Setting(
+            "rounds",
+            {"type": "integer", "minimum": 1, "default": 1000},
+            about=("The horizon T."),
+            reading=True,
+        ),
     )
     learners = LEARNERS
     shown = (
@@ -74,7 +85,9 @@ class Bandit(Family):
                 **self.played(experiment),
             }
             for seeds in batches(experiment["seeds"], experiment["batch"]):
-                jobs.append(Job(f"{name}/{bandit}/{learner}/seed-{span(seeds)}", settings, seeds, {}))
+                jobs.append(
+                    Job(f"{name}/{bandit}/{learner}/seed-{span(seeds)}", settings, seeds, {})
+                )
         return jobs
 
     def identity(self, run: dict) -> dict:

@@ -27,7 +27,9 @@ def regret_by_round(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def regret_at_the_end(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """Regret at the horizon: a row for each experiment, bandit and learner."""
     rows = [
-        dict(zip([*GROUP, "rounds"], key, strict=True)) | cells("regret", group["regret"]) | {"n": len(group)}
+        dict(zip([*GROUP, "rounds"], key, strict=True))
+        | cells("regret", group["regret"])
+        | {"n": len(group)}
         for key, group in _last(traces).groupby([*GROUP, "round"], sort=False)
     ]
     return pd.DataFrame(rows)

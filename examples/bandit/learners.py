@@ -84,4 +84,8 @@ def make(settings: dict, arms: int, random: np.random.Generator) -> Learner:
     """The learner that a study says, built in or one's own."""
     kind = settings["kind"]
     learner = own_class(kind) if ":" in kind else LEARNERS[kind]
-    return learner(arms=arms, random=random, **{name: value for name, value in settings.items() if name != "kind"})
+    return learner(
+        arms=arms,
+        random=random,
+        **{name: value for name, value in settings.items() if name != "kind"},
+    )

@@ -18,14 +18,17 @@ SCHEMA = pa.schema(
 
 
 def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Play a learner for each seed, and write the run file, with the columns of `SCHEMA`. It reads no files.
+    """Play a learner for each seed, and write the run file, with the columns of `SCHEMA`. It reads
+    no files.
 
-    job : study, study_seed, experiment, stream (the bandit's id), bandit_settings, learner, learner_settings, rounds
+    job : study, study_seed, experiment, stream (the bandit's id), bandit_settings, learner,
+        learner_settings, rounds
     """
     arms, kept = np.array(job["bandit_settings"]["arms"]), kept_rounds(job["rounds"])
     tables = []
     for seed in seeds:
-        axes = (job["study_seed"], "arms", job["stream"], seed)  # of all learners: same rewards, same noise
+        # of all learners: same rewards, same noise
+        axes = (job["study_seed"], "arms", job["stream"], seed)
         rewards = generator(*axes, "rewards").random((job["rounds"], len(arms))) < arms
         learner = make(job["learner_settings"], len(arms), generator(*axes, "noise"))
         regret = np.zeros(job["rounds"])
@@ -33,6 +36,10 @@ def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> No
             arm = learner.pull()
             learner.learn(arm, float(round_rewards[arm]))
             regret[t] = arms.max() - arms[arm]
-        columns = {"seed": np.full(len(kept), seed), "round": kept, "regret": regret.cumsum()[kept - 1]}
+        columns = {
+            "seed": np.full(len(kept), seed),
+            "round": kept,
+            "regret": regret.cumsum()[kept - 1],
+        }
         tables.append(table_of(SCHEMA, columns))
     write_parquet(pa.concat_tables(tables), target, job | origin(seeds, ()))

@@ -14,5 +14,6 @@ def results(folder):
     ------
     DataError : there is no such folder
     """
-    # By its name: an import would make it a part of the code that every job depends on, see `scant.study.code`.
+    # By its name: an import would make it a part of the code that every job depends on, see
+    # `scant.study.code`.
     return import_module("scant.finished.results").Results(folder)

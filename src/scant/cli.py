@@ -1,4 +1,5 @@
-"""The command line: a subcommand for each thing that people do, and `job` for what the workflow does.
+"""The command line: a subcommand for each thing that people do, and `job` for what the workflow
+does.
 
 Packages are imported where they are used, so that each job only loads what it needs.
 """
@@ -27,7 +28,8 @@ GROUPS = {
     "For the workflow": ("job",),
 }  # of the commands, in the help
 LOOK = ("show", "table", "compare", "status", "verify", "archive", "prune", "reference", "datasets")
-NEW = 50_000  # objects after which Python looks for garbage; by default so few that figures take a tenth longer
+# objects after which Python looks for garbage; by default so few that figures take a tenth longer
+NEW = 50_000
 
 
 def _fetch(arguments) -> None:
@@ -59,7 +61,9 @@ def _convert(arguments) -> None:
 def _show(arguments) -> None:
     from scant.page import show
 
-    wanted = {name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")}
+    wanted = {
+        name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")
+    }
     print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
 
 
@@ -70,7 +74,9 @@ def _table(arguments) -> None:
 
     leaderboard.check(arguments.rows, arguments.output)
     check_outputs([arguments.output] if arguments.output else [], [arguments.folder])
-    frame = Results(arguments.folder).leaderboard(arguments.experiment, arguments.measure, arguments.tuning)
+    frame = Results(arguments.folder).leaderboard(
+        arguments.experiment, arguments.measure, arguments.tuning
+    )
     frame = leaderboard.chosen(frame, arguments.stream)
     if arguments.output:
         leaderboard.write(frame, arguments.output, arguments.rows, arguments.rank)
@@ -144,7 +150,8 @@ def _init(arguments) -> None:
         "snakemake --cores all                      # play it\n"
         f"{f'scant status {results}':<40}   # how far it is\n"
         f"{f'scant show {results}':<40}   # what came of it\n"
-        "On Slurm: pip install snakemake-executor-plugin-slurm, then snakemake --workflow-profile profiles/slurm"
+        "On Slurm: pip install snakemake-executor-plugin-slurm, then snakemake --workflow-profile "
+        "profiles/slurm"
     )
 
 
@@ -161,7 +168,11 @@ def _job(arguments) -> None:
     from scant import jobs
     from scant.study import settled
 
-    by_name = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    by_name = {
+        name: job
+        for name, job in vars(jobs).items()
+        if getattr(job, "__module__", "") == jobs.__name__
+    }
     job = by_name.get(arguments.name)
     if job is None or arguments.name.startswith("_"):
         raise unknown("job", arguments.name, [name for name in by_name if not name.startswith("_")])
@@ -179,13 +190,18 @@ def _job(arguments) -> None:
 def parser() -> argparse.ArgumentParser:
     """The parser of the command line."""
     top = argparse.ArgumentParser(
-        prog="scant", description="Reproducible studies of learning to rank from scant feedback.",
+        prog="scant",
+        description="Reproducible studies of learning to rank from scant feedback.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     top.set_defaults(only_looks=False)
     top.add_argument("--version", action="version", version=f"scant {__version__}")
-    top.add_argument("--traceback", action="store_true", help="show where an expected error came from")
-    commands = top.add_subparsers(required=True, metavar="COMMAND", help="see below; scant COMMAND --help tells more")
+    top.add_argument(
+        "--traceback", action="store_true", help=("show where an expected error came from")
+    )
+    commands = top.add_subparsers(
+        required=True, metavar="COMMAND", help=("see below; scant COMMAND --help tells more")
+    )
 
     def command(name, function, help, *options):
         added = commands.add_parser(name, description=help)
@@ -202,76 +218,142 @@ def parser() -> argparse.ArgumentParser:
         option("part", help="the part's id"),
         option("--registry", default="config/datasets.yaml", help="the registry of data sets"),
     )
-    mirror = option("--mirror", default=os.environ.get("SCANT_DATA") or None, help="a folder or address tried first")
+    mirror = option(
+        "--mirror",
+        default=os.environ.get("SCANT_DATA") or None,
+        help=("a folder or address tried first"),
+    )
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
     about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
-    croissant = option("--croissant", type=Path, metavar="FOLDER", help="the folder to write the files to")
+    croissant = option(
+        "--croissant", type=Path, metavar="FOLDER", help=("the folder to write the files to")
+    )
     command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
-    command("convert", _convert, "Convert an original file to a parquet table.", *dataset, original, output)
+    command(
+        "convert",
+        _convert,
+        "Convert an original file to a parquet table.",
+        *dataset,
+        original,
+        output,
+    )
     about = "Do a job of a study, as its rule does: see scant.jobs."
     ids = option("ids", nargs="*", help="the ids in the names of what it makes")
-    study = option("--study", required=True, type=Path, help="the settled study, which the workflow writes")
+    study = option(
+        "--study", required=True, type=Path, help=("the settled study, which the workflow writes")
+    )
     made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
     command("job", _job, about, option("name", help="the name of the rule"), ids, study, made)
     folder = option("folder", type=Path, help="the study's results, results/{study}")
     delete = option("--delete", action="store_true", help="delete them; else they are only listed")
     about = "List the files of a finished study that its settings do not ask for any more."
-    drawn = option("--drawn", action="store_true", help="also streams and logs, which can be made again")
+    drawn = option(
+        "--drawn", action="store_true", help=("also streams and logs, which can be made again")
+    )
     command("prune", _prune, about, folder, delete, drawn)
-    command("status", _status, "Say how far a study is, which jobs failed, and what the rest took.", folder)
     command(
-        "show", _show, "Print the claims of a finished study, or one of its tables.",
+        "status",
+        _status,
+        "Say how far a study is, which jobs failed, and what the rest took.",
+        folder,
+    )
+    command(
+        "show",
+        _show,
+        "Print the claims of a finished study, or one of its tables.",
         folder,
         option("name", nargs="?", help="a table; the claims if absent"),
         option("--verdict", help="only claims with this verdict"),
         option("--family", help="only claims of this family"),
         option("--row", help="only claims of this kind: reproduction, extension or theorem"),
         option("--claim", help="all that is known of the claim with this id"),
-        option("--cells", action="store_true", help="with a line for each stream and pair of learners"),
+        option(
+            "--cells", action="store_true", help="with a line for each stream and pair of learners"
+        ),
         option("--summary", action="store_true", help="only what the claims came to"),
-    )  # fmt: skip
+    )
     command(
-        "table", _table, "Print an experiment's final measures: learners by streams, and which are told apart.",
+        "table",
+        _table,
+        ("Print an experiment's final measures: learners by streams, and which are told apart."),
         folder,
         option("--experiment", help="which one; needed if the study has several"),
-        option("--stream", help="only this one, with the differences to the best in a column of their own"),
-        option("--rows", default="learners", help="learners, or streams; the columns are the others"),
-        option("--rank", action="store_true", help="with mean ranks, over the streams that every learner played"),
+        option(
+            "--stream",
+            help=("only this one, with the differences to the best in a column of their own"),
+        ),
+        option(
+            "--rows", default="learners", help="learners, or streams; the columns are the others"
+        ),
+        option(
+            "--rank",
+            action="store_true",
+            help="with mean ranks, over the streams that every learner played",
+        ),
         option("--measure", help="such as ndcg@10 (default: the experiment's own)"),
-        option("--tuning", help="how rates are chosen: held-out, or paper (default: the experiment's own)"),
+        option(
+            "--tuning",
+            help=("how rates are chosen: held-out, or paper (default: the experiment's own)"),
+        ),
         option("--output", type=Path, help="write it, too: FILE.csv, or FILE.tex for LaTeX"),
-    )  # fmt: skip
+    )
     side = "the results of a study, results/{study}, or `reference` for the reference of the other"
     command(
-        "compare", _compare, "Say what differs between two finished studies, and fail if verdicts do.",
+        "compare",
+        _compare,
+        ("Say what differs between two finished studies, and fail if verdicts do."),
         option("a", metavar="A", help=side),
         option("b", metavar="B", help=side),
         option(
-            "--fail-on", choices=("verdicts", "estimates", "numbers"), default="verdicts",
-            help="which differences make it end with status 1: verdicts; or estimates that moved beyond their "
-            "intervals, too; or any number (default: verdicts). Bad input ends with 2",
+            "--fail-on",
+            choices=("verdicts", "estimates", "numbers"),
+            default="verdicts",
+            help="which differences make it end with status 1: verdicts; or estimates that moved "
+            "beyond their intervals, too; or any number (default: verdicts). Bad input ends with 2",
         ),
         option("--output", type=Path, metavar="FILE.csv", help="write all that differs as CSV"),
-    )  # fmt: skip
+    )
     commands.choices["compare"].set_defaults(bad_input=2)
-    command("reference", _reference, "Make a finished study the reference that others are compared to.", folder)
-    command("verify", _verify, "Say whether all files of a finished study are still what was made.", folder)
-    about = (
-        "Pack a finished study into one zip: page, claims, tables, figures, settings, and what made them (RO-Crate)."
+    command(
+        "reference",
+        _reference,
+        ("Make a finished study the reference that others are compared to."),
+        folder,
     )
     command(
-        "archive", _archive, about,
+        "verify",
+        _verify,
+        "Say whether all files of a finished study are still what was made.",
         folder,
-        option("--output", type=Path, help="the file to write (default: STUDY.zip in the working folder)"),
+    )
+    about = (
+        "Pack a finished study into one zip: page, claims, tables, figures, settings, and what "
+        "made them (RO-Crate)."
+    )
+    command(
+        "archive",
+        _archive,
+        about,
+        folder,
+        option(
+            "--output",
+            type=Path,
+            help=("the file to write (default: STUDY.zip in the working folder)"),
+        ),
         option("--runs", action="store_true", help="with all run files and streams"),
-    )  # fmt: skip
+    )
     command(
         "compile",
         _compile,
-        "Compile the loops that most studies play now, so that jobs need not: about a minute, once.",
+        (
+            "Compile the loops that most studies play now, so that jobs need not: about a minute, "
+            "once."
+        ),
     )
-    root = option("--root", type=Path, default=Path(), help="the project's folder (default: this one)")
+    root = option(
+        "--root", type=Path, default=Path(), help=("the project's folder (default: this one)")
+    )
     printed = option("--print", action="store_true", help="print the schema of study files instead")
     about = "Write the files that are made of what families declare: schema, captions."
     command("schema", _schema, about, root, printed)
@@ -289,7 +371,8 @@ def parser() -> argparse.ArgumentParser:
         tool.load()(commands.add_parser(tool.name))
         commands.choices[tool.name].set_defaults(looks=False)
     listed = (
-        f"\n{group}:\n" + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
+        f"\n{group}:\n"
+        + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
         for group, names in GROUPS.items()
         if commands.choices.keys() >= {*names}
     )
@@ -298,14 +381,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard error.
+    """Run one subcommand. Returns 0, or 1 after an expected error, whose message goes to standard
+    error.
 
     `compare` returns 1 if the studies differ, and 2 after an error.
     """
     signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(NEW)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a locale without some letters shows others in their place
+        # a locale without some letters shows others in their place
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     parsed = parser().parse_args(arguments)
     try:
@@ -319,7 +404,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _end(number: int, frame) -> None:
-    """End as the signal asks, but after all that is to be done at an end: half-written files are removed."""
+    """End as the signal asks, but after all that is to be done at an end: half-written files are
+    removed.
+    """
     raise SystemExit(128 + number)
 
 
@@ -328,7 +415,10 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
-        return f"{printable(error)}. Put that right and run the same command again: nothing half-written is left"
+        return (
+            f"{printable(error)}. Put that right and run the same command again: nothing "
+            "half-written is left"
+        )
     return printable_lines(error.text)
 
 

@@ -1,4 +1,6 @@
-"""Compile the loops before any job does: jobs that start together would each compile the same ones."""
+"""Compile the loops before any job does: jobs that start together would each compile the same
+ones.
+"""
 
 import gc
 from concurrent.futures import ProcessPoolExecutor
@@ -11,7 +13,8 @@ from scant.declare.families import families
 def compile_all() -> None:
     """Compile all loops that have toys, family by family, in two processes; Numba keeps them.
 
-    Families with the most loops come first; those that share loops with them then find these compiled.
+    Families with the most loops come first; those that share loops with them then find these
+    compiled.
     """
     toys = dict.fromkeys(family.toys for family in families().values() if family.toys)
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
@@ -21,5 +24,6 @@ def compile_all() -> None:
 
 def play(toy: str) -> None:
     """Play the toys of a family, see `scant.declare.families.Family.toys`."""
-    gc.set_threshold(100_000)  # the compiler leaves many objects and little garbage: looking for it took a tenth
+    # the compiler leaves many objects and little garbage: looking for it took a tenth
+    gc.set_threshold(100_000)
     called(toy)()

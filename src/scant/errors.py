@@ -8,7 +8,8 @@ from numbers import Integral, Real
 
 QUOTE = "'\"'\"'"  # a quotation mark in a quoted word, as `shlex.quote` writes it
 WORD = rf"'(?:[^']|{QUOTE})*'|\S*[^\s,;:.)?]"  # as a shell takes it, before punctuation
-# By option of `scant ads`, what messages give with it, and how it is written in Python without that, and with it.
+# By option of `scant ads`, what messages give with it, and how it is written in Python without
+# that, and with it.
 ARGUMENTS = {
     "baseline": ("", "baseline", ""),
     "categorical": (WORD, "categorical", "categorical=[{!r}]"),
@@ -40,7 +41,8 @@ ARGUMENTS = {
 
 
 class ScantError(Exception):
-    """An expected failure. The command line prints its text, which names options, and exits with status 1.
+    """An expected failure. The command line prints its text, which names options, and exits with
+    status 1.
 
     As a string, which is what Python shows, it names arguments in their place; see `as_arguments`.
     """
@@ -79,8 +81,8 @@ class DataError(ScantError):
 
 
 def as_arguments(text: str) -> str:
-    """A message with arguments of `scant_ads` in place of options of `scant ads`: `--ignore visit` is
-    `ignore=['visit']`.
+    """A message with arguments of `scant_ads` in place of options of `scant ads`: `--ignore visit`
+    is `ignore=['visit']`.
     """
     for option, (value, alone, written) in ARGUMENTS.items() if "--" in text else ():
         value_pattern = rf"(?: ({value})(?![\w-]))?" if value else "()"
@@ -89,7 +91,9 @@ def as_arguments(text: str) -> str:
             if not match[1]:
                 return f"`{alone}`"
             words = match[1].split("=", 1) if "!r}: {" in written else [match[1]]
-            return written.format(*(re.sub(r"^'(.*)'$", r"\1", word).replace(QUOTE, "'") for word in words))
+            return written.format(
+                *(re.sub(r"^'(.*)'$", r"\1", word).replace(QUOTE, "'") for word in words)
+            )
 
         text = re.sub(rf"(?<![\w-])--{option}(?![\w-]){value_pattern}", argument, text)
     return text.replace("} columns={", ", ")  # several in a row
@@ -115,11 +119,12 @@ def short(value) -> str:
 def printable(text) -> str:
     r"""Text of somebody's file, safe to show in a terminal.
 
-    Control characters are escaped (ESC is `\x1b`), among them the ends of lines. So are characters that show nothing,
-    or change the order of letters.
+    Control characters are escaped (ESC is `\x1b`), among them the ends of lines. So are characters
+    that show nothing, or change the order of letters.
     """
     return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in str(text)
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in str(text)
     )
 
 
@@ -133,7 +138,9 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
 
     cutoff : how like, from 0 to 1
     """
-    return next(iter(get_close_matches(str(name), sorted(map(str, names)), n=1, cutoff=cutoff)), None)
+    return next(
+        iter(get_close_matches(str(name), sorted(map(str, names)), n=1, cutoff=cutoff)), None
+    )
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> SettingError:

@@ -19,7 +19,8 @@ from pathlib import Path
 from scant.errors import DataError, SettingError
 
 METADATA_KEY = b"scant"
-FOLDER_MARK = ".snakemake_timestamp"  # what Snakemake puts into a folder that is the output of a job
+# what Snakemake puts into a folder that is the output of a job
+FOLDER_MARK = ".snakemake_timestamp"
 SEAL, BLANK = "crc32", "00000000"
 MARK = f'"{SEAL}": "'.encode()  # what precedes the seal in a file, as JSON writes it
 FREE, RATIO = 1 << 30, 200  # beyond FREE bytes in memory, at most times the size of a parquet file
@@ -41,7 +42,9 @@ def atomic(path) -> Iterator[Path]:
     """
     path = Path(path)
     if path.exists() and not path.is_file():
-        raise SettingError(f"{path} is there, and is no file that could be replaced: give another name")
+        raise SettingError(
+            f"{path} is there, and is no file that could be replaced: give another name"
+        )
     with hidden(path, path.suffix) as temporary:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp makes files that only their owner can read
@@ -74,7 +77,9 @@ def link(path, target) -> None:
 
 @contextmanager
 def hidden(path: Path, ending: str) -> Iterator[Path]:
-    """An empty hidden file beside `path`, which is removed after the block, or by the next writer of `path`."""
+    """An empty hidden file beside `path`, which is removed after the block, or by the next writer
+    of `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ending)
     try:
@@ -87,7 +92,9 @@ def hidden(path: Path, ending: str) -> Iterator[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove the hidden files that killed writers of `path` have left: those whose lock nobody holds."""
+    """Remove the hidden files that killed writers of `path` have left: those whose lock nobody
+    holds.
+    """
     for left in path.parent.glob(f".{escape(path.name)}.*"):
         try:
             handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
@@ -112,64 +119,85 @@ def _lock(handle: int) -> bool:
 def check_outputs(outputs: Iterable, inputs: Iterable = ()) -> None:
     """Refuse files to be written that would replace what is read, or each other.
 
-    The same file is known by whatever path, hard link or letter case it is named; a folder that is read holds all
-    files below it.
+    The same file is known by whatever path, hard link or letter case it is named; a folder that is
+    read holds all files below it.
 
     outputs, inputs : paths of files that are to be written and read; an input may be a folder
 
     Raises
     ------
-    SettingError : a file to be written is an input or below one, or is to be written twice; or a path cannot be one,
-        or is not UTF-8
+    SettingError : a file to be written is an input or below one, or is to be written twice; or a
+        path cannot be one, or is not UTF-8
     """
     written, read = list(map(Path, outputs)), list(map(Path, inputs))
     for path in (*written, *read):
         if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in str(path)):
-            raise SettingError(f"{str(path)!r} holds a character that no path can hold: give another name")
+            raise SettingError(
+                f"{str(path)!r} holds a character that no path can hold: give another name"
+            )
     for target in written:
         for path in read:
             if _same_file(target, path):
-                raise SettingError(f"{target} is also an input, which is never overwritten: give another name")
-            if path.is_dir() and any(_same_file(folder, path) for folder in target.resolve().parents):
-                raise SettingError(f"{target} is in {path}, which is an input, and would become a part of it: "
-                                   "give a name in another folder")  # fmt: skip
+                raise SettingError(
+                    f"{target} is also an input, which is never overwritten: give another name"
+                )
+            if path.is_dir() and any(
+                _same_file(folder, path) for folder in target.resolve().parents
+            ):
+                raise SettingError(
+                    f"{target} is in {path}, which is an input, and would become a part of it: "
+                    "give a name in another folder"
+                )
     for first, second in combinations(written, 2):
         if _same_file(first, second):
             raise SettingError(f"{second} is to be written twice: give two names")
 
 
 def _same_file(a: Path, b: Path) -> bool:
-    """Whether two paths name one file, here or on a file system that takes upper and lower case for the same."""
+    """Whether two paths name one file, here or on a file system that takes upper and lower case for
+    the same.
+    """
     if a.exists() and b.exists() and a.samefile(b):
         return True
     return str(a.resolve()).casefold() == str(b.resolve()).casefold()
 
 
 def anew(path) -> str:
-    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake do anything.
+    """The advice for a file of a study that is damaged or gone; that alone would not make Snakemake
+    do anything.
 
     Of a file in a folder that a job makes whole, as Snakemake marks it, the folder is named.
     """
-    whole = next((folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file()), path)
+    whole = next(
+        (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file()), path
+    )
     name = re.sub(r"^.*/(?=results/)", "", str(whole))  # as the workflow names it
-    return f"To make it anew, with what follows from it, run the study again with --forcerun {shlex.quote(name)}"
+    return (
+        "To make it anew, with what follows from it, run the study again with --forcerun "
+        f"{shlex.quote(name)}"
+    )
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that fit a pattern, in order, without the hidden ones of writers that were killed."""
+    """The files of a folder that fit a pattern, in order, without the hidden ones of writers that
+    were killed.
+    """
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
 
 
 def parts(folder) -> tuple[list[Path], list[Path]]:
-    """The parquet files of a folder and its subfolders, in order; and, in order, files that are left out.
+    """The parquet files of a folder and its subfolders, in order; and, in order, files that are
+    left out.
 
-    Parts end in .parquet, in whatever case. Left out are, as by Arrow and Spark, those whose names, or those of their
-    folders, begin with "." or "_": what a writer has not finished, or what other programs keep there. All other files
-    are left out, too, and only those whose names begin so are not listed.
+    Parts end in .parquet, in whatever case. Left out are, as by Arrow and Spark, those whose names,
+    or those of their folders, begin with "." or "_": what a writer has not finished, or what other
+    programs keep there. All other files are left out, too, and only those whose names begin so are
+    not listed.
 
     Raises
     ------
-    DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot be read
+    DataError : there is no part; one is there twice, by a link; a link to a folder, or what cannot
+        be read
     """
     folder, parquet, left_out, first_by_inode = Path(folder), [], [], {}
 
@@ -183,7 +211,11 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
         for place, folders, names in os.walk(folder, onerror=refuse):
             for path in (Path(place, name) for name in folders):
                 if path.is_symlink() and not aside(path):
-                    raise DataError(path, "a link to a folder, which is not followed", advice="Put the folder there")
+                    raise DataError(
+                        path,
+                        "a link to a folder, which is not followed",
+                        advice=("Put the folder there"),
+                    )
             for path in (Path(place, name) for name in names):
                 is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)
                 if is_parquet or not hidden:
@@ -233,7 +265,8 @@ def skip_mark(file) -> None:
 def numbered_lines(path, advice: str) -> Iterator[tuple[int, bytes]]:
     """The lines of a text with their ends, without a byte order mark, and their numbers from 1.
 
-    advice : what to do about a line that is longer than LONGEST bytes, for which a DataError is raised
+    advice : what to do about a line that is longer than LONGEST bytes, for which a DataError is
+        raised
     """
     with open(path, "rb") as file:
         skip_mark(file)
@@ -269,7 +302,8 @@ def seal(path) -> None:
 
 
 def check_seal(path) -> None:
-    """Look through a sealed file for damage, at 2.5 GB/s, block by block: to map it would count as memory.
+    """Look through a sealed file for damage, at 2.5 GB/s, block by block: to map it would count as
+    memory.
 
     Raises
     ------
@@ -288,7 +322,8 @@ def _place_of_seal(file) -> int:
     while stop > 0:
         start = max(stop - READ, 0)
         file.seek(start)
-        offset = file.read(stop - start + len(MARK) - 1).rfind(MARK)  # with the start of what was looked through before
+        # with the start of what was looked through before
+        offset = file.read(stop - start + len(MARK) - 1).rfind(MARK)
         if offset >= 0 and (place := start + offset + len(MARK)) + len(BLANK) <= end:
             return place
         stop = start
@@ -308,16 +343,24 @@ def _crc(file, place: int) -> bytes:
     return b"%08x" % crc
 
 
-RUNS = ("=", "+", "-", "@", "\t", "\r")  # a cell of text that begins so is a formula to a spreadsheet
+# a cell of text that begins so is a formula to a spreadsheet
+RUNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def harmless_text(text):
-    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run as a formula."""
-    return f"'{text}" if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text) else text
+    """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run
+    as a formula.
+    """
+    return (
+        f"'{text}"
+        if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text)
+        else text
+    )
 
 
 def write_csv(frame, path) -> None:
-    """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with an apostrophe.
+    """Write a frame as CSV, atomically. Texts that a spreadsheet would run as formulas begin with
+    an apostrophe.
 
     Numbers written as texts are left as they are.
     """
@@ -363,7 +406,10 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
             for row in reader:
                 if len(row) != len(head):
                     raise DataError(
-                        path, f"has {len(row)} cells, and not {len(head)} as the head", reader.line_num, advice
+                        path,
+                        f"has {len(row)} cells, and not {len(head)} as the head",
+                        reader.line_num,
+                        advice,
                     )
                 rows.append(row)
     except FileNotFoundError:
@@ -387,13 +433,23 @@ def crc(path) -> str:
 
 
 @contextmanager
-def foreign(path, what: str = "readable parquet file", advice: str = "Make it again") -> Iterator[None]:
+def foreign(
+    path, what: str = "readable parquet file", advice: str = "Make it again"
+) -> Iterator[None]:
     """Turn what Arrow, NumPy and pandas raise on a damaged or foreign file into a DataError."""
     import pyarrow as pa
 
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+    ) as error:
         raise DataError(path, f"not a {what} ({error})", advice=advice) from error
 
 
@@ -403,14 +459,19 @@ def metadata_of(schema) -> dict:
         metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
-    return {key: metadata[key] for key in metadata if key != SEAL} if isinstance(metadata, dict) else {}
+    return (
+        {key: metadata[key] for key in metadata if key != SEAL}
+        if isinstance(metadata, dict)
+        else {}
+    )
 
 
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
     """Write an Arrow table atomically as zstd parquet with `metadata` in its schema, and seal it.
 
-    split : columns, as parquet names them, of numbers that hardly repeat. Their first bytes are stored together, then
-        their second ones, and so on. That is smaller than a dictionary of them, and faster to write and read
+    split : columns, as parquet names them, of numbers that hardly repeat. Their first bytes are
+        stored together, then their second ones, and so on. That is smaller than a dictionary of
+        them, and faster to write and read
     """
     import pyarrow.parquet as pq
 
@@ -421,21 +482,32 @@ def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> Non
     }
     with atomic(path) as temporary:
         pq.write_table(
-            table.replace_schema_metadata(encoded(metadata)), temporary, compression="zstd", **options if split else {}
+            table.replace_schema_metadata(encoded(metadata)),
+            temporary,
+            compression="zstd",
+            **options if split else {},
         )
         seal(temporary)
 
 
-def batches(file, rows: int, groups: Iterable[int] | None = None, columns: list[str] | None = None) -> Iterator:
-    """The checked record batches, of at most `rows` rows, of an open parquet file, of some row groups or columns.
+def batches(
+    file, rows: int, groups: Iterable[int] | None = None, columns: list[str] | None = None
+) -> Iterator:
+    """The checked record batches, of at most `rows` rows, of an open parquet file, of some row
+    groups or columns.
 
     Raises
     ------
-    ValueError : the rows are fewer than the metadata say: Arrow silently ends a column at a damaged page
+    ValueError : the rows are fewer than the metadata say: Arrow silently ends a column at a damaged
+        page
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     about = file.metadata
-    expected = about.num_rows if groups is None else sum(about.row_group(group).num_rows for group in groups)
+    expected = (
+        about.num_rows
+        if groups is None
+        else sum(about.row_group(group).num_rows for group in groups)
+    )
     left = expected
     for batch in file.iter_batches(rows, groups, columns):
         batch.validate(full=True)
@@ -448,15 +520,17 @@ def batches(file, rows: int, groups: Iterable[int] | None = None, columns: list[
 def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
     """The Arrow table of a parquet file, or of some of its row groups.
 
-    ours : whether it is to be of this project; if not, its seal is looked at only if its metadata say that it is
+    ours : whether it is to be of this project; if not, its seal is looked at only if its metadata
+        say that it is
 
-    It is read in parts, since what its metadata say of sizes need not be so: to read a whole row group is to reserve
-    what it claims, and to ask for the sizes of a forged column ends the process.
+    It is read in parts, since what its metadata say of sizes need not be so: to read a whole row
+    group is to reserve what it claims, and to ask for the sizes of a forged column ends the
+    process.
 
     Raises
     ------
-    ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more than FREE bytes, and
-        more than RATIO times the bytes of the file
+    ValueError : its seal is broken; it has not as many rows as its metadata say; or it holds more
+        than FREE bytes, and more than RATIO times the bytes of the file
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     import pyarrow as pa
@@ -475,7 +549,8 @@ def read_parquet(path, groups: Iterable[int] | None = None, ours: bool = True):
 
 
 def arrow_array(values, kind):
-    """Numbers, truth values or times, or at most 2 GB of texts, as an Arrow array of the type `kind`.
+    """Numbers, truth values or times, or at most 2 GB of texts, as an Arrow array of the type
+    `kind`.
 
     It is made of buffers: `pa.array` would import pandas, a third of a second for every job.
     """

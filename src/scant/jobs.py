@@ -1,8 +1,9 @@
 """The jobs of a study, for `scant job`: each function is the job of the rule with its name.
 
-A job takes the settled study (`scant.study.settled`), the files to write, in the order of the rule, and the ids in the
-names of what it makes; all else it finds by these ids. Packages are imported where they are used, so that each job only
-loads what it needs. Jobs check that the files they read are what their paths say (`scant.study.paths`).
+A job takes the settled study (`scant.study.settled`), the files to write, in the order of the rule,
+and the ids in the names of what it makes; all else it finds by these ids. Packages are imported
+where they are used, so that each job only loads what it needs. Jobs check that the files they read
+are what their paths say (`scant.study.paths`).
 """
 
 import json
@@ -15,18 +16,29 @@ from scant.study.settled import Settled
 
 
 def fetch(settled: Settled, outputs, stored: str, part: str) -> None:
-    """Fetch one file of a data set and check it. `stored` is the data set's name among the tables of all studies."""
+    """Fetch one file of a data set and check it.
+
+    `stored` is the data set's name among the tables of all studies.
+    """
     from scant.data import fetch
 
     fetch.fetch(settled.plan_of("").stored(stored), part, *outputs)
 
 
 def convert(settled: Settled, outputs, stored: str, part: str) -> None:
-    """Convert an original file to a parquet table. `stored` is the data set's name among the tables of all studies."""
+    """Convert an original file to a parquet table.
+
+    `stored` is the data set's name among the tables of all studies.
+    """
     from scant.data import conversion
     from scant.study.plan import ORIGINAL
 
-    conversion.convert(settled.plan_of("").stored(stored), part, ORIGINAL.format(dataset=stored, part=part), *outputs)
+    conversion.convert(
+        settled.plan_of("").stored(stored),
+        part,
+        ORIGINAL.format(dataset=stored, part=part),
+        *outputs,
+    )
 
 
 def make_stream(settled: Settled, outputs, stream: str) -> None:
@@ -47,20 +59,25 @@ def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
 
     settings, (folder,) = untitled(_of("stream", stream, settled.study["streams"])), outputs
     for seed in _drawn_seeds(settled, "streams", stream, seeds):
-        simulated.simulate(stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed)
+        simulated.simulate(
+            stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed
+        )
 
 
 def campaign(settled: Settled, outputs, log: str) -> None:
     """Make the simulated campaign of a log: JSON."""
     from scant.bandits import campaigns
 
-    simulated = {name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry}
+    simulated = {
+        name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry
+    }
     settings = _of("log of a campaign", log, simulated)
     campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
 def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
-    """Draw a campaign's log, or make it from a classification set, for some seeds: a folder with one for each of them.
+    """Draw a campaign's log, or make it from a classification set, for some seeds: a folder with
+    one for each of them.
 
     The folder of a seed has a part of the log that trains, and one that tests.
     """
@@ -75,9 +92,11 @@ def make_log(settled: Settled, outputs, log: str, seeds: str) -> None:
 
 
 def run(settled: Settled, outputs, path: str) -> None:
-    """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet in one play.
+    """Make a run file: a learner plays some seeds at one place, or all learners do, where they meet
+    in one play.
 
-    path : the ids of the experiment, the place and, unless all learners play, of the learner; and the seeds
+    path : the ids of the experiment, the place and, unless all learners play, of the learner; and
+        the seeds
     """
     from scant.declare.declarations import called
 
@@ -87,7 +106,9 @@ def run(settled: Settled, outputs, path: str) -> None:
     for files in job.inputs.values():
         paths.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
     identity = {"study": plan.study["study"], "code": settled.code_of(job)} | job.identity
-    called(plan.families[experiment].engine)(job.settings | identity, *outputs, job.seeds, job.inputs)
+    called(plan.families[experiment].engine)(
+        job.settings | identity, *outputs, job.seeds, job.inputs
+    )
 
 
 def best_weights(settled: Settled, outputs, path: str) -> None:
@@ -101,7 +122,10 @@ def best_weights(settled: Settled, outputs, path: str) -> None:
     job = _of("file of best weights", path, settled.plan_of(path.partition("/")[0]).compared)
     streams = job.inputs.get("streams", ())
     paths.check(streams, job.settings.get("stream_settings"))
-    identity = {"study": settled.study["study"], "code": code.digest("scant.rankers.comparator")} | job.identity
+    identity = {
+        "study": settled.study["study"],
+        "code": code.digest("scant.rankers.comparator"),
+    } | job.identity
     comparator.compare(job.settings | identity, *outputs, job.seeds, streams)
 
 
@@ -122,7 +146,8 @@ def coverage(settled: Settled, outputs) -> None:
 
 
 def show(settled: Settled, outputs, job: str) -> None:
-    """Draw some figures (CSV, SVG, PNG) or make some tables (CSV, LaTeX) into the folder of the first output.
+    """Draw some figures (CSV, SVG, PNG) or make some tables (CSV, LaTeX) into the folder of the
+    first output.
 
     job : which, see `scant.study.plan.Plan.shown_by`
     """
@@ -144,18 +169,29 @@ def judge(settled: Settled, outputs, part: str) -> None:
     from scant.verdict import claims, selection, tables
 
     plan, study = settled.plan, settled.study
-    whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True)) if "left_out" in study else None
+    whole = (
+        Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True))
+        if "left_out" in study
+        else None
+    )
     experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
         rows, details = traces.read([paths.runs(plan, name)])
         played[name] = rows, details[name]
     compared = traces.read_comparators(paths.checked(plan, plan.comparator_files(experiments)))
-    coverage = traces.read_rows([COVERAGE.format(study=study["study"])])[0] if study["coverage"] else None
+    coverage = (
+        traces.read_rows([COVERAGE.format(study=study["study"])])[0] if study["coverage"] else None
+    )
     examined = claims.examine(
-        {name: settled.claims[name] for name in names}, plan, played, compared, tables.read_theory(plan.theory),
-        coverage=coverage, whole=whole,
-    )  # fmt: skip
+        {name: settled.claims[name] for name in names},
+        plan,
+        played,
+        compared,
+        tables.read_theory(plan.theory),
+        coverage=coverage,
+        whole=whole,
+    )
     tables.save(examined, study, list(settled.claims), *outputs)
 
 
@@ -186,7 +222,9 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     made = provenance.made(study_file)
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
     hashed = {"study.json": sha256(copy), "lock file": made["lock"]}
-    facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text}
+    facts["environment"] |= {
+        f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text
+    }
     claims = readings.claims(folder / "claims.parquet") if settled.claims else []
     cells = readings.cells(folder / "claims-readings.csv") if claims else []
     page.make(config, folder, target, claims, facts, cells)
@@ -201,6 +239,10 @@ def _of(what: str, name: str, entries: Mapping):
 
 
 def _drawn_seeds(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
-    """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of all that is drawn."""
-    spans = settled.draws.get(DRAWS.format(study=settled.study["study"], kind=kind, stream=place), ())
+    """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of
+    all that is drawn.
+    """
+    spans = settled.draws.get(
+        DRAWS.format(study=settled.study["study"], kind=kind, stream=place), ()
+    )
     return _of(f"draw of {place}", seeds, {span: spanned(span) for span in spans})

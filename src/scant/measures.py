@@ -3,15 +3,15 @@
 Throughout, a query has m >= 1 documents, numbered 0..m-1.
 
 - `ranking`: integers of shape (m,), a permutation of the documents, best first; see `rank`.
-- `grades`: shape (m,), the relevance of each document, whole numbers from 0 to `MAX_GRADE`; grades above 0
-  are relevant where a measure knows only relevant and irrelevant.
+- `grades`: shape (m,), the relevance of each document, whole numbers from 0 to `MAX_GRADE`; grades
+  above 0 are relevant where a measure knows only relevant and irrelevant.
 - Positions count from 1. Gain `G(r) = 2^r - 1`, discount `D(i) = 1 / log2(1 + i)`.
 
-Input that breaks these rules raises a `ValueError` that says where. Everything is float64 NumPy: this is the
-readable reference that the compiled kernels are held to.
+Input that breaks these rules raises a `ValueError` that says where. Everything is float64 NumPy:
+this is the readable reference that the compiled kernels are held to.
 
-Runs record some of them, by names such as "ap" and "precision@5" (see `RECORDABLE`), and measures of a user's own, by
-"module:function".
+Runs record some of them, by names such as "ap" and "precision@5" (see `RECORDABLE`), and measures
+of a user's own, by "module:function".
 """
 
 import re
@@ -25,7 +25,8 @@ from scant.declare.declarations import own
 from scant.errors import SettingError, unknown
 
 MAX_GRADE = 53  # the largest grade whose gain 2^r - 1 is exact in float64
-GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0  # `gain` of every grade, for grades that were checked
+# `gain` of every grade, for grades that were checked
+GAINS = np.ldexp(1.0, np.arange(MAX_GRADE + 1)) - 1.0
 ERR_GRADE = 4  # the top of ERR's scale, as in Chapelle et al. (2009) and in TREC's gdeval
 
 
@@ -68,7 +69,10 @@ def gain(grades):
 
 
 def discount(positions):
-    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper, Eq. 1)."""
+    """`D(i) = 1 / log2(1 + i)` of positions i >= 1: float64 of their shape (perceptron paper, Eq.
+
+    1).
+    """
     positions = np.asarray(positions)
     if not np.all(positions >= 1):
         raise ValueError(f"positions count from 1; got {positions.min()}")
@@ -77,13 +81,15 @@ def discount(positions):
 
 def _dcg(ranked_grades, k, gains=GAINS):
     top = ranked_grades[:k]
-    # np.sum adds in one order whatever the memory layout, so that two lists with the same grades in the
-    # same order have bitwise the same DCG, and the NDCG of a perfect list is exactly 1.
+    # np.sum adds in one order whatever the memory layout, so that two lists with the same grades in
+    # the same order have bitwise the same DCG, and the NDCG of a perfect list is exactly 1.
     return float(np.sum(gains[top] * discount(np.arange(1, len(top) + 1))))
 
 
 def _normalised(ranked_grades, k, empty, gains=GAINS):
-    """The DCG of the top k divided by the greatest possible; `empty` without a relevant document."""
+    """The DCG of the top k divided by the greatest possible; `empty` without a relevant
+    document.
+    """
     k = as_cutoff(k, len(ranked_grades))
     ideal = _dcg(np.sort(ranked_grades)[::-1], k, gains)
     return _dcg(ranked_grades, k, gains) / ideal if ideal > 0 else float(empty)
@@ -127,7 +133,8 @@ def ndcg(ranking, grades, k=10, empty=0.0):
 
 
 def linear_ndcg(ranking, grades, k=None, empty=0.0):
-    """NDCG whose gain is the grade itself, as trec_eval's `ndcg` and `ndcg_cut` have it; see `ndcg`.
+    """NDCG whose gain is the grade itself, as trec_eval's `ndcg` and `ndcg_cut` have it; see
+    `ndcg`.
 
     k : cut-off >= 1, None for the whole list; beyond m it is m
     """
@@ -144,7 +151,8 @@ def average_precision(ranking, grades, empty=0.0):
 
     Returns
     -------
-    value : float in [0, 1]; exactly 1 if all relevant documents come first (perceptron paper, Eq. 2)
+    value : float in [0, 1]; exactly 1 if all relevant documents come first (perceptron paper, Eq.
+        2)
     """
     relevant = _ranked(ranking, grades) > 0
     if not relevant.any():
@@ -156,8 +164,8 @@ def average_precision(ranking, grades, empty=0.0):
 def precision_at(ranking, grades, n):
     """How many of the top n documents are relevant: a count, not a fraction.
 
-    The count is the form `f(ranking) . R` that the online games of thesis 3.2 need; divide by n for the
-    proportion that evaluation tools call P@n.
+    The count is the form `f(ranking) . R` that the online games of thesis 3.2 need; divide by n for
+    the proportion that evaluation tools call P@n.
 
     Parameters
     ----------
@@ -182,7 +190,8 @@ def recall_at(ranking, grades, n):
 
     Returns
     -------
-    value : float in [0, 1], 0 for a query without a relevant document; below 1 if more than n are relevant
+    value : float in [0, 1], 0 for a query without a relevant document; below 1 if more than n are
+        relevant
     """
     relevant = _ranked(ranking, grades) > 0
     top = np.count_nonzero(relevant[: as_cutoff(n, len(relevant), "n")])
@@ -211,7 +220,8 @@ def reciprocal_rank(ranking, grades, k=None, empty=0.0):
 def err(ranking, grades, k=None, max_grade=ERR_GRADE):
     """Expected reciprocal rank of the document that satisfies a user who reads from the top.
 
-    A document of grade r satisfies with probability `(2^r - 1) / 2^max_grade` (Chapelle et al., 2009).
+    A document of grade r satisfies with probability `(2^r - 1) / 2^max_grade` (Chapelle et al.,
+    2009).
 
     Parameters
     ----------
@@ -225,7 +235,9 @@ def err(ranking, grades, k=None, max_grade=ERR_GRADE):
     """
     ranked = _ranked(ranking, grades)
     if max(ranked) > max_grade:
-        raise ValueError(f"grade {max(ranked)} is above max_grade={max_grade}, the top of the scale")
+        raise ValueError(
+            f"grade {max(ranked)} is above max_grade={max_grade}, the top of the scale"
+        )
     top = ranked[: as_cutoff(k, len(ranked))]
     satisfied = GAINS[top] / 2.0**max_grade
     still_reading = np.concatenate(([1.0], np.cumprod(1.0 - satisfied)[:-1]))
@@ -246,8 +258,8 @@ def sum_loss(ranking, grades):
 def pairwise_loss(ranking, grades):
     """How many pairs of documents have the lower grade above the higher one (thesis 3.2.2).
 
-    For binary grades it differs from `sum_loss` by a number that the ranking does not change. Costs O(m) for
-    each grade that occurs.
+    For binary grades it differs from `sum_loss` by a number that the ranking does not change. Costs
+    O(m) for each grade that occurs.
 
     Parameters
     ----------
@@ -262,7 +274,8 @@ def pairwise_loss(ranking, grades):
 
 
 def auc_loss(ranking, grades):
-    """One minus the area under the ROC curve: the part of (relevant, irrelevant) pairs in wrong order.
+    """One minus the area under the ROC curve: the part of (relevant, irrelevant) pairs in wrong
+    order.
 
     Parameters
     ----------
@@ -270,7 +283,8 @@ def auc_loss(ranking, grades):
 
     Returns
     -------
-    value : float in [0, 1], smaller is better; 0 if all documents are relevant or none is (thesis 3.2.2)
+    value : float in [0, 1], smaller is better; 0 if all documents are relevant or none is (thesis
+        3.2.2)
     """
     relevant = as_grades(grades) > 0
     wrong = pairwise_loss(ranking, relevant)
@@ -295,7 +309,8 @@ def position_loss(ranking, s):
 
 
 def spearman_loss(ranking, other):
-    """`-rho`, minus the unnormalised Spearman correlation `sum_u position(u) position'(u)` (Ailon, sec. 5).
+    """`-rho`, minus the unnormalised Spearman correlation `sum_u position(u) position'(u)` (Ailon,
+    sec. 5).
 
     Parameters
     ----------
@@ -320,9 +335,9 @@ class Measure:
     code : the number that `scant.kernels.pieces` knows it by
     value : its function of (ranking, grades), then of the cut-off if its name may have one
     cut : whether its name has a cut-off, the 5 of "precision@5": "never", "may" or "must"
-    empty : whether `value` takes `empty`, its value for a query without a relevant document. Those do whose greatest
-        value is 1 for every other query, so that 1 says that nothing was lost. All others are 0 there, since no
-        ranking of such a query gains anything.
+    empty : whether `value` takes `empty`, its value for a query without a relevant document. Those
+        do whose greatest value is 1 for every other query, so that 1 says that nothing was lost.
+        All others are 0 there, since no ranking of such a query gains anything.
     largest_grade : the top of its grading scale
     """
 
@@ -348,7 +363,10 @@ RECORDABLE = {
 
 
 def is_own(name) -> bool:
-    """Whether a name is that of a measure of a user's own, "module:function". Nothing is imported."""
+    """Whether a name is that of a measure of a user's own, "module:function".
+
+    Nothing is imported.
+    """
     return re.fullmatch(r"[A-Za-z0-9_.]+:[A-Za-z0-9_]+", str(name)) is not None
 
 
@@ -360,19 +378,26 @@ def _of_own(name, ranking, grades):
     shown = as_grades(grades)[ranking]
     value = float(_own_function(name)(shown)) if np.any(shown > 0) else 0.0
     if not np.isfinite(value):
-        raise ValueError(f"the measure {name} is {value} for the grades {shown.tolist()}; it is to be a finite number")
+        raise ValueError(
+            f"the measure {name} is {value} for the grades {shown.tolist()}; it is to "
+            "be a finite number"
+        )
     return value
 
 
 def check_own(name) -> None:
-    """Raise a SettingError unless "module:function" is a measure: a function of grades that gives a finite number."""
+    """Raise a SettingError unless "module:function" is a measure: a function of grades that gives a
+    finite number.
+    """
     _own_function(name)
     try:
         _of_own(name, np.arange(3), np.array([0, 2, 1]))
     except Exception as error:  # whatever a user's function does
         raise SettingError(
-            f"measure {name!r} fails for the grades [0, 2, 1] ({type(error).__name__}: {error}). It is to be a "
-            "function of the grades of a query's documents, in the order shown, that returns a number"
+            f"measure {name!r} fails for the grades [0, 2, 1] ({type(error).__name__}: {error}). "
+            "It is to be a "
+            "function of the grades of a query's documents, in the order shown, that returns a "
+            "number"
         ) from error
 
 
@@ -381,8 +406,8 @@ def named(name):
 
     Parameters
     ----------
-    name : of `RECORDABLE`, with "@" and a cut-off from 1 to 999999 if the measure may or must have one; or, of a user's
-        own, "module:function", which is not imported before it is used
+    name : of `RECORDABLE`, with "@" and a cut-off from 1 to 999999 if the measure may or must have
+        one; or, of a user's own, "module:function", which is not imported before it is used
 
     Raises
     ------
@@ -403,12 +428,16 @@ def named(name):
         raise unknown("measure", name, [*whole, *cuts])
     measure = RECORDABLE[base]
     if mark and measure.cut == "never":
-        raise SettingError(f"the measure {base!r} has no cut-off, since it is defined for whole lists; got {name!r}")
+        raise SettingError(
+            f"the measure {base!r} has no cut-off, since it is defined for whole "
+            f"lists; got {name!r}"
+        )
     if not mark and measure.cut == "must":
         raise SettingError(f"the measure {base!r} needs a cut-off, as in '{base}@5'")
     if mark and not re.fullmatch("[1-9][0-9]{0,5}", cut):
         raise SettingError(
-            f"the cut-off of a measure is a whole number from 1 to 999999, as in '{base}@5'; got {name!r}"
+            f"the cut-off of a measure is a whole number from 1 to 999999, as in '{base}@5'; got "
+            f"{name!r}"
         )
     return measure, int(cut) if mark else None
 
@@ -422,7 +451,9 @@ def recordable(name):
 
 
 def function_of(name):
-    """The measure of this name as a function of (ranking, grades, empty=0.0); see `Measure` for `empty`."""
+    """The measure of this name as a function of (ranking, grades, empty=0.0); see `Measure` for
+    `empty`.
+    """
     measure, cut = named(name)
 
     def value(ranking, grades, empty=0.0):
@@ -438,13 +469,17 @@ def title_of(name):
 
 
 def codes_of(names: Iterable[str]):
-    """What `scant.kernels.pieces.measure_ranking` takes: int64 (measures, 2), each one's code and cut-off, or 0."""
+    """What `scant.kernels.pieces.measure_ranking` takes: int64 (measures, 2), each one's code and
+    cut-off, or 0.
+    """
     pairs = [(measure.code, cut or 0) for measure, cut in map(named, names)]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def as_scores(scores, name="scores"):
-    """`scores` as float64 of shape (m,); ValueError unless they are one finite number per document."""
+    """`scores` as float64 of shape (m,); ValueError unless they are one finite number per
+    document.
+    """
     values = np.asarray(scores)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "biuf":
         raise ValueError(
@@ -459,18 +494,27 @@ def as_scores(scores, name="scores"):
 
 
 def as_grades(grades, m=None):
-    """`grades` as int64 of shape (m,); ValueError unless they are m whole numbers from 0 to `MAX_GRADE`."""
+    """`grades` as int64 of shape (m,); ValueError unless they are m whole numbers from 0 to
+    `MAX_GRADE`.
+    """
     values = as_scores(grades, "grades")
     whole = (values >= 0) & (values == np.floor(values))
     if not (whole & (values <= MAX_GRADE)).all():
         _refuse(~whole, values, "grades", "non-negative integers")
-        _refuse(values > MAX_GRADE, values, "grades", f"at most {MAX_GRADE}, where 2^grade - 1 is exact")
+        _refuse(
+            values > MAX_GRADE,
+            values,
+            "grades",
+            (f"at most {MAX_GRADE}, where 2^grade - 1 is exact"),
+        )
     _same_length(values, m, "grades")
     return values.astype(np.int64)
 
 
 def as_ranking(ranking, m=None):
-    """`ranking` as int64 of shape (m,); ValueError unless it holds each document 0..m-1 exactly once."""
+    """`ranking` as int64 of shape (m,); ValueError unless it holds each document 0..m-1 exactly
+    once.
+    """
     values = np.asarray(ranking)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
         raise ValueError(
@@ -484,17 +528,22 @@ def as_ranking(ranking, m=None):
     lacking = np.flatnonzero(np.bincount(values, minlength=len(values)) == 0)
     if lacking.size:
         raise ValueError(
-            f"a ranking must hold each of its {len(values)} documents once; document {lacking[0]} is missing"
+            f"a ranking must hold each of its {len(values)} documents once; document {lacking[0]} "
+            "is missing"
         )
     return values
 
 
 def as_cutoff(k, m, name="k"):
-    """How many of m positions count: all for None, else the integer k >= 1 (ValueError), at most m."""
+    """How many of m positions count: all for None, else the integer k >= 1 (ValueError), at most
+    m.
+    """
     if k is None:
         return m
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, or None for the whole list; got {k!r}")
+        raise ValueError(
+            f"{name} must be an integer of at least 1, or None for the whole list; got {k!r}"
+        )
     return min(int(k), m)
 
 

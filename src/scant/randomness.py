@@ -11,9 +11,10 @@ from scant.errors import SettingError
 def generator(seed: int, *names) -> np.random.Generator:
     """The random stream that `names` address under the study `seed`.
 
-    Each name (text, or anything by its text: 12 is "12") becomes two words of a `SeedSequence` spawn key, so that
-    streams with different names are independent, and equal names give equal streams on every machine and in any order
-    of jobs. Jobs that should share noise (two learners on one stream and seed) use the same names.
+    Each name (text, or anything by its text: 12 is "12") becomes two words of a `SeedSequence`
+    spawn key, so that streams with different names are independent, and equal names give equal
+    streams on every machine and in any order of jobs. Jobs that should share noise (two learners on
+    one stream and seed) use the same names.
 
     Raises
     ------

@@ -15,16 +15,21 @@ from scant.errors import SettingError, short, unknown
 
 # Limits of a settings file; the largest of the project has 6,000 nodes in 12 levels, and 60 KB.
 LARGEST = 4 << 20  # bytes
-NODES, LEVELS = 200_000, 100  # with all aliases expanded; Python's recursion ends below 1,000 levels
+# with all aliases expanded; Python's recursion ends below 1,000 levels
+NODES, LEVELS = 200_000, 100
 DIGITS = 100  # characters of a number; Python refuses to print one of more than 4,300
-# Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers have to fit 64 bits.
+# Numbers beyond these are a slip, and their squares and products overflow or vanish. Whole numbers
+# have to fit 64 bits.
 GREATEST, LEAST, WHOLE = 1e100, 1e-100, 2**63 - 1
 QUOTED = 200  # characters of a message that are shown
-# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures cannot. And marks
-# that turn round what follows them.
-UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+# Control characters, halves of characters, and two that are none: XML cannot hold them, so figures
+# cannot. And marks that turn round what follows them.
+UNSHOWN = re.compile(
+    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
+)
 
-# Words without quotes that YAML 1.1 and 1.2 may read differently, and how 1.2 does (its core schema), else as text.
+# Words without quotes that YAML 1.1 and 1.2 may read differently, and how 1.2 does (its core
+# schema), else as text.
 UNLIKE = re.compile(r"[-+.0-9].*|yes|no|on|off", re.IGNORECASE)
 NUMBERS = (
     (r"[-+]?\d+", int),
@@ -34,16 +39,19 @@ NUMBERS = (
 )
 READ_BY_BOTH = (":bool", ":int", ":float", ":str")  # ends of tags
 
-# The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else beside the modules.
+# The workflow's own files (Snakefile, rules, registry, claims, schemas): in a clone its root; else
+# beside the modules.
 PACKAGE = Path(__file__).parent
-PROJECT = PACKAGE.parents[1] if (PACKAGE.parents[1] / "Snakefile").is_file() else PACKAGE / "project"
+PROJECT = (
+    PACKAGE.parents[1] if (PACKAGE.parents[1] / "Snakefile").is_file() else PACKAGE / "project"
+)
 
 
 def of_project(path) -> Path:
     """A file or folder of the workflow itself, such as config/datasets.yaml.
 
-    It is that of the working folder if there is one, so that a clone reads its own and a study may have another; else
-    the one that came with the package.
+    It is that of the working folder if there is one, so that a clone reads its own and a study may
+    have another; else the one that came with the package.
     """
     return Path(path) if Path(path).exists() or not (PROJECT / path).exists() else PROJECT / path
 
@@ -53,7 +61,8 @@ def read_yaml(path) -> dict:
 
     Raises
     ------
-    SettingError : there is no such file, it is not YAML, not a mapping, or too large; or as `parsed`
+    SettingError : there is no such file, it is not YAML, not a mapping, or too large; or as
+        `parsed`
     """
     try:
         with open(path, "rb") as file:
@@ -62,7 +71,9 @@ def read_yaml(path) -> dict:
             raise SettingError(f"{path}: more than {LARGEST:,} bytes are no settings")
         content = parsed(text, path)
     except FileNotFoundError:
-        raise SettingError(f"{path}: there is no such file. Run from the folder of the study") from None
+        raise SettingError(
+            f"{path}: there is no such file. Run from the folder of the study"
+        ) from None
     except OSError as error:  # such as for a folder
         raise SettingError(f"{path}: it cannot be read ({error.strerror})") from None
     if not isinstance(content, dict):
@@ -77,8 +88,9 @@ def parsed(text: str | bytes, where):
 
     Raises
     ------
-    SettingError : it is neither; it is too deep or too large; a key is there twice, or is no text; or a value means one
-        thing in YAML 1.1, which is read here, and another in YAML 1.2 and to most people, as 012 and 1:30 do
+    SettingError : it is neither; it is too deep or too large; a key is there twice, or is no text;
+        or a value means one thing in YAML 1.1, which is read here, and another in YAML 1.2 and to
+        most people, as 012 and 1:30 do
     """
 
     def mapping(pairs: list[tuple]) -> dict:
@@ -100,17 +112,21 @@ def parsed(text: str | bytes, where):
             return None
         _check_scalars(where, top, document.construct_object, set())
         return document.construct_document(top)
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:  # such as an invalid date
+    # such as an invalid date
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise SettingError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
 
 
 def _check_size(path, events) -> None:
-    """Raise a SettingError for a document that is too deep, or too large once its aliases are expanded.
+    """Raise a SettingError for a document that is too deep, or too large once its aliases are
+    expanded.
 
-    It works on the events of the parser, because building a document is recursive, and one that is too deep crashes it.
+    It works on the events of the parser, because building a document is recursive, and one that is
+    too deep crashes it.
     """
     nodes, anchors = 0, {}  # so far; nodes and levels of each anchor
-    opened: list[list] = []  # of each open collection: its anchor, nodes before it, and levels in it so far
+    # of each open collection: its anchor, nodes before it, and levels in it so far
+    opened: list[list] = []
     for event in events:
         kind, levels = type(event).__name__, 0
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
@@ -125,22 +141,30 @@ def _check_size(path, events) -> None:
             nodes += 1
         elif kind == "AliasEvent":
             if any(anchor == event.anchor for anchor, *_ in opened):
-                raise SettingError(f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself")
-            count, levels = anchors.get(event.anchor, (1, 0))  # the loader refuses an unknown anchor
+                raise SettingError(
+                    f"{path}: line {event.start_mark.line + 1}: *{event.anchor} holds itself"
+                )
+            # the loader refuses an unknown anchor
+            count, levels = anchors.get(event.anchor, (1, 0))
             nodes += count
         if opened:
             opened[-1][2] = max(opened[-1][2], levels)
         if nodes > NODES or len(opened) + levels > LEVELS:
-            what = f"more than {NODES:,} nodes, its aliases written out," if nodes > NODES else f"{LEVELS} levels"
+            what = (
+                f"more than {NODES:,} nodes, its aliases written out,"
+                if nodes > NODES
+                else f"{LEVELS} levels"
+            )
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
 def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
-    """Raise a SettingError for a key that is no text or there twice, a number too long to be printed, or a word with
-    two meanings, see `parsed`.
+    """Raise a SettingError for a key that is no text or there twice, a number too long to be
+    printed, or a word with two meanings, see `parsed`.
 
-    The loader would take the last of two equal keys. All settings have names that are text, and no other
-    kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`, `~` and `null` do.
+    The loader would take the last of two equal keys. All settings have names that are text, and no
+    other kind can mean the same when it is written otherwise, as `1` and `1.0`, `true` and `True`,
+    `~` and `null` do.
 
     node : a node of the parser
     construct : gives the value of a node
@@ -156,7 +180,10 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
     if plain and UNLIKE.fullmatch(node.value):
         older, newer = _written(construct(node)), _written(_newer(node.value))
         if older != newer:
-            what = f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one that is meant"
+            what = (
+                f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one "
+                "that is meant"
+            )
             raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
     children, keys = () if node.id == "scalar" else node.value, set()
     if node.id == "mapping":
@@ -173,13 +200,21 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
 
 
 def _newer(word: str):
-    """The value that YAML 1.2 gives to a word that matches `UNLIKE`. Numbers may have underscores, as in YAML 1.1."""
+    """The value that YAML 1.2 gives to a word that matches `UNLIKE`.
+
+    Numbers may have underscores, as in YAML 1.1.
+    """
     digits = re.sub(r"(?<=\d)_(?=\d)", "", word)
-    return next((value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)), word)
+    return next(
+        (value(digits) for pattern, value in NUMBERS if re.fullmatch(pattern, digits, re.ASCII)),
+        word,
+    )
 
 
 def _written(value) -> str:
-    """A value as it has one meaning in both versions of YAML, which want the dot of a number with an exponent."""
+    """A value as it has one meaning in both versions of YAML, which want the dot of a number with
+    an exponent.
+    """
     return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value, ensure_ascii=False))
 
 
@@ -188,7 +223,8 @@ def check(content: dict, schema: dict, where: str, of_each: bool = False) -> Non
 
     Before that, one for a value that cannot be meant, see `_odd_values`, wherever it is.
 
-    of_each : whether to name the worst defect of each entry of `content`, not of all entries together
+    of_each : whether to name the worst defect of each entry of `content`, not of all entries
+        together
     """
     for path, reason in _odd_values(content, _infinite(schema)):
         raise SettingError(f"{where}: {'.'.join(map(str, path)) or 'top level'}: {reason}")
@@ -198,9 +234,14 @@ def check(content: dict, schema: dict, where: str, of_each: bool = False) -> Non
         if entry not in worst or _badness(error) > _badness(worst[entry]):
             worst[entry] = error
     ordered = [worst[entry] for entry in (None, *(content if of_each else ())) if entry in worst]
-    defects = [f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}" for error in ordered]
+    defects = [
+        f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}"
+        for error in ordered
+    ]
     if defects:
-        raise SettingError(f"{where}: {defects[0]}" if len(defects) == 1 else "\n  ".join([f"{where}:", *defects]))
+        raise SettingError(
+            f"{where}: {defects[0]}" if len(defects) == 1 else "\n  ".join([f"{where}:", *defects])
+        )
 
 
 def _badness(error) -> tuple[bool, int]:
@@ -211,8 +252,8 @@ def _badness(error) -> tuple[bool, int]:
 def _validator():
     """The validator of JSON schemas, with three differences.
 
-    Whole numbers are to be written so. Numbers are finite, unless their rule has `infinite: true`. And `$` in a pattern
-    is the very end of a text, not the place before its last line end.
+    Whole numbers are to be written so. Numbers are finite, unless their rule has `infinite: true`.
+    And `$` in a pattern is the very end of a text, not the place before its last line end.
     """
     import jsonschema
 
@@ -231,7 +272,9 @@ def _validator():
 
     base = jsonschema.Draft202012Validator
     types = base.TYPE_CHECKER.redefine("integer", whole)
-    return jsonschema.validators.extend(base, {"pattern": pattern, "type": of_type}, type_checker=types)
+    return jsonschema.validators.extend(
+        base, {"pattern": pattern, "type": of_type}, type_checker=types
+    )
 
 
 def _infinite(schema) -> set[str]:
@@ -241,14 +284,17 @@ def _infinite(schema) -> set[str]:
     if not isinstance(schema, dict):
         return set()
     properties = schema.get("properties", {})
-    names = {name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")}
+    names = {
+        name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")
+    }
     return names.union(*map(_infinite, schema.values()))
 
 
 def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple[tuple, str]]:
     """The place of each value in some settings that cannot be meant, and what is wrong with it.
 
-    That is a number beyond the limits above, text that cannot be shown, what JSON cannot hold, and what lies too deep.
+    That is a number beyond the limits above, text that cannot be shown, what JSON cannot hold, and
+    what lies too deep.
     """
     if len(path) > LEVELS:
         yield path[:3], f"{LEVELS} levels are no settings"
@@ -267,22 +313,38 @@ def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple
     elif isinstance(content, str) and (odd := UNSHOWN.search(content)):
         yield path, f"{short(content)} has the character {odd[0]!r}, which cannot be shown"
     elif not isinstance(content, int | str | None):
-        yield path, f"a value of type {type(content).__name__!r} is no setting. Put it in quotes if it is text"
+        yield (
+            path,
+            (
+                f"a value of type {type(content).__name__!r} is no setting. Put it in quotes "
+                "if it is text"
+            ),
+        )
 
 
 def _reason(error) -> str:
     """The message of a jsonschema error, with a suggestion where there is one."""
     message = error.message if len(error.message) <= QUOTED else f"{error.message[:QUOTED]}..."
-    asked = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    asked = (
+        error.validator_value
+        if isinstance(error.validator_value, list)
+        else [error.validator_value]
+    )
     types = [rule.get("type") if isinstance(rule, dict) else rule for rule in asked]
-    if error.validator in ("type", "oneOf", "anyOf") and "integer" in types and isinstance(error.instance, float):
+    if (
+        error.validator in ("type", "oneOf", "anyOf")
+        and "integer" in types
+        and isinstance(error.instance, float)
+    ):
         hint = f": write {int(error.instance)}" if error.instance % 1 == 0 else ""
         return f"{error.instance} is not written as a whole number{hint}"
     if error.validator == "type" and "string" in types and isinstance(error.instance, int | float):
         return f"{message}. Put it in quotes if it is text"
     if error.validator == "additionalProperties":
         declared = error.schema.get("properties", {})
-        return str(unknown("key", next(key for key in error.instance if key not in declared), declared))
+        return str(
+            unknown("key", next(key for key in error.instance if key not in declared), declared)
+        )
     if error.validator == "enum":
         return str(unknown("value", error.instance, error.validator_value))
     if error.validator == "not":  # the schema says which keys a task does not have
@@ -293,7 +355,9 @@ def _reason(error) -> str:
 
 
 def with_defaults(content, schema: dict, root: dict | None = None):
-    """A copy of checked `content` in which absent keys have their defaults, if the schema gives one."""
+    """A copy of checked `content` in which absent keys have their defaults, if the schema gives
+    one.
+    """
     root = root or schema
     schema = _resolved(schema, root)
     if not isinstance(content, dict):
@@ -302,9 +366,13 @@ def with_defaults(content, schema: dict, root: dict | None = None):
     for clause in schema.get("allOf", ()):
         if _applies(clause.get("if", {}), content):
             properties = clause.get("then", {}).get("properties", {}) | properties
-    filled = {key: part["default"] for key, part in properties.items() if "default" in part} | content
+    filled = {
+        key: part["default"] for key, part in properties.items() if "default" in part
+    } | content
     return {
-        key: with_defaults(value, properties.get(key, others if isinstance(others, dict) else {}), root)
+        key: with_defaults(
+            value, properties.get(key, others if isinstance(others, dict) else {}), root
+        )
         for key, value in filled.items()
     }
 
@@ -320,9 +388,17 @@ def _resolved(schema: dict, root: dict) -> dict:
 
 
 def _applies(condition: dict, content: dict) -> bool:
-    """Whether a condition (`if`) is true of `content`: required keys are present, and constant ones equal theirs."""
+    """Whether a condition (`if`) is true of `content`: required keys are present, and constant ones
+    equal theirs.
+    """
     has_required = all(key in content for key in condition.get("required", ()))
-    constants = {key: rule["const"] for key, rule in condition.get("properties", {}).items() if "const" in rule}
+    constants = {
+        key: rule["const"]
+        for key, rule in condition.get("properties", {}).items()
+        if "const" in rule
+    }
     return (
-        bool(condition) and has_required and all(content.get(key, value) == value for key, value in constants.items())
+        bool(condition)
+        and has_required
+        and all(content.get(key, value) == value for key, value in constants.items())
     )

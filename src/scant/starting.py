@@ -1,4 +1,5 @@
-"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and profiles.
+"""Begin a study in a folder of its own: a Snakefile that imports the workflow, a study file, and
+profiles.
 
 Beside a small study are files of what may be one's own, which it names in comments.
 """
@@ -18,25 +19,34 @@ SHOWN = 8  # names of files that a message has
 def begin(folder, study: str = "", log=print) -> list[Path]:
     """Write the files of a first study to a folder, which may exist, and return their paths.
 
-    study : a study that comes with scant, such as clicks or default, to begin with; "" for a small one
+    study : a study that comes with scant, such as clicks or default, to begin with; "" for a small
+        one
     log : a function that takes a line of text about what else is in the folder
 
     Raises
     ------
-    SettingError : one of the files is there already, or a file in the place of a folder, or no such study comes with
-        scant; nothing is written then
+    SettingError : one of the files is there already, or a file in the place of a folder, or no such
+        study comes with scant; nothing is written then
     """
     folder, starter = Path(folder), PACKAGE / "starter"
-    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(starter.iterdir()) if file.is_file()}
+    texts = {
+        file.name: file.read_text(encoding="utf-8")
+        for file in sorted(starter.iterdir())
+        if file.is_file()
+    }
     texts |= {name: (PROJECT / name).read_text(encoding="utf-8") for name in PROFILES}
     if study:
         texts = {name: text for name, text in texts.items() if not name.startswith("my_")}
         texts[STUDY] = shipped(study).read_text(encoding="utf-8")
     paths = [folder / name for name in texts]
     taken = [path for path in paths if os.path.lexists(path)]
-    taken += [above for path in paths for above in path.parents if above.exists() and not above.is_dir()]
+    taken += [
+        above for path in paths for above in path.parents if above.exists() and not above.is_dir()
+    ]
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    first = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    first = ", ".join(names[:SHOWN]) + (
+        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    )
     if taken:
         raise SettingError(
             f"{taken[0]} is there already: name a folder that has no study yet"

@@ -1,10 +1,11 @@
 """Surrogates: losses of the scores that a learner can descend on, each with a (sub)gradient.
 
-A surrogate takes one query's `scores` (finite, shape (m,)) and `grades` (shape (m,), whole numbers from 0, as
-in `scant.measures`) and returns `(value, gradient)`: a float and float64 of shape (m,). All are to be
-minimised, and all are convex in the scores but `smoothdcg`. Where one has no derivative the gradient is a
-subgradient; a hinge of exactly 0 contributes none. Where a maximum is attained twice, the document with the
-smaller index is taken. Bad input raises a `ValueError` that says where.
+A surrogate takes one query's `scores` (finite, shape (m,)) and `grades` (shape (m,), whole numbers
+from 0, as in `scant.measures`) and returns `(value, gradient)`: a float and float64 of shape (m,).
+All are to be minimised, and all are convex in the scores but `smoothdcg`. Where one has no
+derivative the gradient is a subgradient; a hinge of exactly 0 contributes none. Where a maximum is
+attained twice, the document with the smaller index is taken. Bad input raises a `ValueError` that
+says where.
 """
 
 from functools import wraps
@@ -14,13 +15,14 @@ import numpy as np
 
 from scant.measures import GAINS, as_cutoff, as_grades, as_scores, discount
 
-# kl takes the exponential only up to here: exp(300) is about 2e130, so that its square, sums of it and its
-# quotients by small probabilities all stay finite.
+# kl takes the exponential only up to here: exp(300) is about 2e130, so that its square, sums of it
+# and its quotients by small probabilities all stay finite.
 EXP_CLIP = 300.0
 
 
 class Evaluation(NamedTuple):
-    """A sum, or a mean, of a surrogate over queries at some weights w; see `scant.kernels.batch.total`.
+    """A sum, or a mean, of a surrogate over queries at some weights w; see
+    `scant.kernels.batch.total`.
 
     smooth : the value with smoothed hinges, for RankSVM
     support : support + <gradient, v - w> is nowhere above the value, at any weights v
@@ -39,7 +41,9 @@ def _query(scores, grades):
 
 
 def _of_query(surrogate):
-    """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as checked arrays."""
+    """Have a surrogate check its scores and grades; `__wrapped__` is the one that takes them as
+    checked arrays.
+    """
 
     @wraps(surrogate)
     def checked(scores, grades, *more, **named):
@@ -51,11 +55,10 @@ def _of_query(surrogate):
 def slam_weights(kind, scores, grades, k=None):
     """The weights that make `slam` an upper bound of a measure's loss.
 
-    Documents are ordered by grade, then by score, both descending, then by index.
-    "ap": `1/r` on each of the r relevant documents (perceptron paper, Eq. 10).
-    "ndcg": `G(R_i) D(i) / Z` for the i-th in that order (Eq. 11), with k only for i <= k and `Z_k` (Eq. 24).
-    With them and margin 1, `slam >= 1 - measure` (Theorem 4; Theorem 8's proof for NDCG@k), given a relevant
-    document.
+    Documents are ordered by grade, then by score, both descending, then by index. "ap": `1/r` on
+    each of the r relevant documents (perceptron paper, Eq. 10). "ndcg": `G(R_i) D(i) / Z` for the
+    i-th in that order (Eq. 11), with k only for i <= k and `Z_k` (Eq. 24). With them and margin 1,
+    `slam >= 1 - measure` (Theorem 4; Theorem 8's proof for NDCG@k), given a relevant document.
 
     Parameters
     ----------
@@ -71,7 +74,9 @@ def slam_weights(kind, scores, grades, k=None):
     weights = np.zeros(len(scores))
     if kind == "ap":
         if k is not None:
-            raise ValueError(f"average precision has no cut-off: k must be None for kind 'ap', got {k!r}")
+            raise ValueError(
+                f"average precision has no cut-off: k must be None for kind 'ap', got {k!r}"
+            )
         weights[grades > 0] = 1.0
     elif kind == "ndcg":
         top = np.lexsort((-scores, -grades))[: as_cutoff(k, len(scores))]  # stable: ties by index
@@ -103,15 +108,16 @@ def average_within_grade(weights, grades):
 def slam(scores, grades, weights, margin=1.0):
     """Weighted hinge of each document against the best-scored document of lower grade.
 
-    `sum_i v_i max(0, max_{j: R_j < R_i} (margin + s_j - s_i))` (perceptron paper, Eq. 9). For each i with a
-    positive hinge, attained at j, the gradient has `+v_i` at j and `-v_i` at i (Eq. 13). Among equal scores j
-    is the document with the smallest index. O(m log m).
+    `sum_i v_i max(0, max_{j: R_j < R_i} (margin + s_j - s_i))` (perceptron paper, Eq. 9). For each
+    i with a positive hinge, attained at j, the gradient has `+v_i` at j and `-v_i` at i (Eq. 13).
+    Among equal scores j is the document with the smallest index. O(m log m).
 
     Parameters
     ----------
     scores, grades : shape (m,)
     weights : v, non-negative, shape (m,); see `slam_weights`
-    margin : a number >= 0, or "grade-gap" for `R_i - R_j` inside the maximum, as in the released code
+    margin : a number >= 0, or "grade-gap" for `R_i - R_j` inside the maximum, as in the released
+        code
 
     Returns
     -------
@@ -133,13 +139,14 @@ def slam(scores, grades, weights, margin=1.0):
 
 @_of_query
 def max_hinge(scores, grades, margin=1.0):
-    """The worst hinge of any pair, `max_{R_i > R_j} max(0, margin + s_j - s_i)` (perceptron paper, Eq. 27).
+    """The worst hinge of any pair, `max_{R_i > R_j} max(0, margin + s_j - s_i)` (perceptron paper,
+    Eq. 27).
 
-    The gradient has +1 at j and -1 at i of the pair that attains it (Eq. 29). Among several, i is the
-    document with the smallest index, and j the best-scored document of lower grade, equal scores by index.
-    The pair is chosen by `s_j - s_i`, before the margin is added, so that scores scaled by a power of two
-    choose the same pair bit for bit: the perceptron on this surrogate then does not depend on its rate.
-    O(m log m).
+    The gradient has +1 at j and -1 at i of the pair that attains it (Eq. 29). Among several, i is
+    the document with the smallest index, and j the best-scored document of lower grade, equal
+    scores by index. The pair is chosen by `s_j - s_i`, before the margin is added, so that scores
+    scaled by a power of two choose the same pair bit for bit: the perceptron on this surrogate then
+    does not depend on its rate. O(m log m).
 
     Parameters
     ----------
@@ -184,7 +191,8 @@ def ranksvm(scores, grades):
 
 @_of_query
 def logistic(scores, grades):
-    """The sum over pairs with `R_i > R_j` of `log(1 + exp(s_j - s_i))`, RankNet's loss (Burges et al. 2005).
+    """The sum over pairs with `R_i > R_j` of `log(1 + exp(s_j - s_i))`, RankNet's loss (Burges et
+    al. 2005).
 
     A pair adds `(e_j - e_i) / (1 + exp(s_i - s_j))` to the gradient.
 
@@ -206,7 +214,8 @@ def logistic(scores, grades):
 def _worst_gaps(scores, grades):
     """For each document i, the greatest `s_j - s_i` over documents j of lower grade, and that j.
 
-    The gap is -inf, and j is -1, where no grade is lower. Among equal scores j has the smallest index.
+    The gap is -inf, and j is -1, where no grade is lower. Among equal scores j has the smallest
+    index.
     """
     by_score = np.argsort(-scores, kind="stable")
     place = np.empty_like(by_score)  # of each document by score, 0 for the highest
@@ -214,7 +223,8 @@ def _worst_gaps(scores, grades):
     by_grade = np.argsort(grades, kind="stable")
     # the document of the highest score among the first one, two, ... from the lowest grade up
     best_so_far = by_score[np.minimum.accumulate(place[by_grade])]
-    lower = np.searchsorted(grades[by_grade], grades)  # how many documents have a lower grade: the first ones
+    # how many documents have a lower grade: the first ones
+    lower = np.searchsorted(grades[by_grade], grades)
     rival = np.where(lower > 0, best_so_far[lower - 1], -1)
     return np.where(lower > 0, scores[rival] - scores, -np.inf), rival
 
@@ -237,7 +247,8 @@ def squared(scores, grades):
 
 @_of_query
 def ndcg_squared(scores, grades):
-    """`||s - G(R)/Z(R)||^2`, gradient `2 (s - G(R)/Z(R))`; calibrated for NDCG (thesis, after Theorem 31).
+    """`||s - G(R)/Z(R)||^2`, gradient `2 (s - G(R)/Z(R))`; calibrated for NDCG (thesis, after
+    Theorem 31).
 
     `Z` is the ideal DCG of the whole list; without a relevant document the target is 0.
 
@@ -259,7 +270,8 @@ def ndcg_squared(scores, grades):
 def listnet(scores, grades):
     """The cross entropy of softmax(R) and softmax(s) (ListNet's top-one form, thesis 3.3.3.1).
 
-    The gradient is `softmax(s) - softmax(R)`. Both are shifted by their maximum, so that nothing overflows.
+    The gradient is `softmax(s) - softmax(R)`. Both are shifted by their maximum, so that nothing
+    overflows.
 
     Parameters
     ----------
@@ -272,16 +284,19 @@ def listnet(scores, grades):
     """
     target, chosen = _softmax(grades.astype(np.float64)), _softmax(scores)
     shifted = scores - scores.max()
-    log_chosen = shifted - np.log(np.sum(np.exp(shifted)))  # not log(chosen), which can underflow to log(0)
+    # not log(chosen), which can underflow to log(0)
+    log_chosen = shifted - np.log(np.sum(np.exp(shifted)))
     return float(-(target @ log_chosen)), chosen - target
 
 
 @_of_query
 def kl(scores, grades):
-    """Unnormalised Kullback-Leibler divergence, `sum e^R (R - s) - e^R + e^s`, gradient `e^s - e^R`.
+    """Unnormalised Kullback-Leibler divergence, `sum e^R (R - s) - e^R + e^s`, gradient `e^s -
+    e^R`.
 
-    Thesis 3.3.3.1. A maximum cannot be shifted out of it, so beyond `EXP_CLIP` the exponential goes on along
-    its tangent: the surrogate remains convex and finite, and its gradient is `e^min(s, EXP_CLIP) - e^R`.
+    Thesis 3.3.3.1. A maximum cannot be shifted out of it, so beyond `EXP_CLIP` the exponential goes
+    on along its tangent: the surrogate remains convex and finite, and its gradient is `e^min(s,
+    EXP_CLIP) - e^R`.
 
     Parameters
     ----------
@@ -300,10 +315,11 @@ def kl(scores, grades):
 
 @_of_query
 def smoothdcg(scores, grades, epsilon):
-    """Minus the smoothed DCG@1, `-sum_i G(R_i) softmax(s / epsilon)_i` (thesis 3.3.3.2). Not convex.
+    """Minus the smoothed DCG@1, `-sum_i G(R_i) softmax(s / epsilon)_i` (thesis 3.3.3.2). Not
+    convex.
 
-    The papers print the gain, without the minus. Here, as everywhere in this module, the value is to be
-    minimised, so that descent on it raises the gain. With p the softmax, the gradient is
+    The papers print the gain, without the minus. Here, as everywhere in this module, the value is
+    to be minimised, so that descent on it raises the gain. With p the softmax, the gradient is
     `-p_i (G(R_i) - sum_j p_j G(R_j)) / epsilon`.
 
     Parameters
@@ -335,5 +351,7 @@ def _softmax(values, temperature=1.0):
 
 def _margin(margin):
     if isinstance(margin, str) or not (np.isfinite(margin) and margin >= 0):
-        raise ValueError(f"margin must be a number of at least 0 (or 'grade-gap' in slam); got {margin!r}")
+        raise ValueError(
+            f"margin must be a number of at least 0 (or 'grade-gap' in slam); got {margin!r}"
+        )
     return float(margin)

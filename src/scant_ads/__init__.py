@@ -14,7 +14,9 @@ __all__ = ["Evaluation", "Log", "Policy", "Report", "evaluate", "fit"]
 
 
 def __getattr__(name: str):
-    """The public names, imported when they are first asked for: the command line starts without them."""
+    """The public names, imported when they are first asked for: the command line starts without
+    them.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("scant_ads.api"), name)  # by name: no job of a study depends on it

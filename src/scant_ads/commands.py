@@ -1,4 +1,6 @@
-"""The commands of `scant ads`, for practitioners: simulate a log, check one, evaluate policies on one."""
+"""The commands of `scant ads`, for practitioners: simulate a log, check one, evaluate policies on
+one.
+"""
 
 import argparse
 import json
@@ -12,7 +14,8 @@ from scant.files import check_outputs
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes no option twice, and whose help ends with the kinds of learners, if its command learns any.
+    """A parser that takes no option twice, and whose help ends with the kinds of learners, if its
+    command learns any.
 
     The kinds are imported only for the help.
 
@@ -32,8 +35,10 @@ class Parser(argparse.ArgumentParser):
             from scant_ads.policies.learning import LEARNT
 
             self.epilog = (
-                f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or regressor, as module:Class, "
-                "if need be with settings as JSON, such as 'sklearn.linear_model:Ridge={\"alpha\": 10}'."
+                f"Kinds of learners: {', '.join(LEARNT)}; or a scikit-learn classifier or "
+                "regressor, as module:Class, "
+                'if need be with settings as JSON, such as \'sklearn.linear_model:Ridge={"alpha": '
+                "10}'."
             )
         return super().format_help()
 
@@ -49,13 +54,17 @@ class Once(argparse.Action):
 
 
 class Pairs(argparse.Action):
-    """Options whose pairs, such as ROLE=COLUMN, become one mapping, in which no name is to be given twice."""
+    """Options whose pairs, such as ROLE=COLUMN, become one mapping, in which no name is to be given
+    twice.
+    """
 
     def __call__(self, parser, namespace, values, option_string=None):
         pairs = dict(getattr(namespace, self.dest) or {})
         for name, value in values:
             if name in pairs:
-                raise argparse.ArgumentError(self, f"{name} is given twice, {pairs[name]!r} and {value!r}: give one")
+                raise argparse.ArgumentError(
+                    self, (f"{name} is given twice, {pairs[name]!r} and {value!r}: give one")
+                )
             pairs[name] = value
         setattr(namespace, self.dest, pairs)
 
@@ -76,133 +85,348 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     policies = ("targeted", "uniform")
     reading = (
-        option("--columns", type=_column, nargs="+", action=Pairs, metavar="ROLE=COLUMN",
-               help="what the log calls action, reward, propensity, timestamp, position, id, user or eligible, as "
-               "reward=click"),
-        *(option(f"--{name}", dest="columns", nargs=1, action=Pairs, metavar="COLUMN", type=partial(_column_of, role),
-                 help=f"{text}; the same as --columns {role}=COLUMN")
-          for name, role, text in (("id", "id", "the column that tells visits apart"),
-                                   ("user", "user", "the column that says whose visit it was"),
-                                   ("time", "timestamp", "the column with the time"),
-                                   ("eligible", "eligible", "the column with the list of ads that could be shown"))),
-        option("--reward-max", type=float, default=1.0,
-               help="the largest reward possible, such as 500, if it is not 1"),
-        option("--reward-min", type=float, default=0.0,
-               help="the least reward possible, such as -20, if it is not 0: lifts are then differences"),
-        option("--less", action="store_true", default=None,
-               help="less is better, as of refunds: rewards are minus what is written"),
-        option("--no-less", dest="less", action="store_false", default=None,
-               help="more is better, though the column is called like costs"),
-        option("--reward-unit", default="", help="what rewards are counted in, such as EUR, if they are no clicks"),
-        option("--ignore", nargs="+", default=[], action="extend", metavar="COLUMN", help="columns to leave out"),
-        option("--categorical", nargs="+", default=[], action="extend", metavar="COLUMN",
-               help="features to take as text, as they are written, though they are numbers or times, such as 01067 or "
-               "08:30; columns of JSON to take as they are"),
-        option("--propensities", choices=("percent", "log"),
-               help="what propensities are written as, if not as probabilities; log are natural logarithms"),
-        option("--propensity", type=_split_of, metavar="SHARE|AD=SHARE,...|uniform",
-               help="the split of a log without propensities, by which chance showed its ads: the share of each, as "
-               "control=0.5,treatment=0.5, or one share for all; uniform if it showed all eligible ads alike"),
-        option("--rewards", choices=("costs", "losses"),
-               help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it"),
-    )  # fmt: skip
+        option(
+            "--columns",
+            type=_column,
+            nargs="+",
+            action=Pairs,
+            metavar="ROLE=COLUMN",
+            help="what the log calls action, reward, propensity, timestamp, position, id, user "
+            "or eligible, as reward=click",
+        ),
+        *(
+            option(
+                f"--{name}",
+                dest="columns",
+                nargs=1,
+                action=Pairs,
+                metavar="COLUMN",
+                type=partial(_column_of, role),
+                help=f"{text}; the same as --columns {role}=COLUMN",
+            )
+            for name, role, text in (
+                ("id", "id", "the column that tells visits apart"),
+                ("user", "user", "the column that says whose visit it was"),
+                ("time", "timestamp", "the column with the time"),
+                ("eligible", "eligible", ("the column with the list of ads that could be shown")),
+            )
+        ),
+        option(
+            "--reward-max",
+            type=float,
+            default=1.0,
+            help="the largest reward possible, such as 500, if it is not 1",
+        ),
+        option(
+            "--reward-min",
+            type=float,
+            default=0.0,
+            help=(
+                "the least reward possible, such as -20, if it is not 0: lifts are then differences"
+            ),
+        ),
+        option(
+            "--less",
+            action="store_true",
+            default=None,
+            help="less is better, as of refunds: rewards are minus what is written",
+        ),
+        option(
+            "--no-less",
+            dest="less",
+            action="store_false",
+            default=None,
+            help="more is better, though the column is called like costs",
+        ),
+        option(
+            "--reward-unit",
+            default="",
+            help="what rewards are counted in, such as EUR, if they are no clicks",
+        ),
+        option(
+            "--ignore",
+            nargs="+",
+            default=[],
+            action="extend",
+            metavar="COLUMN",
+            help="columns to leave out",
+        ),
+        option(
+            "--categorical",
+            nargs="+",
+            default=[],
+            action="extend",
+            metavar="COLUMN",
+            help="features to take as text, as they are written, though they are numbers or "
+            "times, such as 01067 or 08:30; columns of JSON to take as they are",
+        ),
+        option(
+            "--propensities",
+            choices=("percent", "log"),
+            help=(
+                "what propensities are written as, if not as probabilities; log are natural "
+                "logarithms"
+            ),
+        ),
+        option(
+            "--propensity",
+            type=_split_of,
+            metavar="SHARE|AD=SHARE,...|uniform",
+            help="the split of a log without propensities, by which chance showed its ads: the "
+            "share of each, as "
+            "control=0.5,treatment=0.5, or one share for all; uniform if it showed all eligible "
+            "ads alike",
+        ),
+        option(
+            "--rewards",
+            choices=("costs", "losses"),
+            help=(
+                "what rewards are written as, if not as rewards: minus the reward, or 1 minus it"
+            ),
+        ),
+    )
     learning = (
-        option("--epsilon", type=float, default=0.0, help="share of visits in which to explore (default 0)"),
-        option("--lambdas", type=float, nargs="+", default=[0.01, 0.1, 1.0, 10.0],
-               help="regularisation, the best of which is chosen on a part of the training log"),
-        option("--validation", type=float, default=0.2, help="the share of that part (default 0.2)"),
-        option("--steps", type=int,
-               help="steps of gradient descent for each ad (default 20 for each of its rows, from 50000 to 1000000)"),
+        option(
+            "--epsilon",
+            type=float,
+            default=0.0,
+            help="share of visits in which to explore (default 0)",
+        ),
+        option(
+            "--lambdas",
+            type=float,
+            nargs="+",
+            default=[0.01, 0.1, 1.0, 10.0],
+            help="regularisation, the best of which is chosen on a part of the training log",
+        ),
+        option(
+            "--validation", type=float, default=0.2, help="the share of that part (default 0.2)"
+        ),
+        option(
+            "--steps",
+            type=int,
+            help=(
+                "steps of gradient descent for each ad (default 20 for each of its rows, from "
+                "50000 to 1000000)"
+            ),
+        ),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
-        option("--tree-rows", type=int, default=1 << 14,
-               help="rows that each tree learns from, drawn at random (default 16384)"),
+        option(
+            "--tree-rows",
+            type=int,
+            default=1 << 14,
+            help="rows that each tree learns from, drawn at random (default 16384)",
+        ),
         option("--leaf", type=int, default=20, help="least rows of a leaf of a tree (default 20)"),
-        option("--undersample", type=int, help="misses kept for each click, by classifiers (default all)"),
-        option("--threshold", choices=("f1", "precision", "recall"), default="f1",
-               help="what a ranker's thresholds maximise (default f1)"),
-        option("--select", type=float, default=1.0, help="share of features kept, by information gain (default 1)"),
+        option(
+            "--undersample",
+            type=int,
+            help="misses kept for each click, by classifiers (default all)",
+        ),
+        option(
+            "--threshold",
+            choices=("f1", "precision", "recall"),
+            default="f1",
+            help="what a ranker's thresholds maximise (default f1)",
+        ),
+        option(
+            "--select",
+            type=float,
+            default=1.0,
+            help="share of features kept, by information gain (default 1)",
+        ),
         option("--seed", type=int, default=0, help="the seed of learning (default 0)"),
-    )  # fmt: skip
+    )
     command(
-        "simulate", simulate, "Write a log of a simulated campaign.",
+        "simulate",
+        simulate,
+        "Write a log of a simulated campaign.",
         option("campaign", help="the campaign's name: hotel, bank-1, bank-2"),
-        option("--policy", choices=policies, required=True, help="who shows the ads: the campaign, or chance"),
+        option(
+            "--policy",
+            choices=policies,
+            required=True,
+            help="who shows the ads: the campaign, or chance",
+        ),
         option("--rows", type=int, required=True, help="how many visits"),
         option("--seed", type=int, default=0, help="the seed of the visits (default 0)"),
         option("--settings", type=_json, default={}, help="settings of the campaign, as JSON"),
-        option("--parts", type=int, help="write a folder of so many parquet files instead, one after the other"),
-        option("--output", type=Path, required=True, help="the log to write; CSV if it ends in .csv, else parquet"),
-    )  # fmt: skip
+        option(
+            "--parts",
+            type=int,
+            help=("write a folder of so many parquet files instead, one after the other"),
+        ),
+        option(
+            "--output",
+            type=Path,
+            required=True,
+            help="the log to write; CSV if it ends in .csv, else parquet",
+        ),
+    )
     command(
-        "check", check, "Say what a log holds, and all that is wrong with it; exit with 1 if that must be mended.",
-        option("log", help="the log: CSV, also packed, parquet or Arrow, a folder of parquet files, or a log of "
-               "Vowpal Wabbit's, dsjson or text"),
+        "check",
+        check,
+        (
+            "Say what a log holds, and all that is wrong with it; exit with 1 if that "
+            "must be mended."
+        ),
+        option(
+            "log",
+            help="the log: CSV, also packed, parquet or Arrow, a folder of parquet "
+            "files, or a log of Vowpal Wabbit's, dsjson or text",
+        ),
         *reading,
         option("--json", action="store_true", help="print JSON"),
-    )  # fmt: skip
+    )
     command(
-        "evaluate", evaluate, "Learn policies from one log, compare them with today's on another.",
+        "evaluate",
+        evaluate,
+        "Learn policies from one log, compare them with today's on another.",
         option("test", help="the log to evaluate on: see `check`"),
         option("--train", help="the log to learn from, of today's policy and of other visits"),
-        option("--split", type=_split, metavar="SHARE|time[:SHARE]",
-               help="instead of --train: learn from this share of the log, drawn at random, or its earliest rows "
-               "(70 %% unless said)"),
-        option("--shared", choices=("refuse", "drop", "keep"), default="refuse",
-               help="what to do with rows of the test that the training log has, too (default refuse)"),
+        option(
+            "--split",
+            type=_split,
+            metavar="SHARE|time[:SHARE]",
+            help="instead of --train: learn from this share of the log, drawn at random, or its "
+            "earliest rows (70 %% unless said)",
+        ),
+        option(
+            "--shared",
+            choices=("refuse", "drop", "keep"),
+            default="refuse",
+            help=(
+                "what to do with rows of the test that the training log has, too (default refuse)"
+            ),
+        ),
         *reading,
-        option("--policy", action="append", default=[],
-               help="a kind of learner, a scikit-learn model as module:Class, the file of a saved policy, NAME of a "
-               "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may be repeated "
-               "(default each-ad)"),
-        option("--baseline", metavar="NAME",
-               help="the policy, or the ad, that the others are compared with; `logging` is today's (default: the ad "
-               "called control in a test of ads; else today's)"),
-        option("--level", type=float, default=0.95, help="confidence of each bound and verdict (default 0.95)"),
-        option("--looks", type=int, default=1,
-               help="how often the test is looked at until it ends, as was planned, such as 14 days: all answers hold "
-               "together (default 1)"),
-        option("--covariate", metavar="COLUMN",
-               help="a number from before the ad was chosen, such as revenue before the test: what it explains is "
-               "taken out of rewards, and lifts are differences"),
-        option("--least-propensity", type=_propensity,
-               help="least probability, by design, of any ad under the policy that logged the test, or 'unknown'"),
-        option("--doubly-robust", action="store_true", help="add doubly robust estimates of learnt policies"),
-        option("--guard", type=_guard, nargs=1, action=Pairs, metavar="COLUMN=SHARE",
-               help="another reward, from 0 to 1, whose mean must not be below today's by more than this share, as "
-               "purchase=0.05; may be repeated"),
+        option(
+            "--policy",
+            action="append",
+            default=[],
+            help="a kind of learner, a scikit-learn model as module:Class, the file of a saved "
+            "policy, NAME of a "
+            "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may "
+            "be repeated (default each-ad)",
+        ),
+        option(
+            "--baseline",
+            metavar="NAME",
+            help="the policy, or the ad, that the others are compared with; `logging` is "
+            "today's (default: the ad called control in a test of ads; else today's)",
+        ),
+        option(
+            "--level",
+            type=float,
+            default=0.95,
+            help="confidence of each bound and verdict (default 0.95)",
+        ),
+        option(
+            "--looks",
+            type=int,
+            default=1,
+            help="how often the test is looked at until it ends, as was planned, such as 14 "
+            "days: all answers hold together (default 1)",
+        ),
+        option(
+            "--covariate",
+            metavar="COLUMN",
+            help="a number from before the ad was chosen, such as revenue before the test: what "
+            "it explains is taken out of rewards, and lifts are differences",
+        ),
+        option(
+            "--least-propensity",
+            type=_propensity,
+            help=(
+                "least probability, by design, of any ad under the policy that logged the "
+                "test, or 'unknown'"
+            ),
+        ),
+        option(
+            "--doubly-robust",
+            action="store_true",
+            help="add doubly robust estimates of learnt policies",
+        ),
+        option(
+            "--guard",
+            type=_guard,
+            nargs=1,
+            action=Pairs,
+            metavar="COLUMN=SHARE",
+            help="another reward, from 0 to 1, whose mean must not be below today's by more "
+            "than this share, as purchase=0.05; may be repeated",
+        ),
         *learning,
         option("--output", type=_csv_or_json, help="the table to write, .csv or .json"),
         option("--report", type=Path, help="the report to write, one HTML file"),
         learns=True,
-    )  # fmt: skip
+    )
     command(
-        "fit", fit, "Learn a policy from a log, and save it.",
+        "fit",
+        fit,
+        "Learn a policy from a log, and save it.",
         option("log", help="the log to learn from: see `check`"),
         *reading,
         option("--policy", required=True, help="the kind of learner"),
         *learning,
         option("--output", type=Path, required=True, help="the policy to write, an Arrow file"),
         learns=True,
-    )  # fmt: skip
+    )
     command(
-        "apply", apply, "Choose an ad for each of some new visits by a saved policy.",
+        "apply",
+        apply,
+        "Choose an ad for each of some new visits by a saved policy.",
         option("policy", help="the saved policy"),
-        option("visits", help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy"),
-        option("--eligible", metavar="COLUMN",
-               help="the column with the list of ads that can be shown (that of the training log, if it had one)"),
-        option("--epsilon", type=float, help="share of visits in which to explore (the policy's own unless said)"),
+        option(
+            "visits",
+            help=(
+                "the visits: CSV, also packed, parquet or Arrow, with the features of the policy"
+            ),
+        ),
+        option(
+            "--eligible",
+            metavar="COLUMN",
+            help=(
+                "the column with the list of ads that can be shown (that of the training log, "
+                "if it had one)"
+            ),
+        ),
+        option(
+            "--epsilon",
+            type=float,
+            help=("share of visits in which to explore (the policy's own unless said)"),
+        ),
         option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
-        option("--keep", nargs="+", default=[], action="extend", metavar="COLUMN",
-               help="columns of the visits to write again, such as an id"),
-        option("--output", type=Path, required=True,
-               help="the file to write, with action and propensity; CSV if it ends in .csv, else parquet"),
-    )  # fmt: skip
+        option(
+            "--keep",
+            nargs="+",
+            default=[],
+            action="extend",
+            metavar="COLUMN",
+            help="columns of the visits to write again, such as an id",
+        ),
+        option(
+            "--output",
+            type=Path,
+            required=True,
+            help=(
+                "the file to write, with action and propensity; CSV if it ends in .csv, else "
+                "parquet"
+            ),
+        ),
+    )
 
 
 def simulate(arguments) -> None:
     from scant_ads import simulated
 
-    draw = (arguments.campaign, arguments.settings, arguments.policy, arguments.rows, arguments.seed)
+    draw = (
+        arguments.campaign,
+        arguments.settings,
+        arguments.policy,
+        arguments.rows,
+        arguments.seed,
+    )
     if arguments.parts is None:
         simulated.simulate(*draw, arguments.output)
     else:
@@ -216,7 +440,10 @@ def check(arguments) -> int:
     with Progress() as progress:
         (log,) = _logs(arguments, arguments.log, progress=progress)
         report = log.check(progress)
-    print(json.dumps(dict(report), indent=1) if arguments.json else describe(report), end="\n" * arguments.json)
+    print(
+        json.dumps(dict(report), indent=1) if arguments.json else describe(report),
+        end="\n" * arguments.json,
+    )
     return int(not report.ok)
 
 
@@ -232,31 +459,52 @@ def evaluate(arguments) -> None:
     check_outputs(outputs, [*paths, *_saved(arguments.policy)])
     with Progress() as progress:
         if arguments.split and arguments.train:
-            raise SettingError("--split makes a training log of the test's: give either --split or --train")
+            raise SettingError(
+                "--split makes a training log of the test's: give either --split or --train"
+            )
         test, train = _test_and_train(arguments, paths, progress)
         policies = _policies(arguments, test)
         names = ("level", "shared", "least_propensity", "seed", "baseline", "looks")
         settings = {name: getattr(arguments, name) for name in names}
-        evaluation = scant_ads.evaluate(policies, test, train=train, doubly_robust=arguments.doubly_robust,
-                                        progress=progress, covariate=arguments.covariate, **settings)  # fmt: skip
+        evaluation = scant_ads.evaluate(
+            policies,
+            test,
+            train=train,
+            doubly_robust=arguments.doubly_robust,
+            progress=progress,
+            covariate=arguments.covariate,
+            **settings,
+        )
         for column, share in (arguments.guard or {}).items():
             try:
                 test2, train2 = _test_and_train(arguments, paths, progress, column)
                 other = scant_ads.evaluate(
-                    policies | evaluation.policies, test2, train=train2, progress=progress, **settings
+                    policies | evaluation.policies,
+                    test2,
+                    train=train2,
+                    progress=progress,
+                    **settings,
                 )
             except DataError as error:  # of the column's values, for all others have been read
                 reason = f"--guard {quote(column)}: {error.reason}"
-                raise DataError(error.file, reason, error.line, "A guard rail is from 0 to 1 in every row") from error
+                raise DataError(
+                    error.file, reason, error.line, ("A guard rail is from 0 to 1 in every row")
+                ) from error
             evaluation = evaluation.guarded(column, share, other)
     if arguments.output:
         evaluation.write(arguments.output)
     if arguments.report:
         settings = {
-            name: value for name, value in vars(arguments).items()
-            if name not in ("function", "output", "report") and value is not None and value is not False and value != []
-        }  # fmt: skip
-        evaluation.report(arguments.report, *([train] if train else []), test, settings=settings, inputs=paths)
+            name: value
+            for name, value in vars(arguments).items()
+            if name not in ("function", "output", "report")
+            and value is not None
+            and value is not False
+            and value != []
+        }
+        evaluation.report(
+            arguments.report, *([train] if train else []), test, settings=settings, inputs=paths
+        )
     print(evaluation.text(), end="")
 
 
@@ -294,15 +542,30 @@ def apply(arguments) -> None:
     check_outputs([arguments.output], [arguments.policy, arguments.visits])
     policy = Policy.load(arguments.policy)
     with Progress() as progress:
-        done = applying.apply(policy, arguments.visits, arguments.output, arguments.epsilon, arguments.seed,
-                              arguments.keep, progress, arguments.eligible or "")  # fmt: skip
-    shares = ", ".join(f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count)
+        done = applying.apply(
+            policy,
+            arguments.visits,
+            arguments.output,
+            arguments.epsilon,
+            arguments.seed,
+            arguments.keep,
+            progress,
+            arguments.eligible or "",
+        )
+    shares = ", ".join(
+        f"{ad} {100 * count / done.rows:.3g} %" for ad, count in done.shown.items() if count
+    )
     print(text.joined([f"{done.rows:,} visits; ads shown: {shares}"]), end="")
     if done.epsilon:
-        print(f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by design: "
-              f"{done.epsilon / (len(policy.actions) - 1):.6g}")  # fmt: skip
+        print(
+            f"{100 * done.epsilon:.3g} % of them explore (seed {done.seed}); least propensity by "
+            f"design: {done.epsilon / (len(policy.actions) - 1):.6g}"
+        )
     else:
-        print("nothing is explored: from what is logged so, no other policy can be evaluated. See --epsilon")
+        print(
+            "nothing is explored: from what is logged so, no other policy can be evaluated. See "
+            "--epsilon"
+        )
 
 
 def _saved(policies: list[str]) -> list[str]:
@@ -310,11 +573,15 @@ def _saved(policies: list[str]) -> list[str]:
     from scant_ads.evaluation.arms import AD
     from scant_ads.evaluation.compare import COLUMN
 
-    return [name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))]
+    return [
+        name for name in policies if name.endswith(".arrow") and not name.startswith((AD, COLUMN))
+    ]
 
 
 def _check_saved(policies: dict) -> None:
-    """Raise a SettingError if one of the policies cannot be saved, which parts of a log need, too."""
+    """Raise a SettingError if one of the policies cannot be saved, which parts of a log need,
+    too.
+    """
     from scant_ads import Policy
     from scant_ads.policies import saving
 
@@ -324,18 +591,23 @@ def _check_saved(policies: dict) -> None:
 
 
 def _shortest(path: Path, paths: Iterable[Path]) -> Path:
-    """The end of a path with as many folders as tell it from others whose file has the same name."""
+    """The end of a path with as many folders as tell it from others whose file has the same
+    name.
+    """
     alike = {other for other in paths if other.stem == path.stem}
-    depth = next(depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike))
+    depth = next(
+        depth for depth in count(1) if len({other.parts[-depth:] for other in alike}) == len(alike)
+    )
     return Path(*path.parts[-depth:])
 
 
 def _policies(arguments, test) -> dict:
     """The policies that --policy asks for, by the names that they have in tables.
 
-    Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved policy has the name of
-    its file without .arrow, with as many folders as tell it from others; with .arrow, if another policy has this name.
-    A model has the name of its class, with as much more as tells it from others.
+    Each is a saved policy, a kind or a model to be learnt, or a column of the test log. A saved
+    policy has the name of its file without .arrow, with as many folders as tell it from others;
+    with .arrow, if another policy has this name. A model has the name of its class, with as much
+    more as tells it from others.
     """
     from scant.errors import SettingError
     from scant_ads import Policy
@@ -345,8 +617,14 @@ def _policies(arguments, test) -> dict:
     from scant_ads.policies.learning import LEARNT
 
     paths = {name: Path(name) for name in _saved(arguments.policy)}
-    named = models.names_of(name for name in arguments.policy if models.is_named(name) and name not in paths
-                            and not name.startswith((AD, COLUMN)) and name not in test.policies)  # fmt: skip
+    named = models.names_of(
+        name
+        for name in arguments.policy
+        if models.is_named(name)
+        and name not in paths
+        and not name.startswith((AD, COLUMN))
+        and name not in test.policies
+    )
     taken, policies, files = {*ALWAYS, *arguments.policy, *named.values()}, {}, []
     for asked in arguments.policy:
         check_meant(asked, test.policies)
@@ -370,13 +648,26 @@ def _policies(arguments, test) -> dict:
 
 def _settings(arguments) -> dict:
     """The settings of a policy that a command has; the others have their defaults."""
-    names = ("epsilon", "lambdas", "validation", "threshold", "select", "undersample", "steps", "trees", "tree_rows",
-             "leaf", "seed")  # fmt: skip
+    names = (
+        "epsilon",
+        "lambdas",
+        "validation",
+        "threshold",
+        "select",
+        "undersample",
+        "steps",
+        "trees",
+        "tree_rows",
+        "leaf",
+        "seed",
+    )
     return {name: value for name, value in vars(arguments).items() if name in names}
 
 
 def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tuple:
-    """The log to evaluate on, and the log to learn from, None without one; for `guard` see `_logs`."""
+    """The log to evaluate on, and the log to learn from, None without one; for `guard` see
+    `_logs`.
+    """
     test, *trained = _logs(arguments, *paths, progress=progress, guard=guard)
     if not arguments.split:
         return test, trained[0] if trained else None
@@ -387,7 +678,8 @@ def _test_and_train(arguments, paths, progress, guard: str | None = None) -> tup
 def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = None) -> list:
     """The logs of some files, read as the arguments say.
 
-    guard : the column to take as the reward in place of the log's own; columns of guard rails are no features
+    guard : the column to take as the reward in place of the log's own; columns of guard rails are
+        no features
     """
     from scant.data.logs import NEEDED, OPTIONAL
     from scant.errors import SettingError, unknown
@@ -397,20 +689,35 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
     if taken := [role for role, column in roles.items() if column in rails]:
         raise SettingError(
-            f"--guard {quote(roles[taken[0]])}: it is the log's {taken[0]}; a guard rail is another reward"
+            f"--guard {quote(roles[taken[0]])}: it is the log's {taken[0]}; a guard rail is "
+            "another reward"
         )
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        names = ("propensities", "rewards", "reward_max", "reward_unit", "reward_min", "propensity", "less")
+        names = (
+            "propensities",
+            "rewards",
+            "reward_max",
+            "reward_unit",
+            "reward_min",
+            "propensity",
+            "less",
+        )
         units = {name: getattr(arguments, name) for name in names}
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
             units = {name: units[name] for name in ("propensities", "propensity")} | {"less": False}
             columns |= {"reward": guard}
-        logs.append(Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units))
+        logs.append(
+            Log.read(path, columns, [*arguments.ignore, *guards], arguments.categorical, **units)
+        )
     all_columns = {name for log in logs for name in log.column_names}
-    for what, names in {"ignore": arguments.ignore, "categorical": arguments.categorical, "guard": rails}.items():
+    for what, names in {
+        "ignore": arguments.ignore,
+        "categorical": arguments.categorical,
+        "guard": rails,
+    }.items():
         if absent := [name for name in names if name not in all_columns]:
             raise SettingError(f"--{what}: {unknown('column', absent[0], all_columns)}")
     return logs
@@ -434,7 +741,9 @@ def _guard(text: str) -> tuple[str, float]:
     except ValueError:
         value = -1.0
     if not (column and 0 <= value < 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is not COLUMN=SHARE with a share below 1, such as purchase=0.05")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not COLUMN=SHARE with a share below 1, such as purchase=0.05"
+        )
     return column, value
 
 
@@ -446,7 +755,9 @@ def _split(text: str) -> tuple[str, float]:
     except ValueError:
         value = 0.0
     if by not in ("random", "time") or not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no share between 0 and 1, nor 'time' or 'time:SHARE'"
+        )
     return by, value
 
 
@@ -464,7 +775,10 @@ def _split_of(text: str) -> float | str | dict[str, float]:
                 raise ValueError(part)
             shares[ad.strip()] = float(share)
     except ValueError:
-        reason = f"{text!r} is neither a share, such as 0.5, nor shares of different ads, as control=0.5,treatment=0.5"
+        reason = (
+            f"{text!r} is neither a share, such as 0.5, nor shares of different ads, as "
+            "control=0.5,treatment=0.5"
+        )
         raise argparse.ArgumentTypeError(reason) from None
     return shares
 

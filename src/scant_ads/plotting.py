@@ -1,4 +1,7 @@
-"""Plots of evaluations, for notebooks and reports. They leave the settings of Matplotlib as they are."""
+"""Plots of evaluations, for notebooks and reports.
+
+They leave the settings of Matplotlib as they are.
+"""
 
 from collections.abc import Sequence
 
@@ -11,7 +14,8 @@ TODAY, OTHERS, BAND = "0.25", "#0173b2", "0.9"  # colours
 
 
 def intervals(rows: Sequence[dict], level: float, unit: Unit, baseline: str, axes=None):
-    """Draw mean rewards, click rates in percent: for each policy its estimate and interval on a line.
+    """Draw mean rewards, click rates in percent: for each policy its estimate and interval on a
+    line.
 
     Parameters
     ----------
@@ -35,7 +39,13 @@ def intervals(rows: Sequence[dict], level: float, unit: Unit, baseline: str, axe
         axes.axvspan(scale * band["low"], scale * band["high"], color=BAND, lw=0, zorder=0)
     for place, row in enumerate(rows):
         look = {"color": OTHERS if place else TODAY}
-        axes.plot([scale * row["low"], scale * row["high"]], [place, place], lw=1.6, solid_capstyle="butt", **look)
+        axes.plot(
+            [scale * row["low"], scale * row["high"]],
+            [place, place],
+            lw=1.6,
+            solid_capstyle="butt",
+            **look,
+        )
         axes.plot(scale * row["estimate"], place, marker="o", markersize=5, **look)
     as_written = {"parse_math": False}  # names and units are anybody's: "$" is no mathematics
     axes.set_yticks(range(len(rows)), [_label(row["policy"]) for row in rows], **as_written)

@@ -8,7 +8,8 @@ FIRST, AGAIN = 2.0, 10.0  # seconds after which a step is said, and said again i
 
 
 class Progress:
-    """Says on stderr, from a thread of its own, which step is at work; nothing, while all is done within two seconds.
+    """Says on stderr, from a thread of its own, which step is at work; nothing, while all is done
+    within two seconds.
 
     Used as a context; each call names the step that begins.
     """
@@ -33,7 +34,11 @@ class Progress:
         while not self.over.wait(FIRST):
             now, (step, when) = time.monotonic(), self.said
             if self.step and (self.step != step or now - when >= AGAIN):
-                print(f"{now - self.began:4.0f} s  {self.step}", file=self.stream or sys.stderr, flush=True)
+                print(
+                    f"{now - self.began:4.0f} s  {self.step}",
+                    file=self.stream or sys.stderr,
+                    flush=True,
+                )
                 self.said = self.step, now
 
 

@@ -17,7 +17,9 @@ from scant_ads.unit import Unit
 ASSETS = Path(__file__).parent / "assets"
 
 
-def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()) -> None:
+def write(
+    evaluation, path, health: Mapping[str, Mapping] = (), settings: Mapping = (), inputs=()
+) -> None:
     """Write a report of an evaluation.
 
     Parameters
@@ -31,22 +33,36 @@ def write(evaluation, path, health: Mapping[str, Mapping] = (), settings: Mappin
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ASSETS), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
+        loader=jinja2.FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     health = {name: _health(facts) for name, facts in dict(health).items()}
     mix, others = _mix(evaluation)
     unit, share = evaluation.unit, text.percent(evaluation.level)
     page = environment.get_template("report.html").render(
-        evaluation=evaluation, figure=_figure(evaluation), headings=text.headings(unit), table=evaluation.table(),
-        answer=_answer(evaluation), decision=evaluation.decision(), key=_key(evaluation), mix=mix, others=others,
-        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.judged], share=share,
+        evaluation=evaluation,
+        figure=_figure(evaluation),
+        headings=text.headings(unit),
+        table=evaluation.table(),
+        answer=_answer(evaluation),
+        decision=evaluation.decision(),
+        key=_key(evaluation),
+        mix=mix,
+        others=others,
+        answers=[_judged(row, evaluation.choice, unit) for row in evaluation.judged],
+        share=share,
         pairs=[_pair(pair, unit) for pair in evaluation.comparisons],
-        guards=evaluation.guard_table(), missed=f"{100 * (1 - evaluation.level):.3g}", health=health,
+        guards=evaluation.guard_table(),
+        missed=f"{100 * (1 - evaluation.level):.3g}",
+        health=health,
         doubts=any(log["problems"] for log in health.values()),
         settings={name: _shown(value) for name, value in dict(settings).items()},
-        inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()], version=__version__,
-    )  # fmt: skip
+        inputs=[(str(path), files.sha256(path)) for path in inputs if Path(path).is_file()],
+        version=__version__,
+    )
     files.write_text(path, page)
 
 
@@ -58,7 +74,12 @@ def _answer(evaluation) -> dict:
     if not choice["better"]:
         against = evaluation.against.removesuffix(" policy")
         worse = f"Keep {evaluation.against}: {choice['policy']} is worse"
-        return {"title": worse if choice["worse"] else f"No policy is known to be better than {against}", "tone": ""}
+        return {
+            "title": worse
+            if choice["worse"]
+            else (f"No policy is known to be better than {against}"),
+            "tone": "",
+        }
     unit = evaluation.unit
     if unit.relative:
         lift, lower = (f"{100 * choice[key]:.0f} % more" for key in ("lift", "lift_lower"))
@@ -66,20 +87,32 @@ def _answer(evaluation) -> dict:
     else:
         lift, lower = (f"{text.much(choice[key], unit)} more" for key in ("lift", "lift_lower"))
         more = f"{lift} a visit by estimate, at least {lower}"
-    rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {guards.HOLDS}
+    rails = {row["answer"] for row in evaluation.guards if row["policy"] == choice["policy"]} - {
+        guards.HOLDS
+    }
     ending, tone = (f"; but {evaluation.careful}", "careful") if evaluation.careful else ("", "yes")
     if rails:
         ending, tone = (
-            ("; but it breaks a guard rail", "no") if guards.BROKEN in rails else ("; a guard rail is open", "")
+            ("; but it breaks a guard rail", "no")
+            if guards.BROKEN in rails
+            else (("; a guard rail is open"), "")
         )
-    return {"title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}", "tone": tone}
+    return {
+        "title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}",
+        "tone": tone,
+    }
 
 
 def _key(evaluation) -> list[tuple[str, str, str]]:
-    """The numbers to be seen first, each with what it is, and its interval; empty without a choice."""
+    """The numbers to be seen first, each with what it is, and its interval; empty without a
+    choice.
+    """
     if evaluation.choice is None:
         return []
-    today, row = _row(evaluation, evaluation.baseline), _row(evaluation, evaluation.choice["policy"])
+    today, row = (
+        _row(evaluation, evaluation.baseline),
+        _row(evaluation, evaluation.choice["policy"]),
+    )
     unit = evaluation.unit
 
     def name(row: Mapping) -> str:
@@ -94,10 +127,17 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     return [
         (name(today), *rate(today)),
         (name(row), *rate(row)),
-        ("Lift", f"{text.signed(row['lift'], unit)} {unit.lift_unit}", ends and f"{ends} {unit.lift_unit}"),
-        ("It rests on", f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
-         f"in {row['effective']:,.0f} visits"),
-    ]  # fmt: skip
+        (
+            "Lift",
+            f"{text.signed(row['lift'], unit)} {unit.lift_unit}",
+            ends and f"{ends} {unit.lift_unit}",
+        ),
+        (
+            "It rests on",
+            f"{row['effective_clicks']:,.0f} {evaluation.unit.events}",
+            f"in {row['effective']:,.0f} visits",
+        ),
+    ]
 
 
 def _row(evaluation, name: str) -> Mapping:
@@ -107,16 +147,23 @@ def _row(evaluation, name: str) -> Mapping:
 def _judged(row: Mapping, choice: Mapping | None, unit: Unit) -> dict:
     """The comparison of a policy with today's, as texts."""
     return {
-        "policy": row["policy"], "rate": unit.number(row["estimate"]), "lift": text.signed(row["lift"], unit),
-        "interval": text.interval(row["lift_low"], row["lift_high"], unit), "verdict": row["verdict"],
-        "periods": [text.signed(row[key], unit) for key in ("lift_first", "lift_second", "lift_last")],
+        "policy": row["policy"],
+        "rate": unit.number(row["estimate"]),
+        "lift": text.signed(row["lift"], unit),
+        "interval": text.interval(row["lift_low"], row["lift_high"], unit),
+        "verdict": row["verdict"],
+        "periods": [
+            text.signed(row[key], unit) for key in ("lift_first", "lift_second", "lift_last")
+        ],
         "reason": because(row).removeprefix(": ").removeprefix(", "),
         "best": choice is not None and choice["policy"] == row["policy"],
-    }  # fmt: skip
+    }
 
 
 def _mix(evaluation) -> tuple[list[dict], int]:
-    """The ads that the chosen policy or today's shows most, shares as texts and widths; and how many more there are."""
+    """The ads that the chosen policy or today's shows most, shares as texts and widths; and how
+    many more there are.
+    """
     chosen = evaluation.choice["policy"] if evaluation.choice else None
     mix = evaluation.mix.get(chosen)
     if not mix or chosen.startswith(AD):  # an arm shows one ad to everyone
@@ -124,22 +171,37 @@ def _mix(evaluation) -> tuple[list[dict], int]:
     today = evaluation.mix.get(evaluation.rows[0]["policy"], {})
     rows, others = mixes.compared(mix, today)
     largest = max(max(shares) for _, *shares in rows)
-    listed = [{"ad": ad, "today": f"{100 * now:.1f} %", "policy": f"{100 * share:.1f} %",
-               "today_width": f"{100 * now / largest:.1f}", "width": f"{100 * share / largest:.1f}"}
-              for ad, share, now in rows]  # fmt: skip
+    listed = [
+        {
+            "ad": ad,
+            "today": f"{100 * now:.1f} %",
+            "policy": f"{100 * share:.1f} %",
+            "today_width": f"{100 * now / largest:.1f}",
+            "width": f"{100 * share / largest:.1f}",
+        }
+        for ad, share, now in rows
+    ]
     return listed, others
 
 
 def _figure(evaluation) -> str:
-    """The plot of the policies as SVG, its texts as text; the same bytes for the same evaluation."""
+    """The plot of the policies as SVG, its texts as text; the same bytes for the same
+    evaluation.
+    """
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    look = {"svg.fonttype": "none", "svg.hashsalt": "report", "font.family": "sans-serif", "font.size": 11,
-            "text.usetex": False}  # fmt: skip
+    look = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "report",
+        "font.family": "sans-serif",
+        "font.size": 11,
+        "text.usetex": False,
+    }
     with mpl.rc_context(look), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever looks at the page has the fonts
+        # whoever looks at the page has the fonts
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=(5.2, 1.2 + 0.34 * len(evaluation.rows)), layout="constrained")
         FigureCanvasSVG(figure)
         evaluation.plot(figure.subplots())
@@ -153,7 +215,13 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
     """A pair as texts."""
     numbers = {key: unit.number(pair[key]) for key in ("difference", "low", "high")}
     needed = pair["needed"]
-    rows = "" if pair["better"] else "too close" if not math.isfinite(needed) else f"about {text.rounded(needed)} rows"
+    rows = (
+        ""
+        if pair["better"]
+        else "too close"
+        if not math.isfinite(needed)
+        else (f"about {text.rounded(needed)} rows")
+    )
     return dict(pair) | numbers | {"needed": rows}
 
 
@@ -162,18 +230,32 @@ def _health(facts: Mapping) -> dict:
     ads, unit = facts.get("actions", []), overview.unit_of(facts)
     most, others = overview.most_shown(ads)
     summary = {
-        "form": facts["form"], "rows": f"{facts.get('rows', 0):,}",
+        "form": facts["form"],
+        "rows": f"{facts.get('rows', 0):,}",
         "equal to an earlier row": f"{facts.get('duplicates', 0):,}",
         "propensities": overview.propensities(facts) if "rows" in facts else "not known",
-        "features": len(facts.get("features", ())), "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
-    }  # fmt: skip
-    texts = {"summary": summary, "problems": facts["problems"], "others": "", "unit": unit,
-             "most": [overview.of_ad(ad, unit) for ad in most]}  # fmt: skip
+        "features": len(facts.get("features", ())),
+        "timestamps": " to ".join(facts.get("timestamps") or ["none"]),
+    }
+    texts = {
+        "summary": summary,
+        "problems": facts["problems"],
+        "others": "",
+        "unit": unit,
+        "most": [overview.of_ad(ad, unit) for ad in most],
+    }
     if others:
-        texts |= {"others": overview.of_others(others, unit), "all": [overview.of_ad(ad, unit) for ad in ads]}
+        texts |= {
+            "others": overview.of_others(others, unit),
+            "all": [overview.of_ad(ad, unit) for ad in ads],
+        }
     return texts
 
 
 def _shown(value) -> str:
-    value = [f"{name}={of_it}" for name, of_it in value.items()] if isinstance(value, Mapping) else value
+    value = (
+        [f"{name}={of_it}" for name, of_it in value.items()]
+        if isinstance(value, Mapping)
+        else value
+    )
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -13,11 +13,25 @@ HOPELESS = 1000  # times the rows; if more are needed, no number is given
 
 def headings(unit: Unit) -> tuple[str, ...]:
     """The columns of the table of policies."""
-    return ("policy", unit.mean, "from", "to", "approx. from", "to", "SNIPS", unit.events, "rows", "weight", "possible")
+    return (
+        "policy",
+        unit.mean,
+        "from",
+        "to",
+        "approx. from",
+        "to",
+        "SNIPS",
+        unit.events,
+        "rows",
+        "weight",
+        "possible",
+    )
 
 
 def signed(value: float, unit: Unit = CLICKS) -> str:
-    """A lift with its sign, in percent, or in the unit if lifts are differences; "-" for NaN, "any" for infinity."""
+    """A lift with its sign, in percent, or in the unit if lifts are differences; "-" for NaN, "any"
+    for infinity.
+    """
     if math.isnan(value):
         return "-"
     if not unit.relative:
@@ -36,7 +50,9 @@ def much(value: float, unit: Unit) -> str:
 
 
 def confidence(level: float, of: float = 1, digits: int = 3) -> str:
-    """A confidence with so many digits of its error, so that it is told from 1; `of` is 100 for percent."""
+    """A confidence with so many digits of its error, so that it is told from 1; `of` is 100 for
+    percent.
+    """
     return f"{of - float(f'{of * (1 - level):.{digits}g}'):.12g}"
 
 
@@ -51,7 +67,9 @@ def rounded(count: float) -> str:
 
 
 def joined(lines: Iterable[str]) -> str:
-    """Lines as one text, in which nothing that a log has in its names can steer a terminal or begin a line."""
+    """Lines as one text, in which nothing that a log has in its names can steer a terminal or begin
+    a line.
+    """
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
@@ -59,7 +77,12 @@ def aligned(cells: list[tuple[str, ...]]) -> list[str]:
     """Lines of a text table: the first column aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
         for row in cells
     ]
 
@@ -78,9 +101,14 @@ def of_periods(row: Mapping, unit: Unit) -> str:
     """The lift of a policy in each part of the log, in words; empty if it is not known."""
     if row["lift_first"] != row["lift_first"]:
         return ""
-    first, second, last = (f"{signed(row[key], unit)} {unit.lift_unit}".rstrip()
-                           for key in ("lift_first", "lift_second", "lift_last"))  # fmt: skip
-    return f"its lift is {first} in the first half of the log, {second} in the second, {last} in the last quarter"
+    first, second, last = (
+        f"{signed(row[key], unit)} {unit.lift_unit}".rstrip()
+        for key in ("lift_first", "lift_second", "lift_last")
+    )
+    return (
+        f"its lift is {first} in the first half of the log, {second} in the second, {last} in "
+        "the last quarter"
+    )
 
 
 def because(row: Mapping) -> str:
@@ -93,9 +121,15 @@ def because(row: Mapping) -> str:
             return ": deficient support or wrong propensities, see below"
         return ": the log says nothing that can be used, see below"
     if row["verdict"] != "cannot tell":
-        return f", on average over the log's period: rates drift (p = {row['drift']:.2g})" if drifts(row) else ""
+        return (
+            f", on average over the log's period: rates drift (p = {row['drift']:.2g})"
+            if drifts(row)
+            else ""
+        )
     if not math.isfinite(row["needed_test"]):
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
     needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
-    return f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
+    return (
+        f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
+    )

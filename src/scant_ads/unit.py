@@ -1,4 +1,7 @@
-"""What rewards are counted in, and numbers as text. In computations every reward is a share of the largest one."""
+"""What rewards are counted in, and numbers as text.
+
+In computations every reward is a share of the largest one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +22,16 @@ MEANS = (
 )
 PAIR, LIFTS = (
     ("difference", "low", "high"),
-    ("lift", "lift_low", "lift_high", "lift_lower", "lift_upper", "lift_first", "lift_second", "lift_last"),
+    (
+        "lift",
+        "lift_low",
+        "lift_high",
+        "lift_lower",
+        "lift_upper",
+        "lift_first",
+        "lift_second",
+        "lift_last",
+    ),
 )  # differences of means
 
 
@@ -80,12 +92,17 @@ class Unit:
 
     @property
     def nothing(self) -> float:
-        """A reward of 0 as computations have it: a share of the width. It is outside [0, 1] if no reward can be 0."""
+        """A reward of 0 as computations have it: a share of the width.
+
+        It is outside [0, 1] if no reward can be 0.
+        """
         return (0.0 - self.least) / self.width
 
     @property
     def relative(self) -> bool:
-        """Whether lifts are in percent of today's mean; else they are differences, as means may be 0 or below."""
+        """Whether lifts are in percent of today's mean; else they are differences, as means may be
+        0 or below.
+        """
         return self.least == 0
 
     def value(self, share: float) -> float:
@@ -93,7 +110,9 @@ class Unit:
         return self.least + share * self.width
 
     def converted(self, row: Mapping) -> dict:
-        """A row whose means and sums are in this unit, and no longer shares of the largest reward."""
+        """A row whose means and sums are in this unit, and no longer shares of the largest
+        reward.
+        """
         if "difference" in row:
             return dict(row) | {name: row[name] * self.width for name in PAIR}
         in_unit = dict(row) | {name: self.value(row[name]) for name in MEANS if name in row}
@@ -106,7 +125,9 @@ class Unit:
         return in_unit
 
     def sum(self, shares: float, rows: float) -> float:
-        """The sum of the rewards of rows in this unit; `shares` is that of shares of the largest."""
+        """The sum of the rewards of rows in this unit; `shares` is that of shares of the
+        largest.
+        """
         return shares * self.width + rows * self.least
 
     def number(self, mean: float) -> str:
@@ -119,7 +140,9 @@ class Unit:
 
     def rate(self, *means: float) -> str:
         """A mean, or an interval, with the unit."""
-        return " to ".join(map(self.number, means)) + (" %" if self.percent else f" {self.name}" if self.name else "")
+        return " to ".join(map(self.number, means)) + (
+            " %" if self.percent else f" {self.name}" if self.name else ""
+        )
 
     @property
     def how_much(self) -> str:

@@ -1,4 +1,6 @@
-"""Advice for practitioners: numbers are those of the evaluation, verdicts follow from them, and doubts are said."""
+"""Advice for practitioners: numbers are those of the evaluation, verdicts follow from them, and
+doubts are said.
+"""
 
 import json
 import re
@@ -26,24 +28,50 @@ from scant_ads.reading.visits import Visits
 QUICK = {"steps": 2000, "lambdas": (0.01, 1.0)}
 
 
-def advise(test, train=None, policies=(), declared=None, level=0.95, shared="refuse", split=None, seed=0, **settings):
-    """The evaluation of policies on logs in files; `settings` are those of the kinds that are learnt."""
+def advise(
+    test,
+    train=None,
+    policies=(),
+    declared=None,
+    level=0.95,
+    shared="refuse",
+    split=None,
+    seed=0,
+    **settings,
+):
+    """The evaluation of policies on logs in files; `settings` are those of the kinds that are
+    learnt.
+    """
     test, train = (path and UserLog.read(path) for path in (test, train))
     if split:
         train, test = test.split(split[1], split[0], seed)
-    policies = [Policy(name, seed=seed, **settings) if name in LEARNT else name for name in policies]
-    return evaluate(policies, test, train=train, least_propensity=declared, level=level, shared=shared, seed=seed)
+    policies = [
+        Policy(name, seed=seed, **settings) if name in LEARNT else name for name in policies
+    ]
+    return evaluate(
+        policies,
+        test,
+        train=train,
+        least_propensity=declared,
+        level=level,
+        shared=shared,
+        seed=seed,
+    )
 
 
 def log(rows=4000, seed=0, propensities=(0.25, 0.25, 0.25, 0.25), click=(0.05, 0.3)) -> Log:
-    """Four ads, of which one suits each user, by the sign of two features; the third is constant."""
+    """Four ads, of which one suits each user, by the sign of two features; the third is
+    constant.
+    """
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, 3)).astype(np.float32)
     features[:, 2] = 1
     suits = 2 * (features[:, 0] > 0) + (features[:, 1] > 0)
     action = random.choice(4, rows, p=propensities).astype(np.int32)
     reward = (random.random(rows) < np.where(action == suits, click[1], click[0])).astype(float)
-    return Log(features, action, reward, np.array(propensities)[action], tuple("abcd"), ("x", "y", "z"))
+    return Log(
+        features, action, reward, np.array(propensities)[action], tuple("abcd"), ("x", "y", "z")
+    )
 
 
 def write(path, made: Log, **policies):
@@ -53,7 +81,9 @@ def write(path, made: Log, **policies):
     frame["reward"], frame["propensity"] = made.reward, made.propensity
     for name, values in policies.items():
         frame[f"policy:{name}"] = values
-    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False)
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(
+        path, index=False
+    )
     return path
 
 
@@ -78,10 +108,17 @@ def test_numbers_are_those_of_counts(pair):
     for name, of in (("logging", train), ("uniform", test)):
         row, clicks, rows = found[name], of.reward.sum(), len(of)
         assert row["bound"] == "clopper-pearson"
-        assert (row["clicks"], row["rows"], row["estimate"]) == (clicks, rows, pytest.approx(clicks / rows))
+        assert (row["clicks"], row["rows"], row["estimate"]) == (
+            clicks,
+            rows,
+            pytest.approx(clicks / rows),
+        )
         assert row["lower"] == pytest.approx(stats.beta.ppf(0.1, clicks, rows - clicks + 1))
         two_sided = stats.binomtest(int(clicks), rows).proportion_ci(0.9)
-        assert (row["low"], row["high"]) == (pytest.approx(two_sided.low), pytest.approx(two_sided.high))
+        assert (row["low"], row["high"]) == (
+            pytest.approx(two_sided.low),
+            pytest.approx(two_sided.high),
+        )
 
 
 def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
@@ -111,7 +148,9 @@ def test_a_policy_is_learnt_from_one_log_and_evaluated_on_the_other(pair):
         ((0.1, 0.2, 0.3, 0.4), 0.0, 1.0, 0.1, "betting"),
     ],
 )
-def test_the_bound_is_settled_by_how_the_test_was_logged(tmp_path, propensities, epsilon, reward, declared, bound):
+def test_the_bound_is_settled_by_how_the_test_was_logged(
+    tmp_path, propensities, epsilon, reward, declared, bound
+):
     test = log(propensities=propensities)
     test = write(tmp_path / "test.parquet", replace(test, reward=test.reward * reward))
     train = write(tmp_path / "train.parquet", log(seed=1))
@@ -149,7 +188,9 @@ def test_a_policy_of_ones_own_needs_no_training_log(tmp_path, ending):
 def test_what_is_no_probability_is_refused(tmp_path, ending, value, reason):
     values = pd.Series(0.5, range(4000), object)
     values[2] = value
-    path = write(tmp_path / f"test.{ending}", log(), best=values if ending == "csv" else values.astype(float))
+    path = write(
+        tmp_path / f"test.{ending}", log(), best=values if ending == "csv" else values.astype(float)
+    )
     with pytest.raises(DataError, match=reason):
         advise(path, None, ["best"])
 
@@ -163,8 +204,14 @@ def sides(estimate, half, rows=1000.0, **more):
 
 
 def test_how_many_rows_are_needed_is_said_in_words():
-    row = sides(0.5, 0.2) | {"verdict": "cannot tell", "needed_test": 12345.6, "needed_train": np.nan}
-    assert text.because(row) == ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    row = sides(0.5, 0.2) | {
+        "verdict": "cannot tell",
+        "needed_test": 12345.6,
+        "needed_train": np.nan,
+    }
+    assert text.because(row) == (
+        ": about 12,000 test rows would give it an even chance, if the estimates are right"
+    )
     assert "and 2,000 training rows" in text.because(row | {"needed_train": 2000.0})
     assert "too close" in text.because(row | {"needed_test": np.inf})
 
@@ -179,16 +226,33 @@ def test_the_least_propensity_is_never_taken_from_the_log(pair, tmp_path):
         found = advise(skewed, train, ["logistic"], declared=declared, **QUICK)
         assert found.rows[-1]["declared_weight"] == pytest.approx(10)
     halves = log(2000, 1, (0.1, 0.2, 0.3, 0.4)), log(2000, 2, (0.4, 0.3, 0.2, 0.1))
-    both = {name: np.concatenate([column, halves[1].columns()[name]]) for name, column in halves[0].columns().items()}
+    both = {
+        name: np.concatenate([column, halves[1].columns()[name]])
+        for name, column in halves[0].columns().items()
+    }
     test = write(tmp_path / "differ.parquet", replace(halves[0], **both))
-    with pytest.raises(SettingError, match=r"differ\.parquet: propensities differ, so that `least_propensity` is need"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"differ\.parquet: propensities differ, so that "
+            r"`least_propensity` is need"
+        ),
+    ):
         advise(test, train, ["logistic"])
-    with pytest.raises(SettingError, match=r"`least_propensity` is 0.2, but .*differ.parquet has 0.1"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"`least_propensity` is 0.2, but .*differ.parquet has "
+            r"0.1"
+        ),
+    ):
         advise(test, train, ["logistic"], declared=0.2)
     for value in (0.0, 1.5, np.nan):
         with pytest.raises(SettingError, match="above 0 and at most 1"):
             advise(test, train, ["logistic"], declared=value)
-    assert advise(test, train, ["logistic"], declared=0.05, **QUICK).rows[-1]["declared_weight"] == pytest.approx(20)
+    assert advise(test, train, ["logistic"], declared=0.05, **QUICK).rows[-1][
+        "declared_weight"
+    ] == pytest.approx(20)
 
 
 def test_wrong_propensities_withhold_the_verdict(pair, tmp_path):
@@ -205,7 +269,9 @@ def test_a_log_that_says_nothing_says_so(tmp_path):
     rows = by_name(found)
     assert (rows["logistic"]["refused"], rows["never"]["refused"]) == ("small-sample", "no-overlap")
     assert np.isnan(rows["logistic"]["lower"])
-    answer = next(line.split() for line in found.text().splitlines() if line.startswith("  logistic"))
+    answer = next(
+        line.split() for line in found.text().splitlines() if line.startswith("  logistic")
+    )
     assert " ".join(answer) == "logistic - none: the log says nothing that can be used, see below"
     assert "logistic: the weights leave an effective sample of" in found.text()
 
@@ -220,9 +286,18 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
         advise(pair[0], pair[0], ["logistic"])
     test, train = (formats.read(path).required() for path in pair)
     rows = np.r_[0:100, 0:50]
-    both = {name: np.concatenate([column, test.columns()[name][rows]]) for name, column in train.columns().items()}
+    both = {
+        name: np.concatenate([column, test.columns()[name][rows]])
+        for name, column in train.columns().items()
+    }
     mixed = write(tmp_path / "mixed.csv", replace(train, **both))
-    with pytest.raises(DataError, match=r"100 of 4,000 rows are in .*mixed.csv, too \(by chance: about 0\)"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"100 of 4,000 rows are in .*mixed.csv, too \(by chance: "
+            r"about 0\)"
+        ),
+    ):
         advise(pair[0], mixed, [])
     kept, dropped = (advise(pair[0], mixed, [], shared=way) for way in ("keep", "drop"))
     assert (kept.rows[1]["rows"], dropped.rows[1]["rows"]) == (4000, 3900)
@@ -233,7 +308,10 @@ def test_policies_are_not_judged_on_the_rows_that_they_were_learnt_from(pair, tm
 def test_rows_that_are_alike_by_chance_are_kept(tmp_path):
     """Users who differ by one of three values only, so that nearly all rows are in both logs."""
     test, train = (
-        write(tmp_path / f"{seed}.csv", replace(made, features=made.features.round().clip(0, 2)[:, :1], names=("x",)))
+        write(
+            tmp_path / f"{seed}.csv",
+            replace(made, features=made.features.round().clip(0, 2)[:, :1], names=("x",)),
+        )
         for seed, made in ((seed, log(2000, seed)) for seed in (1, 2))
     )
     found = advise(test, train, ["logistic"], **QUICK)
@@ -253,14 +331,18 @@ def test_few_clicks_are_said(tmp_path):
 
 def test_ads_without_a_click_are_named(pair, tmp_path):
     train = log(seed=1)
-    dull = write(tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward)))
+    dull = write(
+        tmp_path / "dull.csv", replace(train, reward=np.where(train.action == 2, 0, train.reward))
+    )
     found = advise(pair[0], dull, ["logistic"], **QUICK)
     assert found.rows[-1]["untrained"] == "c"
     assert any(note.startswith("logistic: ads c had the same reward") for note in found.notes)
 
 
 def test_logs_that_do_not_fit_each_other_are_refused(pair, tmp_path):
-    other = write(tmp_path / "other.csv", replace(formats.read(pair[1]).required(), names=("x", "y", "w")))
+    other = write(
+        tmp_path / "other.csv", replace(formats.read(pair[1]).required(), names=("x", "y", "w"))
+    )
     with pytest.raises(DataError, match="features that only one of the two logs has: 'w', 'z'"):
         advise(pair[0], other, ["logistic"])
     with pytest.raises(DataError, match=r"one\.csv: the log has one row"):
@@ -278,21 +360,30 @@ def test_a_log_without_clicks_leaves_no_verdict(which, pair, tmp_path):
     paths[which] = write(tmp_path / "dull.csv", replace(dull, reward=np.zeros(len(dull))))
     found = advise(*paths, ["logistic"], **QUICK)
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
-    assert found.about[0] == f"No verdict: all rewards of {paths[which]} are 0: rewards look missing"
+    assert found.about[0] == (
+        f"No verdict: all rewards of {paths[which]} are 0: rewards look missing"
+    )
     assert "To rely on" not in found.text()
 
 
 def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
     first, second = log(20_000, 1, click=(0.1, 0.1)), log(20_000, 2, click=(0.05, 0.05))
-    both = {name: np.concatenate([column, second.columns()[name]]) for name, column in first.columns().items()}
+    both = {
+        name: np.concatenate([column, second.columns()[name]])
+        for name, column in first.columns().items()
+    }
     falling, rising = (
-        write(tmp_path / f"{at}.csv", replace(first, **both).take(slice(None, None, at))) for at in (1, -1)
+        write(tmp_path / f"{at}.csv", replace(first, **both).take(slice(None, None, at)))
+        for at in (1, -1)
     )
     for path in (falling, rising):
         found = advise(path, None, [])
         assert found.rows[0]["drift"] < 1e-10
         assert found.rows[0]["low"] < found.rows[0]["estimate"] < found.rows[0]["high"]
-        assert any(re.search("logging: its rate drifts, from.*average over the log's period", at) for at in found.notes)
+        assert any(
+            re.search("logging: its rate drifts, from.*average over the log's period", at)
+            for at in found.notes
+        )
     row = {"verdict": "yes", "drift": 0.001}
     assert text.because(row) == ", on average over the log's period: rates drift (p = 0.001)"
     assert text.because(row | {"drift": 0.5}) == text.because(row | {"drift": np.nan}) == ""
@@ -300,16 +391,23 @@ def test_rates_that_drift_are_said_beside_the_verdict(tmp_path):
 
 @pytest.mark.parametrize("falling", [True, False])
 def test_intervals_hold_where_rates_drift(falling):
-    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half of the logs."""
+    """60,000 rows, 7.4 % and then 3.4 % or the other way round; unshuffled, betting's holds in half
+    of the logs.
+    """
     missed = 0
     for seed in range(30):
         random = np.random.default_rng(seed)
         rate = np.repeat([0.074, 0.034] if falling else [0.034, 0.074], 30_000)
         test = Visits(
-            np.zeros((60_000, 1), np.float32), random.integers(0, 2, 60_000, dtype=np.int32),
-            (random.random(60_000) < rate).astype(float), np.full(60_000, 0.5), ("a", "b"), ("x",),
-            probabilities=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6), policies=("mixed",),
-        )  # fmt: skip
+            np.zeros((60_000, 1), np.float32),
+            random.integers(0, 2, 60_000, dtype=np.int32),
+            (random.random(60_000) < rate).astype(float),
+            np.full(60_000, 0.5),
+            ("a", "b"),
+            ("x",),
+            probabilities=np.where(random.random((60_000, 1)) < 0.5, 0.4, 0.6),
+            policies=("mixed",),
+        )
         row = compare(["mixed"], as_log(test), seed=seed).rows[-1]
         assert row["bound"] == "betting"
         missed += not row["low"] <= 0.054 <= row["high"]
@@ -334,10 +432,19 @@ def test_new_ads_of_the_test_keep_their_rows(pair, tmp_path):
 
 def test_probabilities_that_do_not_sum_to_one_are_refused_as_in_the_check(tmp_path):
     path = write(tmp_path / "test.csv", log(), double=0.5, fine=0.25)
-    with pytest.raises(DataError, match=r"test\.csv: the probabilities of policy:double do not sum to 1.*2 on average"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"test\.csv: the probabilities of policy:double do not "
+            r"sum "
+            r"to 1.*2 on average"
+        ),
+    ):
         advise(path, None, ["double"])
     problems = UserLog.read(path).check()["problems"]
-    assert [problem["kind"] for problem in problems if problem["severity"] == "error"] == ["policy-sum"]
+    assert [problem["kind"] for problem in problems if problem["severity"] == "error"] == [
+        "policy-sum"
+    ]
     assert advise(path, None, ["fine"]).rows[-1]["estimate"] == pytest.approx(log().reward.mean())
 
 
@@ -347,7 +454,9 @@ def test_an_estimate_is_never_outside_of_its_interval():
     test = replace(test, reward=np.r_[np.ones(399), 0])
     rows = np.arange(400)
     for matched in (100, 120, 130, 160):
-        given = Visits(**vars(test), probabilities=((rows < matched) * 1.0)[:, None], policies=("mine",))
+        given = Visits(
+            **vars(test), probabilities=((rows < matched) * 1.0)[:, None], policies=("mine",)
+        )
         try:
             found = compare(["mine"], as_log(given))
         except DataError as error:  # 160 of 400, where 100 are expected
@@ -361,7 +470,8 @@ def test_an_estimate_is_never_outside_of_its_interval():
 def test_one_log_is_split(pair, capsys):
     whole = formats.read(pair[0]).required()
     found = advise(pair[0], None, ["logistic"], split=("random", 0.6), **QUICK)
-    assert [row["rows"] for row in found.rows] == [1600] * 2  # today's policy is judged on the same part
+    # today's policy is judged on the same part
+    assert [row["rows"] for row in found.rows] == [1600] * 2
     assert "training part: 2,400 rows" in found.about[0] and "today's policy" in found.about[1]
     assert found.rows[0]["clicks"] == found.rows[1]["clicks"] < whole.reward.sum()
     arguments = [str(pair[0]), "--train", str(pair[1]), "--policy", "logistic"]
@@ -383,11 +493,15 @@ def test_columns_left_out_are_to_be_in_one_of_the_logs(pair, capsys):
 def test_logs_of_different_periods_are_named(pair, tmp_path):
     for number, path in enumerate(pair):
         made = formats.read(path).required()
-        times = np.datetime64(f"2026-0{3 - number}-01", "us") + np.arange(len(made)) * np.timedelta64(1, "s")
+        times = np.datetime64(f"2026-0{3 - number}-01", "us") + np.arange(
+            len(made)
+        ) * np.timedelta64(1, "s")
         frame = pd.read_parquet(path).assign(timestamp=times)
         frame.to_parquet(tmp_path / path.name)
     notes = advise(tmp_path / "test.parquet", tmp_path / "train.parquet", []).notes
-    assert "the training log is of 2026-02-01 to 2026-02-01, the test log of 2026-03-01 to 2026-03-01" in notes[0]
+    assert (
+        "the training log is of 2026-02-01 to 2026-02-01, the test log of 2026-03-01 to 2026-03-01"
+    ) in notes[0]
 
 
 # --- what is written
@@ -401,7 +515,11 @@ def test_all_that_is_told_is_written(pair, tmp_path):
     assert held["level"] == 0.95
     assert held["policies"][0]["needed_test"] is None
     frame = pd.read_csv(tmp_path / "table.csv")
-    assert frame["policy"].tolist() == [row["policy"] for row in held["policies"]] == ["logging", "uniform", "logistic"]
+    assert (
+        frame["policy"].tolist()
+        == [row["policy"] for row in held["policies"]]
+        == ["logging", "uniform", "logistic"]
+    )
     np.testing.assert_array_equal(frame["lower"], [row["lower"] for row in held["policies"]])
 
 
@@ -419,11 +537,23 @@ def test_a_log_is_described(tmp_path):
     made = log(100)
     path = write(tmp_path / "log.csv", made, mine=0.5)
     facts = UserLog.read(path).check()
-    assert {"rows": 100, "features": ["x", "y", "z"], "policies": ["mine"], "timestamps": None}.items() <= facts.items()
+    assert {
+        "rows": 100,
+        "features": ["x", "y", "z"],
+        "policies": ["mine"],
+        "timestamps": None,
+    }.items() <= facts.items()
     text = str(facts)
-    for line in ("100 rows, 0 of them", "0.25 in all rows", "one value only: 'z'", "of one's own: mine"):
+    for line in (
+        "100 rows, 0 of them",
+        "0.25 in all rows",
+        "one value only: 'z'",
+        ("of one's own: mine"),
+    ):
         assert line in text
-    assert "the probabilities of policy:mine do not sum to 1: over the ads of a visit they sum to 2" in text
+    assert (
+        "the probabilities of policy:mine do not sum to 1: over the ads of a visit they sum to 2"
+    ) in text
     assert sum(int(line.split()[1]) for line in text.splitlines()[-4:]) == 100
     times = np.array(["2026-01-02", "2026-01-01"], "datetime64[us]").repeat(50)
     logs.write(replace(made, timestamp=times), tmp_path / "log.parquet")

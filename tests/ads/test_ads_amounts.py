@@ -1,4 +1,6 @@
-"""Rewards as logs write them: words, amounts of money, costs, and means below 0; advice that ends the asking."""
+"""Rewards as logs write them: words, amounts of money, costs, and means below 0; advice that ends
+the asking.
+"""
 
 import json
 import re
@@ -39,8 +41,10 @@ def test_amounts_are_read_where_their_marks_leave_no_doubt(texts, expected):
     assert amounts(texts) == expected
 
 
-@given(st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=1, max_size=5),
-       st.sampled_from([None, "costs", "losses"]))  # fmt: skip
+@given(
+    st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=1, max_size=5),
+    st.sampled_from([None, "costs", "losses"]),
+)
 def test_whoever_follows_the_advice_on_rewards_has_them_read(values, way):
     values = np.array(values)
 
@@ -55,19 +59,37 @@ def test_whoever_follows_the_advice_on_rewards_has_them_read(values, way):
         assert ways
         for options in ways:
             words = shlex.split(options)
-            named = dict(zip((word[2:].replace("-", "_") for word in words[::2]), words[1::2], strict=True))
-            assert fits(Units(**{key: text if key == "rewards" else float(text) for key, text in named.items()}))
+            named = dict(
+                zip((word[2:].replace("-", "_") for word in words[::2]), words[1::2], strict=True)
+            )
+            assert fits(
+                Units(
+                    **{
+                        key: text if key == "rewards" else float(text)
+                        for key, text in named.items()
+                    }
+                )
+            )
 
 
 def blocked(rows=3000, seed=0) -> pd.DataFrame:
-    """Two actions of a fraud filter; a reward of -20, 0 or 20, of which one more often follows the right action."""
+    """Two actions of a fraud filter; a reward of -20, 0 or 20, of which one more often follows the
+    right action.
+    """
     random = np.random.default_rng(seed)
     action, risk = random.integers(0, 2, rows), random.random(rows)
     fraud = random.random(rows) < risk
     reward = np.where(action == 1, np.where(fraud, 20, -20), 0)
-    return pd.DataFrame({"action": np.array(["allowed", "blocked"])[action], "propensity": 0.5, "risk": risk,
-                         "reward": reward, "policy:mine": (action == (risk > 0.5)) * 1.0,
-                         "policy:worse": (action == (risk < 0.5)) * 1.0})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(["allowed", "blocked"])[action],
+            "propensity": 0.5,
+            "risk": risk,
+            "reward": reward,
+            "policy:mine": (action == (risk > 0.5)) * 1.0,
+            "policy:worse": (action == (risk < 0.5)) * 1.0,
+        }
+    )
 
 
 def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
@@ -78,7 +100,9 @@ def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
     for row, expected in zip(found.rows, shares.rows, strict=True):
         for key in ("estimate", "snips", "lower", "low", "high"):
             assert row[key] == pytest.approx(40 * expected[key] - 20)
-        assert row["clicks"] == pytest.approx(made["reward"].sum() if row["unmatched"] == 0 else row["clicks"])
+        assert row["clicks"] == pytest.approx(
+            made["reward"].sum() if row["unmatched"] == 0 else row["clicks"]
+        )
     today, mine, worse, _ = found.rows
     assert today["estimate"] == pytest.approx(made["reward"].mean())
     assert (mine["verdict"], worse["verdict"]) == ("yes", "no")
@@ -87,56 +111,91 @@ def test_rewards_below_0_are_told_in_their_unit_and_lifts_are_differences():
         pair = pairs["logging" + row["policy"]]
         assert row["lift"] == pytest.approx(row["estimate"] - today["estimate"])
         (alone,) = sa.evaluate([row["policy"]], log).judged
-        assert (alone["lift_low"], alone["lift_high"]) == pytest.approx((-pair["high"], -pair["low"]))
-        assert row["lift_low"] < alone["lift_low"] and row["lift_high"] > alone["lift_high"]  # of three together
-    assert found.choice["policy"] == "mine" and 0 < found.choice["lift_lower"] < found.choice["lift"]
-    assert f"{found.choice['lift']:.3f} EUR higher" in found.text() and "%" not in found.decision().replace("95 %", "")
+        assert (alone["lift_low"], alone["lift_high"]) == pytest.approx(
+            (-pair["high"], -pair["low"])
+        )
+        # of three together
+        assert row["lift_low"] < alone["lift_low"] and row["lift_high"] > alone["lift_high"]
+    assert (
+        found.choice["policy"] == "mine" and 0 < found.choice["lift_lower"] < found.choice["lift"]
+    )
+    assert (
+        f"{found.choice['lift']:.3f} EUR higher" in found.text()
+        and "%" not in found.decision().replace("95 %", "")
+    )
 
 
 def test_the_difference_holds_where_today_is_known_by_another_log():
-    train, test = (sa.Log.from_frame(blocked(8000, seed), reward_min=-20, reward_max=20) for seed in (1, 2))
+    train, test = (
+        sa.Log.from_frame(blocked(8000, seed), reward_min=-20, reward_max=20) for seed in (1, 2)
+    )
     mine = sa.evaluate(["mine"], test, train=train).rows[-1]
-    assert mine["verdict"] == "yes" and mine["lift_low"] < 5 < mine["lift_high"]  # E[20 (2 risk - 1)+] = 5, today's 0
+    # E[20 (2 risk - 1)+] = 5, today's 0
+    assert mine["verdict"] == "yes" and mine["lift_low"] < 5 < mine["lift_high"]
 
 
 ONES = {"user": "who"}  # each visit of a user of its own
 
 
 @pytest.mark.parametrize("columns", [{}, ONES], ids=["by visit", "by user"])
-@pytest.mark.parametrize(("names", "truth"), [(("mine", "worse"), 10.0), (("ad:blocked", "ad:allowed"), 0.0)])
+@pytest.mark.parametrize(
+    ("names", "truth"), [(("mine", "worse"), 10.0), (("ad:blocked", "ad:allowed"), 0.0)]
+)
 def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, names, truth):
-    """It turns round with the two, is that of their pair, and stays as it is where all rewards are 5 less."""
+    """It turns round with the two, is that of their pair, and stays as it is where all rewards are
+    5 less.
+    """
     made = blocked(4000).assign(who=range(4000))
     lifts = []
     for shift, of in ((0, names), (0, names[::-1]), (-5, names)):
         log = sa.Log.from_frame(
-            made.assign(reward=made["reward"] + shift), columns, [] if columns else ["who"], reward_min=-20 + shift,
-            reward_max=20 + shift, reward_unit="EUR",
-        )  # fmt: skip
+            made.assign(reward=made["reward"] + shift),
+            columns,
+            [] if columns else ["who"],
+            reward_min=-20 + shift,
+            reward_max=20 + shift,
+            reward_unit="EUR",
+        )
         found = sa.evaluate(of, log, baseline=of[1])
         row, base = (next(row for row in found.rows if row["policy"] == name) for name in of)
-        assert row["lift"] == pytest.approx(row["estimate"] - base["estimate"]) and base["verdict"] == ""
+        assert (
+            row["lift"] == pytest.approx(row["estimate"] - base["estimate"])
+            and base["verdict"] == ""
+        )
         (pair,) = [pair for pair in found.comparisons if {pair["policy"], pair["other"]} == {*of}]
         side = 1 if pair["policy"] == of[0] else -1
-        assert sorted((side * pair["low"], side * pair["high"])) == pytest.approx([row["lift_low"], row["lift_high"]])
+        assert sorted((side * pair["low"], side * pair["high"])) == pytest.approx(
+            [row["lift_low"], row["lift_high"]]
+        )
         lifts.append(np.array([row["lift"], row["lift_low"], row["lift_high"]]))
     there, back, shifted = lifts
     assert there[1] < truth < there[2] and there[1] < there[0] < there[2]
     assert shifted == pytest.approx(there) and back[0] == pytest.approx(-there[0])
-    assert back[1:] == pytest.approx(-there[:0:-1], abs=0.1 * (there[2] - there[1]))  # of another order
+    # of another order
+    assert back[1:] == pytest.approx(-there[:0:-1], abs=0.1 * (there[2] - there[1]))
 
 
 def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_no_least_propensity_is_known():
-    train, test = (sa.Log.from_frame(blocked(4000, seed), reward_min=-20, reward_max=20) for seed in (1, 2))
+    train, test = (
+        sa.Log.from_frame(blocked(4000, seed), reward_min=-20, reward_max=20) for seed in (1, 2)
+    )
     alone, beside, unknown = (
-        {row["policy"]: row for row in sa.evaluate(["mine", "worse"], test, baseline="worse", **more).rows}["mine"]
+        {
+            row["policy"]: row
+            for row in sa.evaluate(["mine", "worse"], test, baseline="worse", **more).rows
+        }["mine"]
         for more in ({}, {"train": train}, {"least_propensity": "unknown"})
     )
     assert all(beside[key] == alone[key] for key in ("lift", "lift_low", "lift_high"))
     made = blocked(4000, 2)
     excess = (made["policy:mine"] - made["policy:worse"]) / made["propensity"]
-    assert unknown["lift"] == pytest.approx((excess * (made["reward"] + 20)).mean())  # nothing is taken out
-    assert max(alone["lift_low"], unknown["lift_low"]) < 10 < min(alone["lift_high"], unknown["lift_high"])
+    # nothing is taken out
+    assert unknown["lift"] == pytest.approx((excess * (made["reward"] + 20)).mean())
+    assert (
+        max(alone["lift_low"], unknown["lift_low"])
+        < 10
+        < min(alone["lift_high"], unknown["lift_high"])
+    )
     assert unknown["lift_high"] - unknown["lift_low"] > alone["lift_high"] - alone["lift_low"]
 
 
@@ -144,7 +203,9 @@ def test_only_missing_rewards_are_missing_where_rewards_are_below_0():
     made = blocked()
     log = sa.Log.from_frame(made.assign(reward=0.0), reward_min=-20, reward_max=20)
     assert [problem["kind"] for problem in log.check()["problems"]] == ["no-clicks"]
-    known = sa.Log.from_frame(made.assign(refund=(made["reward"] != 0) * 1.0), reward_min=-20, reward_max=20)
+    known = sa.Log.from_frame(
+        made.assign(refund=(made["reward"] != 0) * 1.0), reward_min=-20, reward_max=20
+    )
     assert "leak" in [problem["kind"] for problem in known.check()["problems"]]
 
 
@@ -152,8 +213,24 @@ def test_the_command_line_and_the_report_take_rewards_below_0(tmp_path, capsys):
     blocked().to_csv(tmp_path / "log.csv", index=False)
     reading = [str(tmp_path / "log.csv"), "--reward-min", "-20", "--reward-max", "20"]
     assert main(["ads", "check", *reading]) == 0
-    assert main(["ads", "evaluate", *reading, "--split", "0.5", "--policy", "forest", "--output",
-                 str(tmp_path / "out.json"), "--report", str(tmp_path / "out.html")]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "ads",
+                "evaluate",
+                *reading,
+                "--split",
+                "0.5",
+                "--policy",
+                "forest",
+                "--output",
+                str(tmp_path / "out.json"),
+                "--report",
+                str(tmp_path / "out.html"),
+            ]
+        )
+        == 0
+    )
     assert "Lift: by how much the mean reward is above today's" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["unit"]["reward_min"] == -20
     assert "lift, %" not in (tmp_path / "out.html").read_text()

@@ -1,4 +1,6 @@
-"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations; the command's numbers are theirs."""
+"""`scant_ads` in Python: logs, policies in scikit-learn's manner, evaluations; the command's
+numbers are theirs.
+"""
 
 import json
 import subprocess
@@ -33,11 +35,15 @@ def frame(rows=3000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     kind, shown = random.integers(0, 3, rows), random.integers(0, 3, rows)
     clicked = random.random(rows) < np.where(kind == shown, 0.5, 0.1)
-    return pd.DataFrame({
-        "action": np.array(list("abc"))[shown], "reward": clicked.astype(int), "propensity": 1 / 3,
-        "kind": np.array(["red", "green", "blue"])[kind],
-        "age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows)),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(list("abc"))[shown],
+            "reward": clicked.astype(int),
+            "propensity": 1 / 3,
+            "kind": np.array(["red", "green", "blue"])[kind],
+            "age": np.where(random.random(rows) < 0.2, np.nan, random.normal(40, 10, rows)),
+        }
+    )
 
 
 SUITED = {"red": "a", "green": "b", "blue": "c"}
@@ -49,7 +55,10 @@ def logs():
 
 
 def test_scant_and_its_advice_are_light_to_import():
-    code = "import sys, scant_ads; print('numpy' in sys.modules, 'pandas' in sys.modules, 'sklearn' in sys.modules)"
+    code = (
+        "import sys, scant_ads; print('numpy' in sys.modules, 'pandas' in sys.modules, "
+        "'sklearn' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"] * 3
     assert {*sa.__all__} <= {*dir(sa)}
@@ -65,27 +74,42 @@ def test_a_frame_and_a_file_give_the_same_log(tmp_path, form):
     path = tmp_path / f"log.{form}"
     made.to_csv(path, index=False) if form == "csv" else made.to_parquet(path, index=False)
     read = sa.Log.read(path).visits
-    for one in (made.set_index(pd.Index(range(5, 505))), pa.Table.from_pandas(made, preserve_index=False)):
+    for one in (
+        made.set_index(pd.Index(range(5, 505))),
+        pa.Table.from_pandas(made, preserve_index=False),
+    ):
         taken = sa.Log.from_frame(one).visits
-        assert (taken.names, taken.actions, taken.categories) == (read.names, read.actions, read.categories)
+        assert (taken.names, taken.actions, taken.categories) == (
+            read.names,
+            read.actions,
+            read.categories,
+        )
         for name, column in read.columns().items():
             np.testing.assert_array_equal(column, taken.columns()[name], name)
 
 
 def test_frames_that_are_no_logs_are_refused():
     for wrong, message in (
-        ({"action": [1]}, "a dict is none"), (frame(5).rename(columns={"age": 3}), "column name 3 is no text"),
+        ({"action": [1]}, "a dict is none"),
+        (frame(5).rename(columns={"age": 3}), "column name 3 is no text"),
         (frame(5).assign(age=[1, "a", None, [], {}]), "not a data frame with columns of numbers"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(DataError, match=message):
             sa.Log.from_frame(wrong)
     with pytest.raises(SettingError, match=r"give Log.read\('log.csv'\)"):
         sa.fit("log.csv")
     renamed = sa.Log.from_frame(frame(50).rename(columns={"reward": "click"}))
-    assert not renamed.check().ok and "Is it 'click'?" in str(renamed.check()) and "with errors" in repr(renamed)
+    assert (
+        not renamed.check().ok
+        and "Is it 'click'?" in str(renamed.check())
+        and "with errors" in repr(renamed)
+    )
     with pytest.raises(DataError, match="there is no column 'reward'"):
         sa.fit(renamed)
-    assert len(sa.Log.from_frame(frame(50).rename(columns={"reward": "click"}), {"reward": "click"})) == 50
+    assert (
+        len(sa.Log.from_frame(frame(50).rename(columns={"reward": "click"}), {"reward": "click"}))
+        == 50
+    )
 
 
 def test_a_report_is_a_mapping_that_reads_as_text(logs):
@@ -119,7 +143,9 @@ def test_settings_of_a_policy_are_those_of_an_estimator(logs):
     assert copy.get_params() == policy.get_params() and copy is not policy
     assert copy.set_params(epsilon=0.2).epsilon == 0.2
     assert repr(copy) == "Policy('logistic', epsilon=0.2, undersample=2)"
-    with pytest.raises(SettingError, match="unknown setting of a policy 'epsilo': did you mean 'epsilon'"):
+    with pytest.raises(
+        SettingError, match=("unknown setting of a policy 'epsilo': did you mean 'epsilon'")
+    ):
         policy.set_params(epsilo=1)
     with pytest.raises(SettingError, match="has not learnt anything yet"):
         policy.predict(frame(5))
@@ -147,26 +173,39 @@ def test_any_model_scores_ads_as_one_does_by_hand(graded):
             rows = encoded.action == ad
             rewards = encoded.reward[rows] > 0 if model in CLASSIFIERS else encoded.reward[rows]
             fitted = clone(model).fit(encoded.features[rows], rewards)
-            scores.append(fitted.predict_proba(contexts.features)[:, 1] if model in CLASSIFIERS else
-                          fitted.predict(contexts.features))  # fmt: skip
-        assert np.mean(policy.predict(test) == policy.classes_[np.argmax(scores, axis=0)]) > 0.999  # of equal scores
+            scores.append(
+                fitted.predict_proba(contexts.features)[:, 1]
+                if model in CLASSIFIERS
+                else fitted.predict(contexts.features)
+            )
+        # of equal scores
+        assert np.mean(policy.predict(test) == policy.classes_[np.argmax(scores, axis=0)]) > 0.999
         assert np.mean(policy.predict(test) == frames[1]["kind"].map(SUITED)) > 0.9
 
 
 def test_models_have_settings_and_what_is_none_is_refused(logs):
     assert clone(sa.Policy(GaussianNB())).get_params()["kind__var_smoothing"] == 1e-9
     assert sa.fit(logs[0], GaussianNB(), undersample=1).predict(logs[1]).shape == (3000,)
-    for wrong, message in ((GaussianNB, "it is a class"), (PolynomialFeatures(), "neither a classifier"),
-                           (LinearSVC(), "neither a classifier with predict_proba nor a regressor"),
-                           (3, "3 is no classifier or regressor .* without fit")):  # fmt: skip
+    for wrong, message in (
+        (GaussianNB, "it is a class"),
+        (PolynomialFeatures(), "neither a classifier"),
+        (LinearSVC(), "neither a classifier with predict_proba nor a regressor"),
+        (3, "3 is no classifier or regressor .* without fit"),
+    ):
         with pytest.raises(SettingError, match=message):
             sa.fit(logs[0], wrong)
 
 
 def with_grades(made: pd.DataFrame) -> pd.DataFrame:
-    """The frame with rewards that are no clicks: what was clicked earns 0.7 or 1, all else 0.1 or 0.2."""
+    """The frame with rewards that are no clicks: what was clicked earns 0.7 or 1, all else 0.1 or
+    0.2.
+    """
     at_random = np.random.default_rng(3).random(len(made)) < 0.5
-    return made.assign(reward=np.where(made["reward"] > 0, np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)))
+    return made.assign(
+        reward=np.where(
+            made["reward"] > 0, np.where(at_random, 1, 0.7), np.where(at_random, 0.1, 0.2)
+        )
+    )
 
 
 def test_rewards_that_are_no_clicks_are_for_learners_that_take_them(tmp_path):
@@ -183,11 +222,18 @@ def test_rewards_that_are_no_clicks_are_for_learners_that_take_them(tmp_path):
     np.testing.assert_array_equal(*scores)
     assert 0.1 <= scores[0].min() < 0.2 < scores[0].max() <= 1  # mean rewards
     for kind in ("logistic", "auc-ranker", GaussianNB()):
-        with pytest.raises(DataError, match=r"row 1: reward 0\..* learns from clicks.*a scikit-learn regressor"):
+        with pytest.raises(
+            DataError,
+            match=(
+                r"row 1: reward 0\..* learns from clicks.*a "
+                r"scikit-learn regressor"
+            ),
+        ):
             sa.fit(train, kind, **QUICK)
     with pytest.raises(SettingError, match="undersample keeps misses for each click"):
         sa.fit(train, "forest", undersample=1)
-    assert np.mean(sa.fit(train, Ridge(), undersample=1).predict(test) == suited) > 0.9  # which is for classifiers
+    # which is for classifiers
+    assert np.mean(sa.fit(train, Ridge(), undersample=1).predict(test) == suited) > 0.9
 
 
 def test_ads_whose_rewards_are_all_the_same_are_named():
@@ -200,7 +246,10 @@ def test_ads_whose_rewards_are_all_the_same_are_named():
 
 
 def test_steps_follow_from_rows_unless_they_are_said(logs):
-    policies = [sa.fit(logs[0], "logistic", lambdas=(0.1,), steps=steps) for steps in (None, 50_000, 1_000_000)]
+    policies = [
+        sa.fit(logs[0], "logistic", lambdas=(0.1,), steps=steps)
+        for steps in (None, 50_000, 1_000_000)
+    ]
     weights = [policy.learnt.fitted.model.scorers[0].weights for policy in policies]
     np.testing.assert_array_equal(*weights[:2])
     assert np.any(weights[0] != weights[2])
@@ -210,7 +259,9 @@ def test_steps_follow_from_rows_unless_they_are_said(logs):
 def test_contexts_have_the_features_that_a_policy_learnt_from(logs):
     policy = sa.fit(logs[0], "logistic", **QUICK)
     new = frame(20, 5)
-    with pytest.raises(DataError, match=r"no column 'kind', a feature of the policy. Is it 'kinds'"):
+    with pytest.raises(
+        DataError, match=r"no column 'kind', a feature of the policy. Is it 'kinds'"
+    ):
         policy.predict(new.rename(columns={"kind": "kinds"}))
     ages = new["age"].astype(object).where(new.index != 7, "old").astype(str)
     with pytest.raises(DataError, match="row 8: age 'old' is not a number"):
@@ -218,7 +269,8 @@ def test_contexts_have_the_features_that_a_policy_learnt_from(logs):
     with pytest.raises(DataError, match="row 3: age is not finite"):
         policy.predict(new.assign(age=[1, 2, 1e300, *range(17)]))
     unseen = new.assign(kind=[None, "violet"] * 10, age=np.nan)
-    assert len({*policy.predict(unseen)}) <= 2  # a missing text, and an unknown one, are chosen for all the same
+    # a missing text, and an unknown one, are chosen for all the same
+    assert len({*policy.predict(unseen)}) <= 2
 
 
 def test_policies_are_named_and_learnt_on_the_way(logs):
@@ -226,9 +278,15 @@ def test_policies_are_named_and_learnt_on_the_way(logs):
     fitted, other = sa.fit(train, "logistic", **QUICK), sa.Policy("logistic", epsilon=0.5, **QUICK)
     found = sa.evaluate([fitted, other, "uniform"], test, train=train)
     assert [row["policy"] for row in found.rows] == ["logging", "logistic", "logistic 2"]
-    assert found.policies["logistic"] is fitted and found.policies["logistic 2"].fitted and not other.fitted
+    assert (
+        found.policies["logistic"] is fitted
+        and found.policies["logistic 2"].fitted
+        and not other.fitted
+    )
     named = sa.evaluate({"mine": other}, test, train=train)
-    assert named.rows[-1]["estimate"] == found.rows[-1]["estimate"] and [*named.policies] == ["mine"]
+    assert named.rows[-1]["estimate"] == found.rows[-1]["estimate"] and [*named.policies] == [
+        "mine"
+    ]
     with pytest.raises(SettingError, match="logistic is learnt from a log"):
         sa.evaluate([other], test)
     with pytest.raises(SettingError, match="3 is no policy"):
@@ -238,14 +296,20 @@ def test_policies_are_named_and_learnt_on_the_way(logs):
 def test_evaluations_are_frames_tables_and_plots(logs):
     found = sa.evaluate(["logistic"], logs[1], train=logs[0])
     table = found.to_frame()
-    assert table["policy"].tolist() == ["logging", "logistic"] and table["verdict"].iloc[-1] == "yes"
+    assert (
+        table["policy"].tolist() == ["logging", "logistic"] and table["verdict"].iloc[-1] == "yes"
+    )
     axes = found.plot()
     assert [label.get_text() for label in axes.get_yticklabels()] == table["policy"].tolist()
     ends = [tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2]
     np.testing.assert_allclose(ends, 100 * table[["low", "high"]].to_numpy())
     assert found.plot(axes) is axes
     html = found._repr_html_()
-    assert html.count("<tr>") == 3 and "<td>logistic</td>" in html and f"{100 * table['low'].iloc[-1]:.3f}" in html
+    assert (
+        html.count("<tr>") == 3
+        and "<td>logistic</td>" in html
+        and f"{100 * table['low'].iloc[-1]:.3f}" in html
+    )
     assert str(found) == repr(found) == found.text()  # one policy: no option is named
 
 
@@ -253,7 +317,18 @@ def test_the_command_and_the_functions_give_the_same_numbers(tmp_path):
     paths = [tmp_path / f"{name}.parquet" for name in ("train", "test")]
     for seed, path in enumerate(paths):
         frame(seed=seed).to_parquet(path, index=False)
-    options = ["--steps", "2000", "--lambdas", "0.1", "--trees", "5", "--epsilon", "0.2", "--seed", "4"]
+    options = [
+        "--steps",
+        "2000",
+        "--lambdas",
+        "0.1",
+        "--trees",
+        "5",
+        "--epsilon",
+        "0.2",
+        "--seed",
+        "4",
+    ]
     kinds = ["logistic", "forest", "auc-ranker"]
     asked = [word for kind in kinds for word in ("--policy", kind)]
     output = tmp_path / "table.json"

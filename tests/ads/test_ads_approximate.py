@@ -13,20 +13,32 @@ from scant_ads.evaluation.quotients import likely
 def made(rows=3000, seed=0, rate=0.1) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     action, x = random.integers(0, 5, rows), random.integers(0, 3, rows)
-    return pd.DataFrame({"action": action, "reward": (random.random(rows) < rate) * 1, "propensity": 0.2,
-                         "who": random.integers(0, rows // 4, rows), "policy:one": (action == 1) * 1.0,
-                         "policy:mine": (action == x) * 1.0,
-                         "policy:mixed": np.where(action == 1, 0.6, 0.1)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": action,
+            "reward": (random.random(rows) < rate) * 1,
+            "propensity": 0.2,
+            "who": random.integers(0, rows // 4, rows),
+            "policy:one": (action == 1) * 1.0,
+            "policy:mine": (action == x) * 1.0,
+            "policy:mixed": np.where(action == 1, 0.6, 0.1),
+        }
+    )
 
 
 def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
     frame = made()
-    found = {row["policy"]: row for row in sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)).rows}
+    found = {
+        row["policy"]: row
+        for row in sa.evaluate(["mine", "mixed", "one"], sa.Log.from_frame(frame)).rows
+    }
     bounds = {"mine": "clopper-pearson", "mixed": "betting", "one": "clopper-pearson"}
     assert {name: found[name]["bound"] for name in bounds} == bounds
     clicks = int((frame["reward"] * frame["policy:mine"]).sum())
     ends = stats.binomtest(clicks, len(frame)).proportion_ci(0.95, "exact")
-    assert (found["mine"]["low"], found["mine"]["high"]) == pytest.approx((5 * ends.low, 5 * ends.high))
+    assert (found["mine"]["low"], found["mine"]["high"]) == pytest.approx(
+        (5 * ends.low, 5 * ends.high)
+    )
     joint = 1 - 0.05 / 3  # lifts of three policies hold together
     of_clicks = stats.binomtest(clicks, int(frame["reward"].sum())).proportion_ci(joint, "exact")
     lift = found["mine"]["lift_low"], found["mine"]["lift_high"]
@@ -43,11 +55,15 @@ def test_a_policy_of_0_and_1_has_the_exact_interval_of_its_terms():
 )
 def test_it_is_exact_for_one_propensity_and_independent_clicks_alone(changes, columns, least):
     log = sa.Log.from_frame(made().assign(**changes), columns)
-    assert sa.evaluate(["mine"], log, least_propensity=least).rows[-1]["bound"].startswith("betting")
+    assert (
+        sa.evaluate(["mine"], log, least_propensity=least).rows[-1]["bound"].startswith("betting")
+    )
 
 
 def test_the_approximate_interval_is_by_empirical_likelihood_and_decides_nothing():
-    """Of clicks alone that is the likelihood ratio of a binomial rate; with many clicks it is the delta method's."""
+    """Of clicks alone that is the likelihood ratio of a binomial rate; with many clicks it is the
+    delta method's.
+    """
     frame = made()
     logging, row = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
     rate, rows = frame["reward"].mean(), len(frame)
@@ -68,14 +84,20 @@ def test_its_ends_are_as_likely_as_the_best_probabilities_of_the_rows_say(level)
     third = 1 - first - second
     with np.errstate(invalid="ignore"):
         shares = np.stack([first, second, third])
-        ratio = 2 * (count[:, None, None] * (np.log(count / 40)[:, None, None] - np.log(shares))).sum(axis=0)
+        ratio = 2 * (
+            count[:, None, None] * (np.log(count / 40)[:, None, None] - np.log(shares))
+        ).sum(axis=0)
     quotient = np.tensordot(gain, shares, 1) / np.tensordot(stake, shares, 1)
     possible = quotient[(third > 0) & (ratio <= stats.chi2.ppf(level, 1))]
-    assert likely(gain, stake, count, level) == pytest.approx((possible.min(), possible.max()), abs=2e-3)
+    assert likely(gain, stake, count, level) == pytest.approx(
+        (possible.min(), possible.max()), abs=2e-3
+    )
 
 
 def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
-    """400 logs of 20 clicks on average, of which 4 have a large weight: nearly all misses of the latter are below."""
+    """400 logs of 20 clicks on average, of which 4 have a large weight: nearly all misses of the
+    latter are below.
+    """
     value, held, delta = np.array([[4, 1], [4, 0], [0.25, 1], [0.25, 0]]), np.zeros(2), np.zeros(2)
     for seed in range(400):
         random = np.random.default_rng(seed)
@@ -93,7 +115,9 @@ def test_with_few_clicks_it_covers_what_the_delta_method_does_not():
 def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
     frame = made()
     again = pd.concat([frame] * 4, ignore_index=True).assign(who=[*range(len(frame))] * 4)
-    once = sa.evaluate(["mixed"], sa.Log.from_frame(frame.assign(who=range(len(frame))), {"user": "who"})).rows
+    once = sa.evaluate(
+        ["mixed"], sa.Log.from_frame(frame.assign(who=range(len(frame))), {"user": "who"})
+    ).rows
     four = sa.evaluate(["mixed"], sa.Log.from_frame(again, {"user": "who"})).rows
     alone = sa.evaluate(["mixed"], sa.Log.from_frame(frame)).rows
     for row, same, visits in zip(once, four, alone, strict=True):
@@ -105,14 +129,21 @@ def test_by_user_it_is_robust_to_what_visits_of_a_user_have_in_common():
 def test_a_policy_that_is_worse_is_said_to_be(tmp_path):
     random, rows = np.random.default_rng(0), 8000
     action = random.integers(0, 2, rows)
-    frame = pd.DataFrame({"action": np.array(["new", "old"])[action], "propensity": 0.5,
-                          "reward": (random.random(rows) < np.where(action == 1, 0.2, 0.05)) * 1})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "action": np.array(["new", "old"])[action],
+            "propensity": 0.5,
+            "reward": (random.random(rows) < np.where(action == 1, 0.2, 0.05)) * 1,
+        }
+    )
     found = sa.evaluate(["ad:new"], sa.Log.from_frame(frame))
     assert found.choice["worse"] and not found.choice["better"] and found.choice["lift_upper"] < 0
     ends = [100 * found.choice[end] for end in ("lift_lower", "lift_upper")]
     assert "ad:new is worse than today's policy" in found.decision()
     assert "interval: {:.1f} to {:.1f})".format(*ends) in found.decision()
     found.report(tmp_path / "out.html")
-    assert "<h1>Keep today&#39;s policy: ad:new is worse</h1>" in (tmp_path / "out.html").read_text()
+    assert (
+        "<h1>Keep today&#39;s policy: ad:new is worse</h1>" in (tmp_path / "out.html").read_text()
+    )
     best = sa.evaluate("each-ad", sa.Log.from_frame(frame))
     assert best.choice["better"] and not best.choice["worse"]

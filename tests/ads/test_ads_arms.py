@@ -21,8 +21,13 @@ def ab(rows=4000, shares=(0.5, 0.5), rates=(0.1, 0.14), seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     arm = random.choice(len(shares), rows, p=np.array(shares) / sum(shares))
     clicked = random.random(rows) < np.array(rates)[arm]
-    return pd.DataFrame({"action": np.array(list("ABC"))[arm], "reward": clicked * 1.0,
-                         "propensity": np.array(shares)[arm]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(list("ABC"))[arm],
+            "reward": clicked * 1.0,
+            "propensity": np.array(shares)[arm],
+        }
+    )
 
 
 def rows_of(found) -> dict:
@@ -40,27 +45,40 @@ def bounds_of(kind, clicks, rows, level=0.95):
 @pytest.mark.parametrize(("n", "m"), [(5, 5), (12, 7), (40, 20)])
 @pytest.mark.parametrize(
     ("bounds", "truth"),
-    [(functools.partial(bounds_of, kind), truth) for kind, truth in ((Difference, np.subtract), (Ratio, np.divide))],
+    [
+        (functools.partial(bounds_of, kind), truth)
+        for kind, truth in ((Difference, np.subtract), (Ratio, np.divide))
+    ],
 )
-def test_intervals_of_differences_and_ratios_keep_their_coverage_in_small_samples(n, m, bounds, truth):
+def test_intervals_of_differences_and_ratios_keep_their_coverage_in_small_samples(
+    n, m, bounds, truth
+):
     """Of all samples, by how likely they are under many pairs of rates."""
     ends = np.array([[bounds((x, y), (n, m)) for y in range(m + 1)] for x in range(n + 1)])
     rates = np.r_[0.001, 0.01, np.arange(0.05, 1, 0.1), 0.99]
     for first in rates:
         for second in rates:
-            chance = np.outer(stats.binom.pmf(range(n + 1), n, first), stats.binom.pmf(range(m + 1), m, second))
-            held = (ends[..., 0] <= truth(first, second) + 1e-9) & (ends[..., 1] >= truth(first, second) - 1e-9)
+            chance = np.outer(
+                stats.binom.pmf(range(n + 1), n, first), stats.binom.pmf(range(m + 1), m, second)
+            )
+            held = (ends[..., 0] <= truth(first, second) + 1e-9) & (
+                ends[..., 1] >= truth(first, second) - 1e-9
+            )
             assert chance[held].sum() >= 0.95
 
 
 def test_its_ends_are_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given difference, found by a search, and Miettinen and Nurminen's variance."""
+    """With the likeliest rates for a given difference, found by a search, and Miettinen and
+    Nurminen's variance.
+    """
     difference = Difference((7, 30), (40, 90))
 
     def likeliest(gap):
         second = np.linspace(max(0, -gap), min(1, 1 - gap), 2_000_001)[1:-1]
         first = second + gap
-        likely = 7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
+        likely = (
+            7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
+        )
         return first[likely.argmax()], second[likely.argmax()]
 
     for gap in (-0.4, -0.2, 0.0, 0.1):
@@ -71,7 +89,9 @@ def test_its_ends_are_where_the_score_test_stops_refuting():
         beyond = abs(7 / 40 - 30 / 90 - end) - (1 / 40 + 1 / 90) / 2
         assert beyond / np.sqrt(variance) == pytest.approx(stats.norm.ppf(0.95), abs=1e-4)
     swapped = bounds_of(Difference, (30, 7), (90, 40), 0.9)
-    assert bounds_of(Difference, (7, 30), (40, 90), 0.9) == pytest.approx((-swapped[1], -swapped[0]), abs=1e-12)
+    assert bounds_of(Difference, (7, 30), (40, 90), 0.9) == pytest.approx(
+        (-swapped[1], -swapped[0]), abs=1e-12
+    )
 
 
 # --- evaluations
@@ -86,16 +106,26 @@ def test_arms_have_clopper_pearsons_bounds_of_their_own_rows(shares):
         row = rows_of(found)[f"ad:{arm}"]
         exact = stats.binomtest(int(clicks.sum()), len(clicks)).proportion_ci(0.95)
         assert (row["estimate"], row["bound"]) == (pytest.approx(clicks.mean()), "clopper-pearson")
-        assert (row["low"], row["high"]) == pytest.approx((exact.low, exact.high)) and row["rows"] == len(clicks)
-    (pair,) = [pair for pair in records(found) if (pair["policy"], pair["other"]) == ("ad:A", "ad:B")]
+        assert (row["low"], row["high"]) == pytest.approx((exact.low, exact.high)) and row[
+            "rows"
+        ] == len(clicks)
+    (pair,) = [
+        pair for pair in records(found) if (pair["policy"], pair["other"]) == ("ad:A", "ad:B")
+    ]
     both = [made["reward"][made["action"] == arm] for arm in "AB"]
-    expected = bounds_of(Difference, *zip(*((int(part.sum()), len(part)) for part in both), strict=True))
+    expected = bounds_of(
+        Difference, *zip(*((int(part.sum()), len(part)) for part in both), strict=True)
+    )
     assert (pair["low"], pair["high"]) == pytest.approx(expected) and pair["better"] == "ad:B"
     assert found.choice["policy"] == "ad:B" and "ad:B" in found.decision()
 
 
 def records(found) -> list[dict]:
-    return found.pairs.to_dict("records") if isinstance(found.pairs, pd.DataFrame) else list(found.pairs)
+    return (
+        found.pairs.to_dict("records")
+        if isinstance(found.pairs, pd.DataFrame)
+        else list(found.pairs)
+    )
 
 
 def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
@@ -103,12 +133,18 @@ def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
     random = np.random.default_rng(3)
     able = random.random(6000) < 0.5
     shown = able & (random.random(6000) < 0.5)
-    made = pd.DataFrame({"action": np.where(shown, "B", "A"), "propensity": np.where(able, 0.5, 1.0),
-                         "reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": np.where(shown, "B", "A"),
+            "propensity": np.where(able, 0.5, 1.0),
+            "reward": (random.random(6000) < np.where(able, 0.3, 0.05)) * 1.0,
+        }
+    )
     found = sa.evaluate(["ad:B"], sa.Log.from_frame(made), least_propensity=0.5)
     row = rows_of(found)["ad:B"]
     assert row["rows"] == 6000 and row["verdict"] == "none" and "mean-weight" in row["warnings"]
-    assert np.isnan(row["estimate"]) and np.isnan(row["high"]) and row["lower"] < 0.3  # of the others nothing is known
+    # of the others nothing is known
+    assert np.isnan(row["estimate"]) and np.isnan(row["high"]) and row["lower"] < 0.3
     assert any("sample ratio mismatch" in note for note in found.notes)
 
 
@@ -116,24 +152,36 @@ def test_an_ad_that_some_visits_cannot_get_is_not_judged_by_its_own_rows():
 def test_rows_of_an_ad_are_too_few_or_too_many_as_the_binomial_test_says(rows, propensity):
     """Of all numbers of rows: either is said of a right log with a chance of 0.05 % at most."""
     for of_ad in range(1, rows + 1):
-        few, many = stats.binom.cdf(of_ad, rows, propensity), stats.binom.sf(of_ad - 1, rows, propensity)
+        few, many = (
+            stats.binom.cdf(of_ad, rows, propensity),
+            stats.binom.sf(of_ad - 1, rows, propensity),
+        )
         count = np.array([of_ad, rows - of_ad])[: 1 + (of_ad < rows)]
         as_many = arms.as_many(np.array([1 / propensity, 0.0])[: len(count)], count)
         assert as_many == (min(few, many) > 0.0005), of_ad
 
 
 def test_an_ad_whose_propensities_differ_is_not_judged_by_its_own_rows():
-    """Though they are as many as either of its propensities says, visits that get it more often are more of them."""
+    """Though they are as many as either of its propensities says, visits that get it more often are
+    more of them.
+    """
     random = np.random.default_rng(4)
     often = random.random(3000) < 0.5
     chance = np.where(often, 0.51, 0.49)
     shown = random.random(3000) < chance
-    made = pd.DataFrame({"action": np.where(shown, "B", "A"), "propensity": np.where(shown, chance, 1 - chance),
-                         "reward": (random.random(3000) < np.where(often, 0.4, 0.1)) * 1.0})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": np.where(shown, "B", "A"),
+            "propensity": np.where(shown, chance, 1 - chance),
+            "reward": (random.random(3000) < np.where(often, 0.4, 0.1)) * 1.0,
+        }
+    )
     found = sa.evaluate(["ad:B"], sa.Log.from_frame(made), least_propensity=0.49)
     row = rows_of(found)["ad:B"]
     assert row["rows"] == 3000 and row["bound"] == "betting"
-    assert row["estimate"] == pytest.approx(regressed(made["reward"] * shown / chance, shown / chance - 1))
+    assert row["estimate"] == pytest.approx(
+        regressed(made["reward"] * shown / chance, shown / chance - 1)
+    )
     assert not any("sample ratio mismatch" in note for note in found.notes)
 
 
@@ -144,7 +192,9 @@ def test_an_ad_that_a_single_row_shows_is_no_sample(clicked):
     made.loc[500] = ["C", clicked, 0.001]
     found = sa.evaluate(["each-ad"], sa.Log.from_frame(made))
     rows = rows_of(found)
-    assert (rows["ad:C"]["rows"], rows["ad:C"]["verdict"]) == (1, "none") and rows["ad:A"]["verdict"] != "none"
+    assert (rows["ad:C"]["rows"], rows["ad:C"]["verdict"]) == (1, "none") and rows["ad:A"][
+        "verdict"
+    ] != "none"
     assert "ad:C: the weights leave an effective sample of 1.0 rows" in found.text()
 
 
@@ -153,7 +203,11 @@ def test_rewards_between_0_and_1_are_bounded_by_betting_on_the_own_rows():
     made["reward"] = np.random.default_rng(1).beta(1, 9, len(made))
     row = rows_of(sa.evaluate(["ad:B"], sa.Log.from_frame(made)))["ad:B"]
     own = made["reward"][made["action"] == "B"]
-    assert row["bound"] == "betting" and row["estimate"] == pytest.approx(own.mean()) and row["declared_weight"] == 1
+    assert (
+        row["bound"] == "betting"
+        and row["estimate"] == pytest.approx(own.mean())
+        and row["declared_weight"] == 1
+    )
     assert row["low"] < own.mean() < row["high"] and row["high"] - row["low"] < 0.02
 
 
@@ -164,7 +218,9 @@ def test_what_cannot_be_shown_is_refused():
     with pytest.raises(DataError, match="it has no features, so that nothing can be learnt"):
         sa.fit(log, "logistic")
     many = ab(2000).assign(action=[f"{number % 30}" for number in range(2000)], propensity=1 / 30)
-    with pytest.raises(SettingError, match="each-ad: there are 30 ads, and 20 can be compared at once"):
+    with pytest.raises(
+        SettingError, match=("each-ad: there are 30 ads, and 20 can be compared at once")
+    ):
         sa.evaluate(["each-ad"], sa.Log.from_frame(many))
 
 
@@ -182,7 +238,12 @@ def test_the_command_needs_no_policy_for_an_ab_test(tmp_path, capsys, monkeypatc
 
 
 def test_names_of_ads_do_not_meet_columns():
-    made = ab().assign(**{"policy:ad:A": 0.5})  # a column of this name is meant: a policy that is today's
+    # a column of this name is meant: a policy that is today's
+    made = ab().assign(**{"policy:ad:A": 0.5})
     row = sa.evaluate(["ad:A"], sa.Log.from_frame(made)).rows[-1]
     assert row["rows"] == len(made) and row["estimate"] == pytest.approx(made["reward"].mean())
-    assert arms.with_each({"each": "each-ad", "mine": 3}, "AB") == {"ad:A": "ad:A", "ad:B": "ad:B", "mine": 3}
+    assert arms.with_each({"each": "each-ad", "mine": 3}, "AB") == {
+        "ad:A": "ad:A",
+        "ad:B": "ad:B",
+        "mine": 3,
+    }

@@ -1,4 +1,6 @@
-"""What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files to write, texts."""
+"""What `scant ads` is asked for is done as it is meant, or refused: names that meet, numbers, files
+to write, texts.
+"""
 
 import os
 import shutil
@@ -26,19 +28,33 @@ def frame(rows=400, seed=0):
     x, shown = random.normal(size=(rows, 2)), random.integers(2, size=rows)
     liked = (x[:, 0] > 0) == (shown == 0)
     clicked = random.random(rows) < np.where(liked, 0.6, 0.2)
-    return pd.DataFrame({"action": np.array(["a", "b"])[shown], "reward": clicked.astype(int), "propensity": 0.5,
-                         "x": x[:, 0], "y": x[:, 1]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(["a", "b"])[shown],
+            "reward": clicked.astype(int),
+            "propensity": 0.5,
+            "x": x[:, 0],
+            "y": x[:, 1],
+        }
+    )
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with logs, a log in parts, and saved policies of two days and with names that others have."""
+    """A folder with logs, a log in parts, and saved policies of two days and with names that others
+    have.
+    """
     folder = tmp_path_factory.mktemp("asked")
     for seed, name in enumerate(("train", "test", "log/0", "log/1")):
         (folder / name).parent.mkdir(exist_ok=True)
         frame(seed=seed).to_parquet(folder / f"{name}.parquet", index=False)
     train = sa.Log.read(folder / "train.parquet")
-    for name, epsilon in (("mon/ranker", 0.0), ("tue/ranker", 0.5), ("logistic", 0.3), ("uniform", 0.0)):
+    for name, epsilon in (
+        ("mon/ranker", 0.0),
+        ("tue/ranker", 0.5),
+        ("logistic", 0.3),
+        ("uniform", 0.0),
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         sa.fit(train, "logistic", epsilon=epsilon, **QUICK).save(folder / f"{name}.arrow")
     return folder
@@ -81,19 +97,25 @@ def test_saved_policies_that_meet_are_told_apart_by_their_folders(folder):
     assert evaluated("test.parquet", *pair) == {"mon/ranker": 0, "tue/ranker": 0.5}
     assert evaluated("test.parquet", "tue/ranker.arrow") == {"ranker": 0.5}
     shutil.copytree(folder / "mon", folder / "deep/mon")
-    names = evaluated("test.parquet", "mon/ranker.arrow", f"{folder}/deep/mon/ranker.arrow", pair[1])
+    names = evaluated(
+        "test.parquet", "mon/ranker.arrow", f"{folder}/deep/mon/ranker.arrow", pair[1]
+    )
     assert [*names] == ["mon/ranker", "deep/mon/ranker", "tue/ranker"]
 
 
 def test_a_saved_policy_that_meets_another_has_the_name_of_its_file(folder):
-    both = evaluated("test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS))
+    both = evaluated(
+        "test.parquet", "logistic", "logistic.arrow", options=("--train", "train.parquet", *STEPS)
+    )
     assert both == {"logistic": 0, "logistic.arrow": 0.3}
     assert evaluated("test.parquet", "logistic.arrow") == {"logistic": 0.3}
     assert evaluated("test.parquet", "uniform.arrow", "uniform") == {"uniform.arrow": 0}
 
 
 def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
-    frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet("named.parquet", index=False)
+    frame(seed=9).assign(**{"policy:logging": 0.5, "policy:logistic": 0.5}).to_parquet(
+        "named.parquet", index=False
+    )
     for name, options in (("logging", ()), ("logistic", ("--train", "train.parquet", *STEPS))):
         message = refused(capsys, "evaluate", "named.parquet", "--policy", name, *options)
         assert f"say column:{name}, or leave the column out with --ignore policy:{name}" in message
@@ -102,19 +124,34 @@ def test_a_column_is_not_taken_for_a_policy_of_that_name(folder, capsys):
     assert evaluated("named.parquet", "logistic", options=options) == {"logistic": 0}
 
 
-@pytest.mark.parametrize("name", ["./logistic.arrow", "logistic", "mon/../uniform.arrow", "sklearn.linear_model:Ridge"])
+@pytest.mark.parametrize(
+    "name", ["./logistic.arrow", "logistic", "mon/../uniform.arrow", "sklearn.linear_model:Ridge"]
+)
 def test_the_same_policy_twice_is_refused(folder, capsys, name):
     asked = ("--policy", name, "--policy", name.removeprefix("./"))
-    assert "given twice" in refused(capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked)
+    assert "given twice" in refused(
+        capsys, "evaluate", "test.parquet", "--train", "train.parquet", *asked
+    )
 
 
 def test_names_in_python_are_none_of_those_always_compared(folder):
     test = sa.Log.from_frame(frame(seed=9).assign(**{"policy:mine": 0.5, "policy:logistic 2": 0.5}))
     policy, other = sa.Policy.load("logistic.arrow"), sa.Policy.load("mon/ranker.arrow")
-    for asked in ({"uniform": policy}, {"mine": "uniform"}, {"": policy}, {1: policy}, {"policy:mine": policy}):
+    for asked in (
+        {"uniform": policy},
+        {"mine": "uniform"},
+        {"": policy},
+        {1: policy},
+        {"policy:mine": policy},
+    ):
         with pytest.raises(SettingError, match="a policy cannot be called"):
             sa.evaluate(asked, test)
-    for asked in ([policy, policy], ["mine", "mine"], ["mine", "column:mine"], {"a": "mine", "b": "column:mine"}):
+    for asked in (
+        [policy, policy],
+        ["mine", "mine"],
+        ["mine", "column:mine"],
+        {"a": "mine", "b": "column:mine"},
+    ):
         with pytest.raises(SettingError, match="is given twice"):
             sa.evaluate(asked, test)
     rows = sa.evaluate([policy, "logistic 2", other, "mine"], test).rows[1:]
@@ -141,15 +178,33 @@ def test_no_command_overwrites_what_it_reads_nor_writes_a_file_twice(folder, cap
         ("apply", "logistic.arrow", "test.parquet", "--output", "test.parquet"),
         ("fit", "train.parquet", "--policy", "logistic", "--output", "train.parquet"),
     ):
-        assert "is also an input" in (message := refused(capsys, *words)) or "which is an input" in message, words
-    for names in (("same.json", "same.json"), ("same.json", "SAME.json"), ("same.json", "log/../same.json")):
+        assert (
+            "is also an input" in (message := refused(capsys, *words))
+            or "which is an input" in message
+        ), words
+    for names in (
+        ("same.json", "same.json"),
+        ("same.json", "SAME.json"),
+        ("same.json", "log/../same.json"),
+    ):
         message = refused(capsys, *evaluate, "--output", names[0], "--report", names[1])
         assert "is to be written twice" in message
 
 
 def test_a_folder_that_holds_anything_is_not_written_to(folder, capsys):
-    simulate = ("simulate", "hotel", "--settings", '{"dimensions": 3, "informative": 2}', "--policy", "uniform",
-                "--rows", "9", "--parts", "2", "--output")  # fmt: skip
+    simulate = (
+        "simulate",
+        "hotel",
+        "--settings",
+        '{"dimensions": 3, "informative": 2}',
+        "--policy",
+        "uniform",
+        "--rows",
+        "9",
+        "--parts",
+        "2",
+        "--output",
+    )
     for target in ("mon", "test.parquet"):
         assert "is there already, and not empty" in refused(capsys, *simulate, target)
 
@@ -196,31 +251,61 @@ SIMULATE = ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output
         ((*SIMULATE, "--seed", "-1"), "seed is -1"),
         ((*SIMULATE, "--settings", "[]"), "are no object of JSON"),
         ((*SIMULATE, "--settings", '{"dimensions": 1000000000}'), "must be from 3 to 10,000"),
-        ((*SIMULATE, "--settings", '{"dimensions": 1e3}'), "dimensions is 1000.0; it must be a whole number"),
-        ((*SIMULATE, "--settings", '{"strength": "a"}'), "strength is 'a'; it must be a finite number"),
-        ((*SIMULATE, "--settings", '{"share": Infinity}'), "share is inf; it must be a finite number"),
+        (
+            (*SIMULATE, "--settings", '{"dimensions": 1e3}'),
+            "dimensions is 1000.0; it must be a whole number",
+        ),
+        (
+            (*SIMULATE, "--settings", '{"strength": "a"}'),
+            "strength is 'a'; it must be a finite number",
+        ),
+        (
+            (*SIMULATE, "--settings", '{"share": Infinity}'),
+            "share is inf; it must be a finite number",
+        ),
         ((*SIMULATE, "--settings", '{"world": null}'), "world is None; it must be a whole number"),
         ((*SIMULATE, "--settings", '{"world": -1}'), "world is -1; it must be 0 or more"),
-        (("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"), "a character that no path"),
-        *(((*LOGISTIC, log, f"--least-propensity={least}"), "at most 1, here from 1e-100")
-          for log in ("test.parquet", "log") for least in ("1e-300", "nan", "-0.1", "0", "inf")),
-        *((("fit", *TO_FIT, "--policy", "cost-sensitive-oaa", "--lambdas", value), "lambda must be a number above 0")
-          for value in ("inf", "nan", "1e308", "-1")),
+        (
+            ("simulate", "hotel", "--policy", "uniform", "--rows", "9", "--output", "a\0b"),
+            "a character that no path",
+        ),
+        *(
+            ((*LOGISTIC, log, f"--least-propensity={least}"), "at most 1, here from 1e-100")
+            for log in ("test.parquet", "log")
+            for least in ("1e-300", "nan", "-0.1", "0", "inf")
+        ),
+        *(
+            (
+                ("fit", *TO_FIT, "--policy", "cost-sensitive-oaa", "--lambdas", value),
+                "lambda must be a number above 0",
+            )
+            for value in ("inf", "nan", "1e308", "-1")
+        ),
     ],
-)  # fmt: skip
+)
 def test_numbers_and_names_that_cannot_be_are_refused(folder, capsys, words, message):
     assert message in refused(capsys, *words)
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("epsilon", "all"), ("epsilon", None), ("epsilon", np.nan), ("epsilon", 2), ("lambdas", [None]), ("seed", [])],
+    [
+        ("epsilon", "all"),
+        ("epsilon", None),
+        ("epsilon", np.nan),
+        ("epsilon", 2),
+        ("lambdas", [None]),
+        ("seed", []),
+    ],
 )
 def test_forged_settings_of_a_saved_policy_are_refused(folder, capsys, key, value):
     with pa.OSFile("logistic.arrow") as file, pa.ipc.open_file(file) as reader:
         table, about = reader.read_all(), files.metadata_of(reader.schema)
     forged = files.encoded(about | {"settings": about["settings"] | {key: value}})
-    with pa.OSFile("forged.arrow", "wb") as file, pa.ipc.new_file(file, table.schema.with_metadata(forged)) as writer:
+    with (
+        pa.OSFile("forged.arrow", "wb") as file,
+        pa.ipc.new_file(file, table.schema.with_metadata(forged)) as writer,
+    ):
         writer.write_table(table)
     files.seal("forged.arrow")
     for words in (
@@ -246,7 +331,8 @@ def test_a_path_that_cannot_be_is_refused(folder, capsys, name):
 # --- texts of somebody's log
 
 
-STEER = "\x1b[2J\nno problems found\u202e"  # clears the screen, begins a line, and turns what follows round
+# clears the screen, begins a line, and turns what follows round
+STEER = "\x1b[2J\nno problems found\u202e"
 
 
 def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
@@ -257,11 +343,21 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
         log.assign(**{f"policy:mine{STEER}": 0.5}).to_parquet(f"{name}.parquet", index=False)
     for words in (
         ("check", "test.parquet"),
-        ("evaluate", "test.parquet", "--train", "train.parquet", "--policy", f"mine{STEER}", "--policy", "forest",
-         "--trees", "2"),
+        (
+            "evaluate",
+            "test.parquet",
+            "--train",
+            "train.parquet",
+            "--policy",
+            f"mine{STEER}",
+            "--policy",
+            "forest",
+            "--trees",
+            "2",
+        ),
         ("fit", "train.parquet", "--policy", "logistic", *STEPS, "--output", "new.arrow"),
         ("apply", "new.arrow", "test.parquet", "--output", "new.csv"),
-    ):  # fmt: skip
+    ):
         assert main(["ads", *words]) == 0
         printed = capsys.readouterr().out
         assert r"\x1b[2J\nno problems found\u202e" in printed
@@ -272,17 +368,33 @@ def test_names_in_a_log_do_not_steer_a_terminal(folder, capsys):
 @pytest.mark.parametrize("form", ["large_string", "string", "string_view"])
 def test_ids_are_written_as_they_are_read(folder, form):
     ads = {"a": '=HYPERLINK("x")', "b": "-1"}
-    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save("policy.arrow")
+    sa.fit(frame().assign(action=frame()["action"].map(ads)), "logistic", **QUICK).save(
+        "policy.arrow"
+    )
     ids = ["@a", "+1 b", "-2.5", "=1", "plain", "", None, "\tx", "1e5", "'quoted"]
     visits = frame(len(ids)).assign(number=-1.5)[["x", "y", "number"]]
     table = pa.Table.from_pandas(visits, preserve_index=False)
     table = table.append_column("=id", pa.array(ids, getattr(pa, form)()))
     pq.write_table(table, "visits.parquet")
-    apply = ("ads", "apply", "policy.arrow", "visits.parquet", "--seed", "1", "--epsilon", "0.5", "--keep", "=id",
-             "number", "--output")  # fmt: skip
+    apply = (
+        "ads",
+        "apply",
+        "policy.arrow",
+        "visits.parquet",
+        "--seed",
+        "1",
+        "--epsilon",
+        "0.5",
+        "--keep",
+        "=id",
+        "number",
+        "--output",
+    )
     assert main([*apply, "new.csv"]) == 0 and main([*apply, "new.parquet"]) == 0
     written = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
     kept = pq.read_table("new.parquet").to_pydict()
     assert kept["=id"] == ids and {*kept["action"]} == {*ads.values()}
-    assert written["=id"].tolist() == [cell or "" for cell in ids] and set(written["number"]) == {"-1.5"}
+    assert written["=id"].tolist() == [cell or "" for cell in ids] and set(written["number"]) == {
+        "-1.5"
+    }
     assert written["action"].tolist() == kept["action"]

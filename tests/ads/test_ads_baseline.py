@@ -1,4 +1,6 @@
-"""A/B tests: what arms are compared with, a split that is stated, and whether samples are as large as it says."""
+"""A/B tests: what arms are compared with, a split that is stated, and whether samples are as large
+as it says.
+"""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,9 @@ from scant_ads.evaluation.arms import Always, Difference, Ratio
 def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
     found = set()
     for clicks in [(x, y) for x in range(0, 41, 4) for y in range(0, 31, 3)]:
-        (low, high), ends = (bounds_of(kind, clicks, (40, 30), level) for kind in (Difference, Ratio))
+        (low, high), ends = (
+            bounds_of(kind, clicks, (40, 30), level) for kind in (Difference, Ratio)
+        )
         assert ends[0] <= (clicks[0] / 40) / (clicks[1] / 30 or np.nan) <= ends[1] or not clicks[1]
         found.add(answer := (low > 0) - (high < 0))
         assert answer == (ends[0] > 1) - (ends[1] < 1)
@@ -29,11 +33,15 @@ def test_a_ratio_leaves_out_one_where_a_difference_leaves_out_zero(level):
 
 
 def test_a_ratio_s_end_is_where_the_score_test_stops_refuting():
-    """With the likeliest rates for a given ratio, found by a search, and Miettinen and Nurminen's variance."""
+    """With the likeliest rates for a given ratio, found by a search, and Miettinen and Nurminen's
+    variance.
+    """
     end = Ratio((7, 30), (40, 90)).lower(0.95)
     second = np.linspace(0, min(1, 1 / end), 2_000_001)[1:-1]
     first = end * second
-    likely = 7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
+    likely = (
+        7 * np.log(first) + 33 * np.log1p(-first) + 30 * np.log(second) + 60 * np.log1p(-second)
+    )
     first, second = first[likely.argmax()], second[likely.argmax()]
     variance = (first * (1 - first) / 40 + end**2 * second * (1 - second) / 90) * 130 / 129
     beyond = 7 / 40 - end * 30 / 90 - (1 / 40 + end / 90) / 2
@@ -50,23 +58,47 @@ def named(made: pd.DataFrame) -> pd.DataFrame:
 def test_an_arm_that_is_called_control_is_the_baseline():
     made = named(ab(12_000))
     found = sa.evaluate("each-ad", sa.Log.from_frame(made))
-    rows, (clicks, shown) = rows_of(found), (made.groupby("action")["reward"].agg(of) for of in ("sum", "count"))
+    rows, (clicks, shown) = (
+        rows_of(found),
+        (made.groupby("action")["reward"].agg(of) for of in ("sum", "count")),
+    )
     row, rates = rows["ad:treatment"], clicks / shown
-    assert found.baseline == "ad:Control" and row["lift"] == pytest.approx(rates["treatment"] / rates["Control"] - 1)
+    assert found.baseline == "ad:Control" and row["lift"] == pytest.approx(
+        rates["treatment"] / rates["Control"] - 1
+    )
     ratio = Ratio(*((int(of["treatment"]), int(of["Control"])) for of in (clicks, shown)))
-    assert (row["lift_low"], row["lift_high"]) == pytest.approx((ratio.lower(0.975) - 1, ratio.upper(0.975) - 1))
-    assert row["verdict"] == "yes" and rows["ad:Control"]["verdict"] == rows["logging"]["verdict"] == ""
+    assert (row["lift_low"], row["lift_high"]) == pytest.approx(
+        (ratio.lower(0.975) - 1, ratio.upper(0.975) - 1)
+    )
+    assert (
+        row["verdict"] == "yes"
+        and rows["ad:Control"]["verdict"] == rows["logging"]["verdict"] == ""
+    )
     assert (found.choice["policy"], found.choice["of"]) == ("ad:treatment", 1)
     assert found.choice["lift_lower"] == row["lift_low"]
-    assert "better than ad:Control" in found.text() and "better than today" not in found.text().lower()
-    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("ad:Control", "ad:treatment")]
+    assert (
+        "better than ad:Control" in found.text() and "better than today" not in found.text().lower()
+    )
+    assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [
+        ("ad:Control", "ad:treatment")
+    ]
 
 
-@pytest.mark.parametrize(("baseline", "other"), [("treatment", "Control"), ("ad:Control", "treatment")])
+@pytest.mark.parametrize(
+    ("baseline", "other"), [("treatment", "Control"), ("ad:Control", "treatment")]
+)
 def test_another_baseline_may_be_named(baseline, other, tmp_path, capsys):
     named(ab(12_000)).to_csv(tmp_path / "ab.csv", index=False)
     report = tmp_path / "report.html"
-    command = ["ads", "evaluate", str(tmp_path / "ab.csv"), "--baseline", baseline, "--report", str(report)]
+    command = [
+        "ads",
+        "evaluate",
+        str(tmp_path / "ab.csv"),
+        "--baseline",
+        baseline,
+        "--report",
+        str(report),
+    ]
     assert main(command) == 0
     name, printed = f"ad:{baseline.removeprefix('ad:')}", capsys.readouterr().out
     assert f"Better than {name}, the baseline?" in printed and f"\nad:{other} is " in printed
@@ -78,8 +110,13 @@ def test_another_baseline_may_be_named(baseline, other, tmp_path, capsys):
 
 def test_today_s_policy_may_be_the_baseline_and_is_without_a_control():
     made = ab(6000)
-    plain = sa.evaluate("each-ad", sa.Log.from_frame(made.replace({"action": {"A": "first", "B": "second"}})))
-    assert any("--baseline NAME compares them with one of them, as --baseline first" in note for note in plain.notes)
+    plain = sa.evaluate(
+        "each-ad", sa.Log.from_frame(made.replace({"action": {"A": "first", "B": "second"}}))
+    )
+    assert any(
+        "--baseline NAME compares them with one of them, as --baseline first" in note
+        for note in plain.notes
+    )
     asked = sa.evaluate("each-ad", sa.Log.from_frame(named(made)), baseline="logging")
     assert plain.baseline == asked.baseline == "logging"
     for row, other in zip(plain.rows, asked.rows, strict=True):
@@ -90,16 +127,26 @@ def test_today_s_policy_may_be_the_baseline_and_is_without_a_control():
     assert sa.evaluate("each-ad", two).baseline == "logging"
 
 
-@pytest.mark.parametrize(("arms", "baseline"), [
-    (("B", "A"), "ad:A"), (("variant_b", "variant_a"), "ad:variant_a"), (("Group A", "Group B"), "ad:Group A"),
-    (("a", "A"), "logging"), (("A", "C"), "logging"), (("beta", "alpha"), "logging"), (("A", "control"), "ad:control"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arms", "baseline"),
+    [
+        (("B", "A"), "ad:A"),
+        (("variant_b", "variant_a"), "ad:variant_a"),
+        (("Group A", "Group B"), "ad:Group A"),
+        (("a", "A"), "logging"),
+        (("A", "C"), "logging"),
+        (("beta", "alpha"), "logging"),
+        (("A", "control"), "ad:control"),
+    ],
+)
 def test_of_arms_a_and_b_the_first_is_the_baseline(arms, baseline):
     log = sa.Log.from_frame(ab(3000).replace({"action": dict(zip("AB", arms, strict=True))}))
     found = sa.evaluate("each-ad", log)
     assert found.baseline == baseline
     assert any("--baseline NAME" in note for note in found.notes) == (baseline == "logging")
-    third = sa.Log.from_frame(ab(3000).assign(action=lambda made: np.where(made["reward"], "C", made["action"])))
+    third = sa.Log.from_frame(
+        ab(3000).assign(action=lambda made: np.where(made["reward"], "C", made["action"]))
+    )
     assert sa.evaluate("each-ad", third, least_propensity="unknown").baseline == "logging"
 
 
@@ -130,9 +177,13 @@ def test_a_split_that_is_stated_is_a_column_of_propensities(shares, split):
     stated = sa.Log.from_frame(made.drop(columns="propensity"), propensity=split)
     column = sa.Log.from_frame(made)
     assert stated.visits.propensity == pytest.approx(column.visits.propensity, abs=1e-12)
-    for one, other in zip(*(sa.evaluate("each-ad", log).rows for log in (stated, column)), strict=True):
-        assert {key: pytest.approx(value, nan_ok=True) if isinstance(value, float) else value
-                for key, value in one.items()} == other  # fmt: skip
+    for one, other in zip(
+        *(sa.evaluate("each-ad", log).rows for log in (stated, column)), strict=True
+    ):
+        assert {
+            key: pytest.approx(value, nan_ok=True) if isinstance(value, float) else value
+            for key, value in one.items()
+        } == other
 
 
 def test_a_split_is_stated_of_a_folder_too(tmp_path):
@@ -140,7 +191,10 @@ def test_a_split_is_stated_of_a_folder_too(tmp_path):
     (tmp_path / "log").mkdir()
     for number in range(3):
         made[2000 * number : 2000 * (number + 1)].to_parquet(tmp_path / "log" / f"{number}.parquet")
-    whole, parts = sa.Log.from_frame(made, propensity=0.5), sa.Log.read(tmp_path / "log", propensity=0.5)
+    whole, parts = (
+        sa.Log.from_frame(made, propensity=0.5),
+        sa.Log.read(tmp_path / "log", propensity=0.5),
+    )
     assert sa.evaluate("each-ad", parts).rows == sa.evaluate("each-ad", whole).rows
 
 
@@ -150,7 +204,10 @@ def test_a_split_is_stated_of_a_folder_too(tmp_path):
         (0.0, "above 0 and at most 1"),
         ("0.5", "above 0 and at most 1"),
         ({"Control": 0.5}, "sum to 0.5, not to 1"),
-        ({"Control": 0.5, "treatmnt": 0.5}, "no share for ad 'treatment'; it has 'Control', 'treatmnt'"),
+        (
+            {"Control": 0.5, "treatmnt": 0.5},
+            ("no share for ad 'treatment'; it has 'Control', 'treatmnt'"),
+        ),
         (0.6, "propensity=0.6 for each of 2 ads is 1.2 in all"),
     ],
 )
@@ -165,8 +222,11 @@ def test_propensities_are_not_stated_twice_and_their_lack_is_mended():
     with pytest.raises(SettingError, match="has a column 'propensity'"):
         sa.Log.from_frame(made, propensity=0.5)
     assert len(sa.Log.from_frame(made, ignore=["propensity"], propensity=0.5)) == 60
-    (problem,) = [problem for problem in sa.Log.from_frame(made.drop(columns="propensity")).check()["problems"]
-                  if problem["severity"] == "error"]  # fmt: skip
+    (problem,) = [
+        problem
+        for problem in sa.Log.from_frame(made.drop(columns="propensity")).check()["problems"]
+        if problem["severity"] == "error"
+    ]
     assert "--propensity 0.5, or control=0.5,treatment=0.5" in problem["mend"]
 
 
@@ -182,7 +242,10 @@ def test_the_command_refuses_what_is_no_split(text, capsys):
 
 def test_answers_hold_for_all_planned_looks_together():
     log = sa.Log.from_frame(named(ab(6000)))
-    found, strict = sa.evaluate("each-ad", log, looks=14), sa.evaluate("each-ad", log, level=1 - 0.05 / 14)
+    found, strict = (
+        sa.evaluate("each-ad", log, looks=14),
+        sa.evaluate("each-ad", log, level=1 - 0.05 / 14),
+    )
     assert found.rows == strict.rows and found.choice == strict.choice
     assert "For 14 looks at this test" in found.notes[0] and "99.64 %" in found.notes[0]
     with pytest.raises(SettingError, match="is 0; it is how often"):
@@ -195,16 +258,24 @@ def test_answers_hold_for_all_planned_looks_together():
 def counted(shown: dict[str, int], shares: dict[str, float]) -> Showings:
     """The sums of a log with so many rows of each ad, and the ad's propensity."""
     ads = {ad: np.array([[count], [0], [0]]) for ad, count in shown.items()}
-    return Showings(rows=np.array([sum(shown.values())]), ads=ads, range={ad: (shares[ad],) * 2 for ad in shown})
+    return Showings(
+        rows=np.array([sum(shown.values())]), ads=ads, range={ad: (shares[ad],) * 2 for ad in shown}
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 @pytest.mark.parametrize("rows", [30, 400])
 def test_a_sample_ratio_is_wrong_as_exactly_as_the_binomial_test_says(rows, share):
     """At most one in a thousand samples of a right log is accused."""
-    accused = [showings.mismatch(counted({"a": k, "b": rows - k}, {"a": share, "b": 1 - share})) is not None
-               for k in range(rows + 1)]  # fmt: skip
-    tails = stats.binom.cdf(range(rows + 1), rows, share), stats.binom.sf(np.arange(rows + 1) - 1, rows, share)
+    accused = [
+        showings.mismatch(counted({"a": k, "b": rows - k}, {"a": share, "b": 1 - share}))
+        is not None
+        for k in range(rows + 1)
+    ]
+    tails = (
+        stats.binom.cdf(range(rows + 1), rows, share),
+        stats.binom.sf(np.arange(rows + 1) - 1, rows, share),
+    )
     assert accused == list(2 * np.minimum(*tails) < showings.MISMATCH)
     assert 0 < stats.binom.pmf(range(rows + 1), rows, share)[accused].sum() <= showings.MISMATCH
 
@@ -214,9 +285,12 @@ def test_the_sample_ratios_of_several_ads_share_the_error():
     shares = {"a": 0.5, "b": 0.25, "c": 0.25}
     accused = []
     for count in range(200):
-        both_tails = 2 * min(stats.binom.cdf(count, 400, 0.25), stats.binom.sf(count - 1, 400, 0.25))
+        both_tails = 2 * min(
+            stats.binom.cdf(count, 400, 0.25), stats.binom.sf(count - 1, 400, 0.25)
+        )
         others = {"a": 200, "b": count, "c": 200 - count}
-        if 2 * stats.binom.cdf(min(count, 200 - count), 400, 0.25) >= both_tails:  # b is the least likely, or c as much
+        # b is the least likely, or c as much
+        if 2 * stats.binom.cdf(min(count, 200 - count), 400, 0.25) >= both_tails:
             found = showings.mismatch(counted(others, shares))
             assert (found is not None) == (3 * both_tails < showings.MISMATCH)
             accused.append((found is not None, both_tails < showings.MISMATCH))
@@ -229,7 +303,10 @@ def test_right_samples_of_several_ads_are_not_accused(shares):
     for shown in random.multinomial(100_000, np.array(shares) / sum(shares), 300):
         both = (dict(zip(names, map(float, values), strict=False)) for values in (shown, shares))
         counts, given = both
-        assert showings.mismatch(counted({ad: int(count) for ad, count in counts.items()}, given)) is None
+        assert (
+            showings.mismatch(counted({ad: int(count) for ad, count in counts.items()}, given))
+            is None
+        )
 
 
 def test_a_wrong_sample_ratio_leaves_no_answer_unless_users_explain_it():

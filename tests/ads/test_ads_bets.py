@@ -1,4 +1,6 @@
-"""Bets on rewards less what earlier rows tell: shifts change nothing, intervals are narrow, and they hold."""
+"""Bets on rewards less what earlier rows tell: shifts change nothing, intervals are narrow, and
+they hold.
+"""
 
 from itertools import pairwise
 
@@ -23,7 +25,9 @@ def minutes(rows=2000, seed=0, gain=3.0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     new = random.random(rows) < 0.5
     watched = np.clip(random.normal(30 + gain * new, 5), 0, 60).round(1)
-    return pd.DataFrame({"action": np.where(new, "new", "control"), "reward": watched, "propensity": 0.5})
+    return pd.DataFrame(
+        {"action": np.where(new, "new", "control"), "reward": watched, "propensity": 0.5}
+    )
 
 
 def judged(made, least, largest, **more) -> dict:
@@ -33,12 +37,15 @@ def judged(made, least, largest, **more) -> dict:
 
 def test_a_shift_of_rewards_and_of_their_range_shifts_intervals_and_keeps_answers():
     made = minutes()
-    first, second = (judged(made.assign(reward=made["reward"] + by), by, 60 + by) for by in (-1.0, -11.0))
+    first, second = (
+        judged(made.assign(reward=made["reward"] + by), by, 60 + by) for by in (-1.0, -11.0)
+    )
     for key in ("estimate", "low", "high"):
         assert second[key] == pytest.approx(first[key] - 10)
     for key in ("lift", "lift_low", "lift_high"):
         assert second[key] == pytest.approx(first[key])
-    assert judged(made, 0, 60)["verdict"] == first["verdict"] == "yes"  # of a ratio, and of a difference
+    # of a ratio, and of a difference
+    assert judged(made, 0, 60)["verdict"] == first["verdict"] == "yes"
 
 
 @settings(max_examples=20, deadline=None)
@@ -49,9 +56,15 @@ def test_bets_are_the_same_where_all_rewards_are_moved_once_a_constant_is_known(
     weight, reward = random.choice([0.5, 3.0], 500, p=[0.8, 0.2]), random.random(500) / 2
     found = []
     for by in (0.0, shift):
-        both = tally.Both(weight, np.ones(500), reward + by, np.ones(500, np.int64), 500, fixed=True)
-        found.append([lifts.of_rows(kind, both, (3.0, 1.0), np.random.default_rng(0)).estimate
-                      for kind in (quotients.rate, quotients.difference)])  # fmt: skip
+        both = tally.Both(
+            weight, np.ones(500), reward + by, np.ones(500, np.int64), 500, fixed=True
+        )
+        found.append(
+            [
+                lifts.of_rows(kind, both, (3.0, 1.0), np.random.default_rng(0)).estimate
+                for kind in (quotients.rate, quotients.difference)
+            ]
+        )
     assert found[1] == pytest.approx([found[0][0] + shift, found[0][1]])
 
 
@@ -80,7 +93,9 @@ def drawn(kind: str, rows: int, random) -> tuple[np.ndarray, np.ndarray, tuple[f
 
 
 def small(seed: int) -> list[quotients.Quotient]:
-    """The quotients of a small log of 3 to 300 rows, with clicks, minutes, revenue or refunds, and by users of 4."""
+    """The quotients of a small log of 3 to 300 rows, with clicks, minutes, revenue or refunds, and
+    by users of 4.
+    """
     random = np.random.default_rng(seed)
     rows, kind = int(random.choice([3, 20, 100, 300])), random.choice(KINDS)
     new, reward, _ = drawn(kind, rows, random)
@@ -90,34 +105,47 @@ def small(seed: int) -> list[quotients.Quotient]:
     of_users = clusters.ByUser(users, 2, np.random.default_rng(seed))
     two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
     alone = two._replace(second=np.ones(rows), fixed=True)
-    made = [lifts.of_rows(kind, both, (2.0, largest), np.random.default_rng(seed))
-            for both, largest in ((two, 2.0), (alone, 1.0))
-            for kind in (quotients.rate, quotients.difference, quotients.ratio)]  # fmt: skip
+    made = [
+        lifts.of_rows(kind, both, (2.0, largest), np.random.default_rng(seed))
+        for both, largest in ((two, 2.0), (alone, 1.0))
+        for kind in (quotients.rate, quotients.difference, quotients.ratio)
+    ]
     pair = (("p", "q"), (2.0, 2.0))
     made += [of_users.rate("p", 2.0), of_users.difference(*pair), of_users.lift(*pair)]
     return [quotient for quotient in made if quotient and np.isfinite(quotient.estimate)]
 
 
 def of_stages(gain, count) -> quotients.Quotient:
-    """The quotient of gains from 0 to 1 with stakes of 1, whose stages have one kind of unit each."""
+    """The quotient of gains from 0 to 1 with stakes of 1, whose stages have one kind of unit
+    each.
+    """
     terms = np.stack([gain, np.ones(len(gain)), np.zeros(len(gain))])
     corners = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
     marks = quotients.marks_between(0.0, 1.0)
-    return quotients.Quotient(terms, np.arange(len(gain)), np.array(count), np.array(count), corners, marks)
+    return quotients.Quotient(
+        terms, np.arange(len(gain)), np.array(count), np.array(count), corners, marks
+    )
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_bets_of_a_stage_do_not_depend_on_it(sign):
-    """The capital is affine in what its last visit gains, and rises: so it is the largest one at its end."""
+    """The capital is affine in what its last visit gains, and rises: so it is the largest one at
+    its end.
+    """
     capital = []
     for last in (0.2, 0.3, 0.4):
         quotient = of_stages(0.45 + sign * np.array([-0.3, -0.04, 0.34, last]), [50, 50, 50, 1])
         capital.append(np.exp(quotient.evidence(0.8, sign)(0.45)))
-    assert capital[1] == pytest.approx((capital[0] + capital[2]) / 2, rel=1e-12) and capital[0] < capital[1]
+    assert (
+        capital[1] == pytest.approx((capital[0] + capital[2]) / 2, rel=1e-12)
+        and capital[0] < capital[1]
+    )
 
 
 def check_evidence_falls(quotient: quotients.Quotient, level: float) -> None:
-    """In every cell it falls as candidates go away from the end, and a bound is the first that is not refuted."""
+    """In every cell it falls as candidates go away from the end, and a bound is the first that is
+    not refuted.
+    """
     for sign, bound in ((1, quotient.lower(level)), (-1, quotient.upper(level))):
         evidence = quotient.evidence(level, sign)
         for low, high in pairwise(quotient.marks):
@@ -131,14 +159,18 @@ def check_evidence_falls(quotient: quotients.Quotient, level: float) -> None:
 
 
 def test_evidence_falls_between_marks_where_stages_differ():
-    """With bets that follow each candidate it would rise first; with those of the nearer mark all capital is lost."""
+    """With bets that follow each candidate it would rise first; with those of the nearer mark all
+    capital is lost.
+    """
     check_evidence_falls(of_stages(np.array([0.19, 0.9]), [25, 30]), 0.8)
     check_evidence_falls(of_stages(np.array([1.0, 1.0, 1.0, 0.0]), [3, 3, 3, 1]), 0.8)
 
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), level=st.sampled_from([0.8, 0.975, 0.9995]))
-def test_evidence_falls_between_marks_and_a_bound_is_the_first_number_that_is_not_refuted(seed, level):
+def test_evidence_falls_between_marks_and_a_bound_is_the_first_number_that_is_not_refuted(
+    seed, level
+):
     for quotient in small(seed):
         check_evidence_falls(quotient, level)
 
@@ -148,7 +180,9 @@ def test_a_log_grown_has_its_estimate_and_its_bounds_exclude_what_is_outside_of_
         grown = quotient.grown(3)
         assert grown.estimate == pytest.approx(quotient.estimate, abs=1e-9)
         assert grown.units.sum() == 3 * quotient.units.sum()
-        np.testing.assert_allclose(grown.terms @ grown.count, 3 * quotient.terms @ quotient.count, atol=1e-9)
+        np.testing.assert_allclose(
+            grown.terms @ grown.count, 3 * quotient.terms @ quotient.count, atol=1e-9
+        )
         moved = lifts.Moved(grown, -1, 0.25, 0.1)
         low, high = grown.lower(0.9), grown.upper(0.9)
         if grown.low < low < grown.estimate < high < grown.high:
@@ -169,10 +203,13 @@ def test_intervals_hold_as_often_as_they_say(kind, rows):
         new, reward, means = drawn(kind, rows, random)
         two = tally.Both(2.0 * new, 2.0 * ~new, reward, np.ones(rows, np.int64), rows)
         alone = two._replace(second=np.ones(rows), fixed=True)
-        for row, (of, both, largest, truth) in enumerate((
-            (quotients.rate, alone, 1.0, means[0]), (quotients.difference, two, 2.0, means[0] - means[1]),
-            (quotients.ratio, two, 2.0, means[0] / means[1]),
-        )):  # fmt: skip
+        for row, (of, both, largest, truth) in enumerate(
+            (
+                (quotients.rate, alone, 1.0, means[0]),
+                (quotients.difference, two, 2.0, means[0] - means[1]),
+                (quotients.ratio, two, 2.0, means[0] / means[1]),
+            )
+        ):
             low, high = lifts.of_rows(of, both, (2.0, largest), random).interval(0.95)
             failed[row] += low > truth, high < truth
     assert (failed <= 12).all(), failed
@@ -180,14 +217,19 @@ def test_intervals_hold_as_often_as_they_say(kind, rows):
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_the_rows_that_are_needed_give_an_even_chance(share):
-    """Of 600 tests with so many rows 300 answer yes; fewer than 252 or more than 348 have a chance of 0.01 %."""
+    """Of 600 tests with so many rows 300 answer yes; fewer than 252 or more than 348 have a chance
+    of 0.01 %.
+    """
     rates, shares = np.array([0.12, 0.1]), np.array([1 - share, share])
     average = Ratio(tuple(1000 * shares * rates), tuple(1000 * shares))
     rows = round(1000 * lifts.needed(average, 1.0, True, 0.95))
     random = np.random.default_rng(0)
     shown = random.multinomial(rows, shares, 600)
     clicks = random.binomial(shown, rates)
-    yes = sum(Ratio((*map(int, x),), (*map(int, n),)).lower(0.975) > 1 for x, n in zip(clicks, shown, strict=True))
+    yes = sum(
+        Ratio((*map(int, x),), (*map(int, n),)).lower(0.975) > 1
+        for x, n in zip(clicks, shown, strict=True)
+    )
     assert 252 < yes < 348
 
 
@@ -199,34 +241,63 @@ def revenue(rows=4000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     before, new = random.gamma(4, 5, rows), random.random(rows) < 0.5
     spent = np.clip(before * random.uniform(0.8, 1.2, rows) + 1.0 * new, 0, 100)
-    return pd.DataFrame({"action": np.where(new, "new", "control"), "reward": spent.round(2), "propensity": 0.5,
-                         "before": before.round(2), "after": spent.round(2)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.where(new, "new", "control"),
+            "reward": spent.round(2),
+            "propensity": 0.5,
+            "before": before.round(2),
+            "after": spent.round(2),
+        }
+    )
 
 
 @pytest.mark.parametrize(("rows", "most"), [(4000, 2.0), (10_000, 1.75)])
 def test_a_covariate_is_cuped_within_twice_the_width_of_its_t_interval(rows, most):
     made = revenue(rows)
-    row, plain = (judged(made.drop(columns="after"), 0, 100, covariate=column) for column in ("before", None))
+    row, plain = (
+        judged(made.drop(columns="after"), 0, 100, covariate=column) for column in ("before", None)
+    )
     new, x, y = made["action"] == "new", made["before"], made["reward"]
     rest = y - np.cov(x, y)[0, 1] / x.var() * (x - x.mean())
     width = 2 * 1.96 * np.sqrt(rest[new].var() / new.sum() + rest[~new].var() / (~new).sum())
     assert row["lift_high"] - row["lift_low"] < most * width
     assert row["lift_low"] < 1 < row["lift_high"] and row["verdict"] == "yes"
-    assert (plain["lift_high"] - plain["lift_low"]) * y[~new].mean() > 2.5 * (row["lift_high"] - row["lift_low"])
+    assert (plain["lift_high"] - plain["lift_low"]) * y[~new].mean() > 2.5 * (
+        row["lift_high"] - row["lift_low"]
+    )
 
 
 def test_what_is_no_covariate_is_refused():
     made = revenue(2000)
-    with pytest.raises(DataError, match=r"covariate after: its mean in visits that show \w+ differs"):
-        judged(made.assign(after=made["after"] + 30 * (made["action"] == "new")), 0, 100, covariate="after")
+    with pytest.raises(
+        DataError,
+        match=(
+            r"covariate after: its mean in visits that show \w+ "
+            r"differs"
+        ),
+    ):
+        judged(
+            made.assign(after=made["after"] + 30 * (made["action"] == "new")),
+            0,
+            100,
+            covariate="after",
+        )
     with pytest.raises(SettingError, match="unknown column for"):
         judged(made, 0, 100, covariate="befor")
     with pytest.raises(DataError, match="it lacks numbers"):
-        judged(made.assign(before=made["before"].where(made["before"] > 5)), 0, 100, covariate="before")
+        judged(
+            made.assign(before=made["before"].where(made["before"] > 5)), 0, 100, covariate="before"
+        )
     with pytest.raises(DataError, match="needs 100 rows"):
         judged(revenue(300), 0, 100, covariate="before")
     with pytest.raises(SettingError, match="changes rewards"):
-        sa.evaluate("each-ad", sa.Log.from_frame(made, reward_max=100), covariate="before", doubly_robust=True)
+        sa.evaluate(
+            "each-ad",
+            sa.Log.from_frame(made, reward_max=100),
+            covariate="before",
+            doubly_robust=True,
+        )
 
 
 def test_a_covariate_is_cut_at_the_range_of_the_first_rows_which_are_not_judged():
@@ -234,7 +305,11 @@ def test_a_covariate_is_cut_at_the_range_of_the_first_rows_which_are_not_judged(
     adjusted = []
     for outlier in (made["before"][:100].max(), 1e6):
         made.loc[999, "before"] = outlier
-        adjusted.append(covariates.adjusted("before", sa.Log.from_frame(made, reward_max=100), None).log.visits.reward)
+        adjusted.append(
+            covariates.adjusted(
+                "before", sa.Log.from_frame(made, reward_max=100), None
+            ).log.visits.reward
+        )
     assert len(adjusted[0]) == 900
     np.testing.assert_array_equal(*adjusted)
 
@@ -243,4 +318,7 @@ def test_a_covariate_that_tells_nothing_changes_little():
     made = ab(6000).assign(before=np.random.default_rng(1).random(6000))
     found = sa.evaluate("each-ad", sa.Log.from_frame(made), covariate="before", baseline="ad:A")
     assert any("explains 0 % of their variance" in note for note in found.notes)
-    assert found.rows[-1]["lift"] == pytest.approx(0.04, abs=0.02) and found.rows[-1]["verdict"] == "yes"
+    assert (
+        found.rows[-1]["lift"] == pytest.approx(0.04, abs=0.02)
+        and found.rows[-1]["verdict"] == "yes"
+    )

@@ -1,4 +1,6 @@
-"""Decisions among policies: differences, answers that hold together, the choice of the best; doubly robust terms."""
+"""Decisions among policies: differences, answers that hold together, the choice of the best; doubly
+robust terms.
+"""
 
 import itertools
 import math
@@ -26,12 +28,16 @@ def test_few_distinct_terms_are_counted_as_they_are(x):
     assert terms.moments()[1] - 2 == pytest.approx(x.mean())
     expected = intervals.counted(x + 2, 5.0)
     for level in (0.9, 0.99):
-        assert intervals.betting(terms, level) == pytest.approx(float(intervals.betting(expected, level)), abs=1e-12)
+        assert intervals.betting(terms, level) == pytest.approx(
+            float(intervals.betting(expected, level)), abs=1e-12
+        )
 
 
 def test_many_distinct_terms_are_rounded_without_bias():
     x = np.random.default_rng(0).uniform(-2, 3, 5000)
-    means = [pairs.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)]
+    means = [
+        pairs.gridded(x, -2, 3, np.random.default_rng(seed)).moments()[1] - 2 for seed in range(200)
+    ]
     cell = 5 / pairs.CELLS
     assert abs(np.mean(means) - x.mean()) < 4 * cell / 2 / math.sqrt(5000 * 200)
     terms = pairs.gridded(x, -2, 3, np.random.default_rng(0))
@@ -39,7 +45,9 @@ def test_many_distinct_terms_are_rounded_without_bias():
 
 
 def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
-    """Two policies that differ in a tenth of the visits: 300 logs, of which 15 may fail at 95 %; 28 have 0.1 %."""
+    """Two policies that differ in a tenth of the visits: 300 logs, of which 15 may fail at 95 %; 28
+    have 0.1 %.
+    """
     failed, widths = 0, []
     for seed in range(300):
         random = np.random.default_rng(seed)
@@ -58,7 +66,9 @@ def test_an_interval_of_a_difference_holds_and_is_narrower_than_two():
 
 def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     random = np.random.default_rng(0)
-    made = pd.DataFrame({"action": random.integers(0, 10, 4000), "reward": random.random(4000) < 0.1})
+    made = pd.DataFrame(
+        {"action": random.integers(0, 10, 4000), "reward": random.random(4000) < 0.1}
+    )
     found = sa.evaluate("each-ad", sa.Log.from_frame(made.astype(int).assign(propensity=0.1)))
     lines = found.text().partition("answers hold together\n")[2].partition("\n\n")[0].splitlines()
     assert len(found.comparisons) == 55 and len(lines) == 11
@@ -68,10 +78,17 @@ def test_of_many_pairs_those_of_the_choice_are_printed(tmp_path):
     assert (tmp_path / "out.html").read_text().count('data-label="difference"') == 55
 
 
-@given(st.lists(st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]), max_size=8))
+@given(
+    st.lists(
+        st.sampled_from([0.001, 0.006, 0.007, 0.009, 0.011, 0.014, 0.02, 0.03, 0.045, 0.06]),
+        max_size=8,
+    )
+)
 def test_answers_that_hold_together_are_holms(p):
     """By the textbook: with p-values in order, reject while p_(k) <= alpha / (m - k + 1)."""
-    decide = {at: (lambda level, one=one: "yes" if one <= 1 - level else "") for at, one in enumerate(p)}
+    decide = {
+        at: (lambda level, one=one: "yes" if one <= 1 - level else "") for at, one in enumerate(p)
+    }
     expected, order = dict.fromkeys(decide, ""), np.argsort(p)
     for rank, at in enumerate(order):
         if p[at] > 0.05 / (len(p) - rank) * (1 + 1e-12):
@@ -82,12 +99,20 @@ def test_answers_that_hold_together_are_holms(p):
 
 def chosen(ends, estimates=(0.1, 0.3, 0.2), verdicts=("cannot tell",) * 3):
     names = ("policy", "lift_low", "estimate", "verdict")
-    rows = [dict(zip(names, row, strict=True)) for row in zip("abc", ends, estimates, verdicts, strict=True)]
+    rows = [
+        dict(zip(names, row, strict=True))
+        for row in zip("abc", ends, estimates, verdicts, strict=True)
+    ]
     return pairs.chosen([row | {"low": 0.1, "lift": 0.2, "lift_high": 0.3} for row in rows])
 
 
 def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says():
-    for ends, best in (((0, 0, 0), "b"), ((0.05, 0, 0.05), "c"), ((0.1, 0.2, 0.15), "b"), ((0.1, 0, 0), "a")):
+    for ends, best in (
+        ((0, 0, 0), "b"),
+        ((0.05, 0, 0.05), "c"),
+        ((0.1, 0.2, 0.15), "b"),
+        ((0.1, 0, 0), "a"),
+    ):
         choice = chosen(ends)
         assert choice["policy"] == best and choice["lift_lower"] == max(ends) and choice["of"] == 3
         assert not (choice["better"] or choice["worse"])
@@ -97,7 +122,9 @@ def test_the_choice_is_the_row_with_the_largest_lower_end_and_says_what_it_says(
 
 
 def test_alike_arms_are_seldom_said_to_be_better():
-    """Headline and table are one rule: of 300 tests of three arms that are alike, 5 % may say yes or no."""
+    """Headline and table are one rule: of 300 tests of three arms that are alike, 5 % may say yes
+    or no.
+    """
     wrong = 0
     for seed in range(300):
         random = np.random.default_rng(seed)
@@ -108,7 +135,10 @@ def test_alike_arms_are_seldom_said_to_be_better():
         if found.choice is None:  # chance has shown an arm so seldom that propensities look wrong
             continue
         answers, choice = {row["policy"]: row["verdict"] for row in found.judged}, found.choice
-        assert choice["better"] == (answers[choice["policy"]] == "yes") and {*answers} == {"ad:B", "ad:C"}
+        assert choice["better"] == (answers[choice["policy"]] == "yes") and {*answers} == {
+            "ad:B",
+            "ad:C",
+        }
         wrong += any(answer != "cannot tell" for answer in answers.values())
     assert wrong <= 27  # more than that have a chance of 0.1 % at 5 %
 
@@ -118,7 +148,9 @@ def test_alike_arms_are_seldom_said_to_be_better():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_doubly_robust_terms_are_unbiased_whatever_was_learnt(epsilon):
-    """By enumeration over ad and reward of the last row, given all rows before it, and with wrong models of rewards."""
+    """By enumeration over ad and reward of the last row, given all rows before it, and with wrong
+    models of rewards.
+    """
     rows, ads = rewards.FIRST + 1, 3
     random = np.random.default_rng(0)
     features = random.standard_normal((rows, 2)).astype(np.float32)
@@ -146,21 +178,33 @@ def test_a_model_of_rewards_narrows_what_it_explains():
     reward = np.clip(0.5 + 0.2 * features[:, 0], 0, 1)  # told by the feature, whatever is shown
     choice = Choice(np.zeros(rows, np.int32), 0.0, 2)
     weight = 2.0 * (action == 0)
-    terms = rewards.doubly_robust(features, action, reward, weight, choice, random.permutation(rows))
+    terms = rewards.doubly_robust(
+        features, action, reward, weight, choice, random.permutation(rows)
+    )
     assert terms[rows // 2 :].var() < 0.2 * (reward * weight).var()
     assert terms.mean() == pytest.approx(reward.mean(), abs=0.01)
 
 
 def test_a_doubly_robust_term_may_be_above_the_largest_weight():
-    """A click on an ad of weight 1 that a model expects nothing of, where it expects a click on the other: 1.475."""
+    """A click on an ad of weight 1 that a model expects nothing of, where it expects a click on the
+    other: 1.475.
+    """
 
     def two_ads(rows, rates, seed):
         random = np.random.default_rng(seed)
         shown = random.integers(0, 2, rows)
-        return pd.DataFrame({"action": np.array(list("ab"))[shown], "propensity": 0.5, "x": random.random(rows),
-                             "reward": (random.random(rows) < np.array(rates)[shown]) * 1.0})  # fmt: skip
+        return pd.DataFrame(
+            {
+                "action": np.array(list("ab"))[shown],
+                "propensity": 0.5,
+                "x": random.random(rows),
+                "reward": (random.random(rows) < np.array(rates)[shown]) * 1.0,
+            }
+        )
 
-    taught_otherwise = sa.fit(sa.Log.from_frame(two_ads(2000, (0.9, 0.1), 0)), "logistic", steps=2000, epsilon=0.5)
+    taught_otherwise = sa.fit(
+        sa.Log.from_frame(two_ads(2000, (0.9, 0.1), 0)), "logistic", steps=2000, epsilon=0.5
+    )
     test = sa.Log.from_frame(two_ads(20_000, (0.05, 0.95), 1))
     row = sa.evaluate([taught_otherwise], test, doubly_robust=True).rows[-1]
     assert row["declared_weight"] == 1 and row["dr_low"] < 0.5 < row["dr_high"]
@@ -171,7 +215,10 @@ def test_doubly_robust_estimates_are_in_the_table():
     train, test = (sa.Log.from_frame(frame(2500, seed)) for seed in (0, 1))
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, doubly_robust=True)
     row = found.rows[-1]
-    assert row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"] and abs(row["dr"] - row["estimate"]) < 0.05
+    assert (
+        row["dr_low"] <= row["dr_lower"] <= row["dr"] <= row["dr_high"]
+        and abs(row["dr"] - row["estimate"]) < 0.05
+    )
     assert f"{100 * row['dr']:.3f}" in found.text().partition("Doubly robust CTR")[2]
     assert "dr" not in sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train).rows[-1]
 
@@ -181,18 +228,31 @@ def test_doubly_robust_estimates_are_in_the_table():
 
 def test_pairs_and_the_choice_are_told():
     train, test = (sa.Log.from_frame(frame(3000, seed)) for seed in (0, 1))
-    policies = {name: sa.Policy("logistic", steps=2000, epsilon=epsilon) for name, epsilon in (("a", 0), ("b", 0.6))}
+    policies = {
+        name: sa.Policy("logistic", steps=2000, epsilon=epsilon)
+        for name, epsilon in (("a", 0), ("b", 0.6))
+    }
     found = sa.evaluate(policies, test, train=train)
     assert [(pair["policy"], pair["other"]) for pair in found.comparisons] == [("a", "b")]
     rows = {row["policy"]: row for row in found.rows}
     for pair in found.comparisons:
         expected = rows[pair["policy"]]["estimate"] - rows[pair["other"]]["estimate"]
-        assert pair["difference"] == pytest.approx(expected) and pair["low"] < expected < pair["high"]
+        assert (
+            pair["difference"] == pytest.approx(expected) and pair["low"] < expected < pair["high"]
+        )
         assert (pair["better"] == "") == (pair["needed"] == pair["needed"])
-    assert found.comparisons[-1]["better"] == "a" and found.choice["policy"] == "a" and found.choice["better"]
+    assert (
+        found.comparisons[-1]["better"] == "a"
+        and found.choice["policy"] == "a"
+        and found.choice["better"]
+    )
     assert found.choice["lift_lower"] == rows["a"]["lift_low"]
-    assert found.decision().startswith("Best of 2 by its lower bound: a. It is better than today's policy: its CTR is")
-    lift, low, high = (f"{100 * found.choice[key]:+.1f}" for key in ("lift", "lift_lower", "lift_upper"))
+    assert found.decision().startswith(
+        "Best of 2 by its lower bound: a. It is better than today's policy: its CTR is"
+    )
+    lift, low, high = (
+        f"{100 * found.choice[key]:+.1f}" for key in ("lift", "lift_lower", "lift_upper")
+    )
     assert found.decision().endswith(f"{lift[1:]} % higher (95 % interval: {low} to {high})")
     assert "a is better" in found.text() and found.decision() in found.text()
     halves = test.split(0.5)
@@ -202,15 +262,26 @@ def test_pairs_and_the_choice_are_told():
 
 
 def test_the_same_policy_gets_the_same_numbers_whatever_it_is_called():
-    """A column, by all bounds that bet on rows in random order; and a learnt policy, with doubly robust estimates."""
+    """A column, by all bounds that bet on rows in random order; and a learnt policy, with doubly
+    robust estimates.
+    """
     made, names = frame(400), ("better", "target", "kappa", "b")
-    columns = {f"policy:{name}": np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1) for name in names}
+    columns = {
+        f"policy:{name}": np.where(made["kind"].map(SUITED) == made["action"], 0.8, 0.1)
+        for name in names
+    }
     made = made.assign(who=np.arange(400) // 2, **columns)
     logs = [sa.Log.from_frame(made, ignore=["who"]), sa.Log.from_frame(made, {"user": "who"})]
-    found = [sa.evaluate(names, log, least_propensity=least) for log in logs for least in (None, "unknown")]
+    found = [
+        sa.evaluate(names, log, least_propensity=least)
+        for log in logs
+        for least in (None, "unknown")
+    ]
     learnt = {name: sa.Policy("logistic", steps=500, epsilon=0.2) for name in names}
     train = sa.Log.from_frame(frame(400, 1))
-    found.append(sa.evaluate(learnt, sa.Log.from_frame(frame(400)), train=train, doubly_robust=True))
+    found.append(
+        sa.evaluate(learnt, sa.Log.from_frame(frame(400)), train=train, doubly_robust=True)
+    )
     for evaluation in found:
         first, *others = [row | {"policy": ""} for row in evaluation.rows if row["policy"] in names]
         assert "betting" in first["bound"] and len(others) == 3
@@ -235,15 +306,31 @@ def test_a_log_without_clicks_decides_nothing():
 def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
     train, test = (frame(3000, seed) for seed in (0, 1))
     known, found = (
-        sa.evaluate([sa.Policy("logistic", steps=2000, epsilon=0.1)], sa.Log.from_frame(test),
-                    train=sa.Log.from_frame(train), least_propensity=least) for least in (None, "unknown")
-    )  # fmt: skip
+        sa.evaluate(
+            [sa.Policy("logistic", steps=2000, epsilon=0.1)],
+            sa.Log.from_frame(test),
+            train=sa.Log.from_frame(train),
+            least_propensity=least,
+        )
+        for least in (None, "unknown")
+    )
     row, other = found.rows[-1], known.rows[-1]
-    assert row["bound"] == "betting, no range" and row["declared_weight"] == math.inf and found.comparisons == ()
+    assert (
+        row["bound"] == "betting, no range"
+        and row["declared_weight"] == math.inf
+        and found.comparisons == ()
+    )
     assert row["low"] < row["lower"] < row["estimate"] < other["high"] < row["high"]
     assert abs(row["lower"] - other["lower"]) < 0.03 and row["verdict"] == "yes"
     test.assign(**{"policy:mine": 1 / 3}).to_csv(tmp_path / "test.csv", index=False)
-    arguments = ["ads", "evaluate", str(tmp_path / "test.csv"), "--policy", "mine", "--least-propensity"]
+    arguments = [
+        "ads",
+        "evaluate",
+        str(tmp_path / "test.csv"),
+        "--policy",
+        "mine",
+        "--least-propensity",
+    ]
     assert main([*arguments, "unknown", "--output", str(tmp_path / "table.json")]) == 0
     assert '"declared_weight": null' in (tmp_path / "table.json").read_text()
     with pytest.raises(SystemExit):
@@ -252,7 +339,9 @@ def test_no_least_propensity_needs_to_be_known(tmp_path, capsys):
 
 
 def test_a_bound_without_range_holds_where_large_weights_are_rare():
-    """Weights of 1,000 in one row of a thousand: 400 logs of which 20 may fail at 95 %; 36 have a chance of 0.1 %."""
+    """Weights of 1,000 in one row of a thousand: 400 logs of which 20 may fail at 95 %; 36 have a
+    chance of 0.1 %.
+    """
     failed = 0
     for seed in range(400):
         random = np.random.default_rng(seed)
@@ -265,18 +354,26 @@ def test_a_bound_without_range_holds_where_large_weights_are_rare():
 
 
 def test_deficient_support_is_named():
-    """In half of the visits the right ad cannot be shown, which propensities tell; the policy always shows it."""
+    """In half of the visits the right ad cannot be shown, which propensities tell; the policy
+    always shows it.
+    """
     random = np.random.default_rng(0)
     rows, kind, free = 6000, random.integers(0, 3, 6000), random.random(6000) < 0.5
     shown = np.where(free, random.integers(0, 3, rows), (kind + random.integers(1, 3, rows)) % 3)
     made = frame(rows).assign(
-        action=np.array(list("abc"))[shown], kind=np.array(["red", "green", "blue"])[kind],
+        action=np.array(list("abc"))[shown],
+        kind=np.array(["red", "green", "blue"])[kind],
         reward=(random.random(rows) < np.where(shown == kind, 0.6, 0.1)).astype(int),
         propensity=np.where(free, 1 / 3, 1 / 2),
-    )  # fmt: skip
+    )
     train, test = sa.Log.from_frame(made).split(0.5)
-    found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3)
+    found = sa.evaluate(
+        [sa.Policy("logistic", steps=2000)], test, train=train, least_propensity=1 / 3
+    )
     assert found.rows[-1]["verdict"] == "none"
     assert "logistic" not in [name for pair in found.comparisons for name in pair.values()]
     assert "none: deficient support or wrong propensities, see below" in found.text()
-    assert any("% of visits (deficient support): what these earn is not known" in note for note in found.notes)
+    assert any(
+        "% of visits (deficient support): what these earn is not known" in note
+        for note in found.notes
+    )

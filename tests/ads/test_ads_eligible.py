@@ -1,4 +1,6 @@
-"""Logs that say which ads could be shown at each visit: reading, learning, judging and use keep to these."""
+"""Logs that say which ads could be shown at each visit: reading, learning, judging and use keep to
+these.
+"""
 
 import json
 from itertools import product
@@ -23,8 +25,12 @@ from scant_ads.reading import summing
 ADS = ("a", "b", "c", "d")
 
 
-def frame(rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * (ad == 3) * (x > 0)):
-    """Visits with lists in which each ad is with a probability of 60 %, shown by these shares of it."""
+def frame(
+    rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * (ad == 3) * (x > 0)
+):
+    """Visits with lists in which each ad is with a probability of 60 %, shown by these shares of
+    it.
+    """
     random = np.random.default_rng(seed)
     x, eligible = random.normal(size=rows).round(3), random.random((rows, 4)) < 0.6
     eligible[np.arange(rows), random.integers(0, 4, rows)] = True
@@ -33,8 +39,15 @@ def frame(rows=600, seed=0, shares=(1, 1, 1, 1), rate=lambda ad, x: 0.2 + 0.5 * 
     ad = (random.random((rows, 1)) < p.cumsum(axis=1)).argmax(axis=1)
     reward = (random.random(rows) < rate(ad, x)).astype(int)
     lists = [[ADS[at] for at in np.flatnonzero(row)] for row in eligible]
-    return pd.DataFrame({"action": np.array(ADS)[ad], "reward": reward, "propensity": p[np.arange(rows), ad],
-                         "x": x, "eligible": lists})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(ADS)[ad],
+            "reward": reward,
+            "propensity": p[np.arange(rows), ad],
+            "x": x,
+            "eligible": lists,
+        }
+    )
 
 
 def of(made: pd.DataFrame) -> np.ndarray:
@@ -49,18 +62,28 @@ def objects(made: pd.DataFrame) -> list[dict]:
 # --- reading
 
 FORMS = {
-    "lists": lambda ads: ads, "arrays": np.array, "json": json.dumps, "python": str,
-    "tuples": lambda ads: str(tuple(ads)), "numpy": lambda ads: str(np.array(ads)),
-    "postgres": lambda ads: "{" + ",".join(ads) + "}", "bars": "|".join, "semicolons": ";".join, "commas": ", ".join,
-}  # fmt: skip
+    "lists": lambda ads: ads,
+    "arrays": np.array,
+    "json": json.dumps,
+    "python": str,
+    "tuples": lambda ads: str(tuple(ads)),
+    "numpy": lambda ads: str(np.array(ads)),
+    "postgres": lambda ads: "{" + ",".join(ads) + "}",
+    "bars": "|".join,
+    "semicolons": ";".join,
+    "commas": ", ".join,
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_list_may_be_written_in_many_ways(tmp_path, form):
     made = frame(200)
     written = made.assign(eligible=made["eligible"].map(FORMS[form]))
-    logs = [sa.Log.from_frame(written), sa.Log.from_frame(written.rename(columns={"eligible": "candidates"})),
-            sa.Log.from_frame(written.rename(columns={"eligible": "x2"}), {"eligible": "x2"})]  # fmt: skip
+    logs = [
+        sa.Log.from_frame(written),
+        sa.Log.from_frame(written.rename(columns={"eligible": "candidates"})),
+        sa.Log.from_frame(written.rename(columns={"eligible": "x2"}), {"eligible": "x2"}),
+    ]
     if form not in ("lists", "arrays"):
         written.to_csv(tmp_path / "log.csv", index=False)
         logs.append(sa.Log.read(tmp_path / "log.csv"))
@@ -80,7 +103,9 @@ def test_lists_of_numbers_and_lists_in_objects(tmp_path):
     inside = made[["action", "reward", "propensity"]].assign(context=objects(made))
     inside.to_parquet(tmp_path / "log.parquet")
     written(tmp_path / "folder", inside, 1)
-    inside.assign(context=inside["context"].map(json.dumps)).to_csv(tmp_path / "log.csv", index=False)
+    inside.assign(context=inside["context"].map(json.dumps)).to_csv(
+        tmp_path / "log.csv", index=False
+    )
     for name in ("log.parquet", "log.csv", "folder"):
         for columns in ({}, {"eligible": "context.candidates"}):
             visits = sa.Log.read(tmp_path / name, columns).visits
@@ -122,7 +147,9 @@ def test_full_propensities_are_zero_where_an_ad_is_not_eligible():
     assert not sa.Log.from_frame(made).check()["problems"]
     row = int(np.argmin(of(made)[:, 0]))
     made.loc[row, "propensity:a"] = 0.001
-    with pytest.raises(DataError, match=f"row {row + 1}: an ad that is not eligible has a propensity above 0"):
+    with pytest.raises(
+        DataError, match=(f"row {row + 1}: an ad that is not eligible has a propensity above 0")
+    ):
         _ = sa.Log.from_frame(made).visits
 
 
@@ -134,37 +161,62 @@ def test_one_over_the_number_of_eligible_ads_may_be_stated_or_rounded():
     exact = sa.Log.from_frame(made).visits.propensity
     np.testing.assert_allclose(exact, 1 / of(made).sum(axis=1))
     bare = made.drop(columns="propensity")
-    np.testing.assert_array_equal(sa.Log.from_frame(bare, propensity="uniform").visits.propensity, exact)
+    np.testing.assert_array_equal(
+        sa.Log.from_frame(bare, propensity="uniform").visits.propensity, exact
+    )
     for rounded in (made["propensity"].round(2), made["propensity"].astype(np.float32)):
-        np.testing.assert_array_equal(sa.Log.from_frame(made.assign(propensity=rounded)).visits.propensity, exact)
+        np.testing.assert_array_equal(
+            sa.Log.from_frame(made.assign(propensity=rounded)).visits.propensity, exact
+        )
     off = made.assign(propensity=made["propensity"] * 0.9)
     np.testing.assert_array_equal(sa.Log.from_frame(off).visits.propensity, off["propensity"])
-    with pytest.raises(SettingError, match="one split can be stated of it, all ads of a list alike"):
+    with pytest.raises(
+        SettingError, match="one split can be stated of it, all ads of a list alike"
+    ):
         _ = sa.Log.from_frame(bare, propensity=0.5).visits
     with pytest.raises(SettingError, match="is for visits with lists of eligible ads"):
         _ = sa.Log.from_frame(bare.drop(columns="eligible"), propensity="uniform").visits
 
 
 def test_right_lists_are_not_accused_and_wrong_ones_are():
-    kinds = [{problem["kind"] for problem in sa.Log.from_frame(frame(300, seed, shares)).check()["problems"]}
-             for seed in range(20) for shares in ((1, 1, 1, 1), (6, 3, 2, 1))]  # fmt: skip
+    kinds = [
+        {
+            problem["kind"]
+            for problem in sa.Log.from_frame(frame(300, seed, shares)).check()["problems"]
+        }
+        for seed in range(20)
+        for shares in ((1, 1, 1, 1), (6, 3, 2, 1))
+    ]
     assert not set.union(*kinds) & {"propensity-sum", "wrong-propensities", "schedule"}
     made = frame(4000, shares=(3, 2, 2, 2)).assign(propensity=lambda made: 1 / of(made).sum(axis=1))
     short = frame(4000)
-    short["eligible"] = [[ad for ad in ads if ad in ("a", "b", "c", shown)]
-                         for ads, shown in zip(short["eligible"], short["action"], strict=True)]  # fmt: skip
+    short["eligible"] = [
+        [ad for ad in ads if ad in ("a", "b", "c", shown)]
+        for ads, shown in zip(short["eligible"], short["action"], strict=True)
+    ]
     for wrong in (made, short):
-        (problem,) = [found for found in sa.Log.from_frame(wrong).check()["problems"] if found["severity"] == "error"]
-        assert problem["kind"] == "wrong-propensities" and "rows that could show it" in problem["reason"]
+        (problem,) = [
+            found
+            for found in sa.Log.from_frame(wrong).check()["problems"]
+            if found["severity"] == "error"
+        ]
+        assert (
+            problem["kind"] == "wrong-propensities"
+            and "rows that could show it" in problem["reason"]
+        )
     made = frame(4000)
-    long = sa.Log.from_frame(made.assign(eligible=[[*ads, "e"] for ads in made["eligible"]])).check()["problems"]
+    long = sa.Log.from_frame(
+        made.assign(eligible=[[*ads, "e"] for ads in made["eligible"]])
+    ).check()["problems"]
     assert any("some ads are eligible and never shown" in problem["reason"] for problem in long)
 
 
 def test_users_who_keep_their_ad_are_seen_though_some_visits_have_one_ad_alone():
     made = frame(3000, 6)
     kept = made["eligible"].map(len) > 1
-    made["who"] = np.where(kept, made["action"].map(ADS.index) + 4 * (made.index % 50), made.index % 200)
+    made["who"] = np.where(
+        kept, made["action"].map(ADS.index) + 4 * (made.index % 50), made.index % 200
+    )
     assert "users who keep their ad" in str(sa.Log.from_frame(made).check())
     made["who"] = made.index % 200
     assert "users who keep their ad" not in str(sa.Log.from_frame(made).check())
@@ -179,23 +231,42 @@ RATES = ({"a": 0.1, "b": 0.6, "c": 0.3}, {"a": 0.9, "b": 0.2}, {"c": 0.4})
 
 def outcomes():
     """Every log of three visits that there can be, and its probability."""
-    ads = [[(ad, p) for ad, p in zip(ads, shares, strict=True)] for ads, shares in zip(LISTS, LOGGED, strict=True)]
+    ads = [
+        [(ad, p) for ad, p in zip(ads, shares, strict=True)]
+        for ads, shares in zip(LISTS, LOGGED, strict=True)
+    ]
     for shown in product(*ads):
         for rewards in product((0, 1), repeat=3):
             chance = 1.0
             for (ad, p), reward, rates in zip(shown, rewards, RATES, strict=True):
                 chance *= p * (rates[ad] if reward else 1 - rates[ad])
-            yield pd.DataFrame({"action": [ad for ad, _ in shown], "reward": rewards, "eligible": [*map(list, LISTS)],
-                                "propensity": [p for _, p in shown], "x": [0.5, -0.4, 1.0]}), chance  # fmt: skip
+            yield (
+                pd.DataFrame(
+                    {
+                        "action": [ad for ad, _ in shown],
+                        "reward": rewards,
+                        "eligible": [*map(list, LISTS)],
+                        "propensity": [p for _, p in shown],
+                        "x": [0.5, -0.4, 1.0],
+                    }
+                ),
+                chance,
+            )
 
 
 def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
     learnt = sa.fit(sa.Log.from_frame(frame(400)), "cost-sensitive-oaa", epsilon=0.3)
     policies = {"ad:c": Always("c"), "ad:b": Always("b"), "learnt": learnt}
-    shares = learnt.predict_proba(pd.DataFrame({"x": [0.5, -0.4, 1.0], "eligible": [*map(list, LISTS)]}))
+    shares = learnt.predict_proba(
+        pd.DataFrame({"x": [0.5, -0.4, 1.0], "eligible": [*map(list, LISTS)]})
+    )
     by_ad = [dict(zip(learnt.actions, row, strict=True)) for row in shares]
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert all(row[ad] > 0 if ad in ads else row[ad] == 0 for row, ads in zip(by_ad, LISTS, strict=True) for ad in ADS)
+    assert all(
+        row[ad] > 0 if ad in ads else row[ad] == 0
+        for row, ads in zip(by_ad, LISTS, strict=True)
+        for ad in ADS
+    )
     logged = [dict(zip(ads, p, strict=True)) for ads, p in zip(LISTS, LOGGED, strict=True)]
     shown = {
         "uniform": [dict.fromkeys(ads, 1 / len(ads)) for ads in LISTS],
@@ -205,7 +276,12 @@ def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
         "": logged,
     }
     truth = {
-        name: sum(p * rates.get(ad, 0) for row, rates in zip(rows, RATES, strict=True) for ad, p in row.items()) / 3
+        name: sum(
+            p * rates.get(ad, 0)
+            for row, rates in zip(rows, RATES, strict=True)
+            for ad, p in row.items()
+        )
+        / 3
         for name, rows in shown.items()
     }
     mean, weight, total = dict.fromkeys(shown, 0.0), dict.fromkeys(shown, 0.0), 0.0
@@ -223,7 +299,9 @@ def test_every_estimate_is_unbiased_over_all_logs_that_there_can_be():
     assert total == pytest.approx(1)
     assert mean == pytest.approx(truth) and weight == pytest.approx(dict.fromkeys(shown, 1.0))
     for name, of_ads in mix.items():
-        assert of_ads == pytest.approx({ad: np.mean([row.get(ad, 0) for row in shown[name]]) for ad in ADS})
+        assert of_ads == pytest.approx(
+            {ad: np.mean([row.get(ad, 0) for row in shown[name]]) for ad in ADS}
+        )
 
 
 def evaluated(made, policies=("logistic", "ad:a", "ad:d"), **more):
@@ -238,32 +316,51 @@ def test_lists_of_all_ads_change_nothing():
     plain, _ = evaluated(made)
     lists, _ = evaluated(made.assign(eligible=[list(ADS)] * len(made)))
     pd.testing.assert_frame_equal(plain.to_frame(), lists.to_frame())
-    assert (plain.pairs.equals(lists.pairs), plain.mix, plain.choice) == (True, lists.mix, lists.choice)
+    assert (plain.pairs.equals(lists.pairs), plain.mix, plain.choice) == (
+        True,
+        lists.mix,
+        lists.choice,
+    )
 
 
 @pytest.mark.parametrize("shares", [(1, 1, 1, 1), (6, 3, 2, 1)])
 def test_an_ad_that_is_not_eligible_stands_for_what_was_shown(shares):
     made = frame(2000, shares=shares)
-    found = sa.evaluate(["ad:d"], sa.Log.from_frame(made), least_propensity="unknown" if shares[0] > 1 else None)
+    found = sa.evaluate(
+        ["ad:d"], sa.Log.from_frame(made), least_propensity="unknown" if shares[0] > 1 else None
+    )
     row, has = found.to_frame().set_index("policy").loc["ad:d"], of(made)[:, 3]
     weight = np.where(has, (made["action"] == "d") / made["propensity"], 1)
     terms = weight * made["reward"]
     estimate = terms.mean() if shares[0] > 1 else regressed(terms, weight - 1)
-    assert row["estimate"] == pytest.approx(estimate) and not row["refused"] and row["verdict"] == "yes"
+    assert (
+        row["estimate"] == pytest.approx(estimate)
+        and not row["refused"]
+        and row["verdict"] == "yes"
+    )
     assert f"not eligible in {(~has).sum():,} of 2,000 visits" in found.text()
-    assert found.mix["ad:d"]["d"] == pytest.approx(has.mean()) and sum(found.mix["ad:d"].values()) == pytest.approx(1)
+    assert found.mix["ad:d"]["d"] == pytest.approx(has.mean()) and sum(
+        found.mix["ad:d"].values()
+    ) == pytest.approx(1)
     assert ("uniform: all eligible ads alike" in found.text()) == (shares[0] == 1)
 
 
 def test_each_ad_and_the_uniform_policy_are_of_eligible_ads():
     made = frame(3000, shares=(6, 3, 2, 1))
-    made["eligible"] = [[*ads, "never"] if at == 7 else ads for at, ads in enumerate(made["eligible"])]
-    found = sa.evaluate(["each-ad", sa.fit(frame(800), "logistic", epsilon=0.2)], sa.Log.from_frame(made),
-                        least_propensity=0.05)  # fmt: skip
+    made["eligible"] = [
+        [*ads, "never"] if at == 7 else ads for at, ads in enumerate(made["eligible"])
+    ]
+    found = sa.evaluate(
+        ["each-ad", sa.fit(frame(800), "logistic", epsilon=0.2)],
+        sa.Log.from_frame(made),
+        least_propensity=0.05,
+    )
     rows, size = found.to_frame().set_index("policy"), np.array([*map(len, made["eligible"])])
     assert [*rows.index] == ["logging", "uniform", *(f"ad:{ad}" for ad in ADS), "logistic"]
     weight = 1 / (made["propensity"] * size)
-    assert rows.loc["uniform", "estimate"] == pytest.approx(regressed(weight * made["reward"], weight - 1))
+    assert rows.loc["uniform", "estimate"] == pytest.approx(
+        regressed(weight * made["reward"], weight - 1)
+    )
     assert found.mix["uniform"]["a"] == pytest.approx((of(made)[:, 0] / size).mean())
     for name in ("uniform", "logistic"):
         assert sum(found.mix[name].values()) == pytest.approx(1)
@@ -273,8 +370,11 @@ def test_each_ad_and_the_uniform_policy_are_of_eligible_ads():
 def test_users_and_folders_give_the_same_numbers(tmp_path):
     made = frame(1500).assign(who=lambda made: np.arange(len(made)))
     (tmp_path / "log").mkdir()
-    front = made.index[[not {"d", "c"} & {*ads} for ads in made["eligible"]]][:30]  # a part without two of the ads
-    order = made.drop(columns="who").loc[[*front, *made.index.difference(front)]].reset_index(drop=True)
+    # a part without two of the ads
+    front = made.index[[not {"d", "c"} & {*ads} for ads in made["eligible"]]][:30]
+    order = (
+        made.drop(columns="who").loc[[*front, *made.index.difference(front)]].reset_index(drop=True)
+    )
     order.to_parquet(tmp_path / "whole.parquet")
     for number, part in enumerate((order[:30], order[30:900], order[900:])):
         part.to_parquet(tmp_path / "log" / f"{number}.parquet")
@@ -292,7 +392,10 @@ def test_users_and_folders_give_the_same_numbers(tmp_path):
 
 
 def test_both_logs_have_lists_or_neither():
-    test, train = sa.Log.from_frame(frame(300)), sa.Log.from_frame(frame(300, 1).drop(columns="eligible"))
+    test, train = (
+        sa.Log.from_frame(frame(300)),
+        sa.Log.from_frame(frame(300, 1).drop(columns="eligible")),
+    )
     with pytest.raises(DataError, match="has no lists of eligible ads"):
         sa.evaluate(["logistic"], test, train=train)
 
@@ -303,7 +406,9 @@ def test_both_logs_have_lists_or_neither():
 @pytest.mark.parametrize("kind", [*LEARNT, Ridge()])
 def test_every_learner_chooses_among_eligible_ads(kind):
     made = frame(400, 2)
-    policy = sa.fit(sa.Log.from_frame(made), kind, lambdas=[0.1, 1.0], epsilon=0.25, steps=1000, trees=3)
+    policy = sa.fit(
+        sa.Log.from_frame(made), kind, lambdas=[0.1, 1.0], epsilon=0.25, steps=1000, trees=3
+    )
     new = frame(300, 5)
     shares = policy.predict_proba(new)
     size = of(new).sum(axis=1)
@@ -312,11 +417,15 @@ def test_every_learner_chooses_among_eligible_ads(kind):
     np.testing.assert_allclose(np.sort(shares)[size > 1, -1], 0.75)
     np.testing.assert_allclose(shares[size == 1].max(axis=1), 1)
     shown = shares[np.arange(300), [ADS.index(ad) for ad in new["action"]]]
-    assert policy.score(sa.Log.from_frame(new)) == pytest.approx((new["reward"] * shown / new["propensity"]).mean())
+    assert policy.score(sa.Log.from_frame(new)) == pytest.approx(
+        (new["reward"] * shown / new["propensity"]).mean()
+    )
 
 
 def test_a_side_that_is_not_eligible_wins_no_match():
-    """Each match would be the left side's; of the last two ads the fourth is to meet nobody but the third."""
+    """Each match would be the left side's; of the last two ads the fourth is to meet nobody but the
+    third.
+    """
     tree = learners.FilterTree(1.0)
     tree.leaves, features = np.arange(4, dtype=np.int32), np.zeros((3, 1), np.float32)
     for last, winner in ((True, [2, 1, 3]), (False, [2, 1, 3])):
@@ -328,7 +437,9 @@ def test_a_side_that_is_not_eligible_wins_no_match():
 
 
 def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
-    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by its normal equations."""
+    """Half the mean squared error over these rows, plus lambda / 2 |w|^2, by its normal
+    equations.
+    """
     made = sa.Log.from_frame(frame(300)).visits
     model = learners.OneAgainstAll(0.5)
     model.fit(made.features, made, np.arange(4), None)
@@ -342,14 +453,21 @@ def test_an_ad_s_regression_is_regularised_by_the_rows_that_could_show_it():
 
 @pytest.mark.parametrize("kind", ["cost-sensitive-oaa", "filter-tree"])
 def test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it(kind):
-    """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's 0.3."""
+    """In all rows its importance-weighted reward is 0.09 on average, less than the other ad's
+    0.3.
+    """
     random = np.random.default_rng(0)
     rare = random.random(4000) < 0.1
     best = rare & (random.random(4000) < 0.5)
-    made = pd.DataFrame({"action": np.where(best, "b", "a"), "propensity": np.where(rare, 0.5, 1.0),
-                         "reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int),
-                         "x": random.random(4000),
-                         "eligible": np.where(rare, "a|b", "a|")})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": np.where(best, "b", "a"),
+            "propensity": np.where(rare, 0.5, 1.0),
+            "reward": (random.random(4000) < np.where(best, 0.9, 0.3)).astype(int),
+            "x": random.random(4000),
+            "eligible": np.where(rare, "a|b", "a|"),
+        }
+    )
     shown = sa.fit(sa.Log.from_frame(made), kind).predict(made)
     assert (shown[rare] == "b").all() and (shown[~rare] == "a").all()
 
@@ -359,7 +477,14 @@ def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path):
     new, log = tmp_path / "new.csv", frame(500, 4)
     made = log[["x"]].assign(eligible=log["eligible"].map("|".join))
     made.to_csv(new, index=False)
-    arguments = ["--policy", "logistic", "--epsilon", "0.4", "--output", str(tmp_path / "policy.arrow")]
+    arguments = [
+        "--policy",
+        "logistic",
+        "--epsilon",
+        "0.4",
+        "--output",
+        str(tmp_path / "policy.arrow"),
+    ]
     assert main(["ads", "fit", str(tmp_path / "log.parquet"), *arguments]) == 0
     command = ["ads", "apply", str(tmp_path / "policy.arrow"), str(new), "--seed", "1", "--output"]
     assert main([*command, str(tmp_path / "shown.csv")]) == 0
@@ -376,7 +501,9 @@ def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path):
     with pytest.raises(DataError, match="there is no column 'eligible'"):
         applying.apply(policy, new, tmp_path / "none.csv")
     made.assign(eligible=["e|f", *made["eligible"][1:]]).to_csv(new, index=False)
-    with pytest.raises(DataError, match="row 1: the policy knows none of the eligible ads: 'e', 'f'"):
+    with pytest.raises(
+        DataError, match=("row 1: the policy knows none of the eligible ads: 'e', 'f'")
+    ):
         applying.apply(policy, new, tmp_path / "none.csv")
 
 
@@ -395,10 +522,17 @@ def test_what_explores_is_shown_as_often_as_its_propensity_says():
 def test_apply_finds_the_lists_that_an_object_holds(tmp_path, form):
     made = frame(300)
     inside = objects(made)
-    context = {"json": [*map(json.dumps, inside)], "python": [*map(str, inside)], "struct": inside}[form]
-    made[["action", "reward", "propensity"]].assign(context=context).to_parquet(tmp_path / "log.parquet")
+    context = {"json": [*map(json.dumps, inside)], "python": [*map(str, inside)], "struct": inside}[
+        form
+    ]
+    made[["action", "reward", "propensity"]].assign(context=context).to_parquet(
+        tmp_path / "log.parquet"
+    )
     policy = sa.fit(sa.Log.read(tmp_path / "log.parquet"), "logistic", epsilon=0.3)
     applying.apply(policy, tmp_path / "log.parquet", tmp_path / "shown.csv", seed=1)
-    shown, plain = pd.read_csv(tmp_path / "shown.csv"), sa.fit(sa.Log.from_frame(made), "logistic", epsilon=0.3)
+    shown, plain = (
+        pd.read_csv(tmp_path / "shown.csv"),
+        sa.fit(sa.Log.from_frame(made), "logistic", epsilon=0.3),
+    )
     shares = plain.predict_proba(made)[np.arange(300), [ADS.index(ad) for ad in shown["action"]]]
     assert (shares > 0).all() and shown["propensity"].to_numpy() == pytest.approx(shares)

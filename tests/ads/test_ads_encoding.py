@@ -14,7 +14,9 @@ from scant_ads.reading import formats
 
 
 def log(tmp_path, name="train.csv", **columns):
-    made = pd.DataFrame({"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns)
+    made = pd.DataFrame(
+        {"action": list("abab"), "reward": [0, 1, 1, 0], "propensity": 0.5} | columns
+    )
     made.to_csv(tmp_path / name, index=False)
     return formats.read(tmp_path / name).required()
 
@@ -29,9 +31,19 @@ def test_missing_numbers_become_the_median_of_training_and_are_marked(tmp_path):
     train = log(tmp_path, x=[1, None, 3, 8], y=[1, 2, 3, 4])
     encoder = encoding.fit(train)
     assert encoder.encoded == ("x", "y", "x is missing")
-    assert encoder.transform(train).features.tolist() == [[1, 1, 0], [3, 2, 1], [3, 3, 0], [8, 4, 0]]
+    assert encoder.transform(train).features.tolist() == [
+        [1, 1, 0],
+        [3, 2, 1],
+        [3, 3, 0],
+        [8, 4, 0],
+    ]
     test = log(tmp_path, "test.csv", x=[1, 1, 1, None], y=[None, 9, 9, 9])
-    assert encoder.transform(test).features.tolist() == [[1, 2.5, 0], [1, 9, 0], [1, 9, 0], [3, 9, 1]]
+    assert encoder.transform(test).features.tolist() == [
+        [1, 2.5, 0],
+        [1, 9, 0],
+        [1, 9, 0],
+        [3, 9, 1],
+    ]
 
 
 def test_rare_texts_share_a_column(tmp_path):
@@ -48,12 +60,20 @@ def test_rare_texts_share_a_column(tmp_path):
 
 def test_a_feature_is_text_in_both_logs_or_in_none(tmp_path):
     encoder = encoding.fit(log(tmp_path, x=[1, 2, 3, 4]))
-    with pytest.raises(DataError, match=r"test\.csv: feature 'x' is text here, and numbers in the training log.*categ"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"test\.csv: feature 'x' is text here, and numbers in the "
+            r"training log.*categ"
+        ),
+    ):
         encoder.transform(log(tmp_path, x=["u", "v", "v", "u"]), "test.csv")
 
 
 def test_logs_are_split():
-    times = np.datetime64("2026-01-01") + np.random.default_rng(0).permutation(3000) * np.timedelta64(1, "s")
+    times = np.datetime64("2026-01-01") + np.random.default_rng(0).permutation(
+        3000
+    ) * np.timedelta64(1, "s")
     made = formats.read_frame(frame().assign(timestamp=times)).required()
     log = as_log(made)
     train, test = (part.visits for part in log.split(0.7, "time"))

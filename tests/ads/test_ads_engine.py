@@ -1,4 +1,6 @@
-"""One engine for all logs: however the rows of a log are parted, and read, the report is the same to the last digit."""
+"""One engine for all logs: however the rows of a log are parted, and read, the report is the same
+to the last digit.
+"""
 
 import gc
 import weakref
@@ -22,9 +24,14 @@ TIMES = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(2400), "min")
 
 @pytest.fixture(scope="module")
 def made():
-    """A training log, and rows of a test log: some of the training log, some twice; texts, and missing numbers."""
+    """A training log, and rows of a test log: some of the training log, some twice; texts, and
+    missing numbers.
+    """
     random = np.random.default_rng(0)
-    train, test = (frame(rows, seed).assign(size=random.normal(size=rows)) for rows, seed in ((1500, 0), (2000, 1)))
+    train, test = (
+        frame(rows, seed).assign(size=random.normal(size=rows))
+        for rows, seed in ((1500, 0), (2000, 1))
+    )
     test["policy:mine"] = np.where(test["action"] == "a", 0.8, 0.1)
     train["policy:mine"] = 1 / 3
     rows = pd.concat([test, train.iloc[:300], test.iloc[:100]], ignore_index=True)
@@ -34,7 +41,10 @@ def made():
 def reports(log, batch, policies, train, **options):
     """All that is said of a log, but for its name, and what kind of files it is in."""
     found = compare.compare(policies, log, train, rows=batch, **options)
-    texts = [text.replace(log.name, "test").replace(f", in {log.form}", "") for text in (*found.about, *found.notes)]
+    texts = [
+        text.replace(log.name, "test").replace(f", in {log.form}", "")
+        for text in (*found.about, *found.notes)
+    ]
     checked = overview.facts(log, summing.summary(log, rows=batch)) | {"form": ""}
     return texts, [*map(repr, (*found.rows, *found.comparisons, found.choice))], repr(checked)
 
@@ -52,7 +62,9 @@ OPTIONS = {
 
 
 class Way:
-    """A way to log and to compare: what is said of the rows in one file is found once, and of any parts is the same."""
+    """A way to log and to compare: what is said of the rows in one file is found once, and of any
+    parts is the same.
+    """
 
     def __init__(self, way, train, rows, folder):
         self.options, self.roles, rows = OPTIONS[way], {}, rows.copy()
@@ -61,32 +73,52 @@ class Way:
             rows["propensity"] = random
             rows["policy:mine"] = random
         elif way in ("by time", "out of order"):
-            order = np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
+            order = (
+                np.arange(2400) if way == "by time" else np.random.default_rng(2).permutation(2400)
+            )
             rows["id"], train = np.arange(2400), train.assign(id=-1 - np.arange(1500))
             rows["timestamp"] = TIMES[order].astype("datetime64[us]")
-            rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(order < 1200, 0.3, 1.0)
+            rows["reward"] *= np.random.default_rng(1).random(2400) < np.where(
+                order < 1200, 0.3, 1.0
+            )
         if way == "by user":
             self.roles = {"id": "visit", "user": "who"}
             rows["visit"], rows["who"] = np.arange(2400), np.arange(2400) % 300
             train = train.assign(visit=2350 + np.arange(1500), who=200 + np.arange(1500) % 300)
         shared = 0 if "id" in rows or way in ("uneven", "by user") else 300
         assert rows.merge(train.drop_duplicates(), "inner").shape[0] == shared
-        self.rows, self.train, self.policies = rows, sa.Log.from_frame(train, self.roles), {"mine": "mine"}
+        self.rows, self.train, self.policies = (
+            rows,
+            sa.Log.from_frame(train, self.roles),
+            {"mine": "mine"},
+        )
         if way != "uneven":
-            self.policies["logistic"] = sa.fit(self.train, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1)
+            self.policies["logistic"] = sa.fit(
+                self.train, "logistic", steps=500, lambdas=(0.1,), epsilon=0.1
+            )
         rows.to_csv(folder / "log.csv", index=False)
         rows.to_parquet(folder / "log.pq", index=False)
         self.whole = self.found(folder / "log.csv", 300)
         assert_same(self.found(folder / "log.pq", 10**6), self.whole)
 
     def found(self, path, batch):
-        """All that is said of a log and, since policies are learnt from halves, of its halves, and their visits."""
+        """All that is said of a log and, since policies are learnt from halves, of its halves, and
+        their visits.
+        """
         log = sa.Log.read(path, self.roles)
         said = [reports(log, batch, self.policies, self.train, **self.options)]
-        halves = [log.split(0.6, "time" if "timestamp" in self.rows else "random")[part] for part in (0, 1)]
+        halves = [
+            log.split(0.6, "time" if "timestamp" in self.rows else "random")[part]
+            for part in (0, 1)
+        ]
         for half in halves:
             names = half.visits.names, tuple(half.visits.categories.items())
-            said.append((names, repr(overview.facts(half, summing.summary(half, rows=batch)) | {"form": ""})))
+            said.append(
+                (
+                    names,
+                    repr(overview.facts(half, summing.summary(half, rows=batch)) | {"form": ""}),
+                )
+            )
         return said, [half.visits.columns() for half in halves]
 
 
@@ -122,7 +154,11 @@ def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path,
         ("damaged", fine.assign(reward=[*[0] * 1999, 7]), "reward 7"),
         ("columns", fine.drop(columns="age"), "features that only one of the two logs has: 'age'"),
         ("shared", rows.drop(columns="policy:mine"), "300 of 2,400 rows are in data frame, too"),
-        ("policy", fine.assign(**{"policy:mine": 0.9}), "the probabilities of policy:mine do not sum to 1"),
+        (
+            "policy",
+            fine.assign(**{"policy:mine": 0.9}),
+            ("the probabilities of policy:mine do not sum to 1"),
+        ),
     ):
         (tmp_path / name).mkdir()
         test.to_parquet(tmp_path / name / "0.parquet", index=False)
@@ -140,12 +176,16 @@ def test_of_very_many_ads_only_totals_are_kept(made, monkeypatch):
     for batch in (200, 10**6):
         whole = summing.summary(sa.Log.from_frame(rows), rows=batch).all()
         found.append({ad: sums.tolist() for ad, sums in whole.ads.items()})
-        assert whole.ads["7"].shape == (3, 1) and whole.ads["7"][0] == 24 and len(whole.drifts()) == 1
+        assert (
+            whole.ads["7"].shape == (3, 1) and whole.ads["7"][0] == 24 and len(whole.drifts()) == 1
+        )
     assert dict(sorted(found[0].items())) == dict(sorted(found[1].items()))
 
 
 def test_a_log_leaves_no_file_open():
-    """The file of its digests is closed when the log goes, at once, without waiting for the collector of garbage."""
+    """The file of its digests is closed when the log goes, at once, without waiting for the
+    collector of garbage.
+    """
     log = sa.Log.from_frame(frame(500))
     log.check()
     log.learnable.visits  # noqa: B018

@@ -18,19 +18,30 @@ def row(low, lift, high, policy="a"):
 
 @pytest.mark.parametrize(
     ("low", "high", "share", "answer"),
-    [(-0.04, 0.2, 0.05, "holds"), (-0.06, 0.2, 0.05, "is open"), (-0.2, -0.06, 0.05, "is broken"),
-     (-0.05, 0.2, 0.05, "is open"), (-0.2, -0.05, 0.05, "is open"), (0.001, 0.2, 0, "holds"),
-     (np.nan, np.nan, 0.05, "is open"), (-1, np.inf, 0.9, "is open")],
-)  # fmt: skip
+    [
+        (-0.04, 0.2, 0.05, "holds"),
+        (-0.06, 0.2, 0.05, "is open"),
+        (-0.2, -0.06, 0.05, "is broken"),
+        (-0.05, 0.2, 0.05, "is open"),
+        (-0.2, -0.05, 0.05, "is open"),
+        (0.001, 0.2, 0, "holds"),
+        (np.nan, np.nan, 0.05, "is open"),
+        (-1, np.inf, 0.9, "is open"),
+    ],
+)
 def test_the_interval_of_the_lift_decides(low, high, share, answer):
     today = row(np.nan, np.nan, np.nan, "logging")
-    (found,) = guards.judged("purchase", share, [today, row(0, 0, 0)], [today, row(low, (low + high) / 2, high)])
+    (found,) = guards.judged(
+        "purchase", share, [today, row(0, 0, 0)], [today, row(low, (low + high) / 2, high)]
+    )
     assert found["answer"] == answer and [*found] == [*guards.COLUMNS]
 
 
 @pytest.fixture
 def log(tmp_path):
-    """Of visits whose purchases suit the same ads as clicks, and others that suit none, or the wrong ads."""
+    """Of visits whose purchases suit the same ads as clicks, and others that suit none, or the
+    wrong ads.
+    """
     made, random = frame(6000, 3), np.random.default_rng(0)
     suits = made["kind"].map(SUITED) == made["action"]
     made["bought"] = (random.random(6000) < np.where(suits, 0.6, 0.4)).astype(int)
@@ -43,16 +54,36 @@ def log(tmp_path):
 
 def test_the_command_judges_other_rewards(log, tmp_path, capsys):
     asked = ["--split", "0.5", "--policy", "logistic", "--steps", "2000", "--lambdas", "0.1"]
-    rails = [word for rail in ("bought=0.05", "returned=0.05", "any=0.05") for word in ("--guard", rail)]
+    rails = [
+        word for rail in ("bought=0.05", "returned=0.05", "any=0.05") for word in ("--guard", rail)
+    ]
     out, page = tmp_path / "out.json", tmp_path / "out.html"
-    assert main(["ads", "evaluate", str(log), *asked, *rails, "--output", str(out), "--report", str(page)]) == 0
+    assert (
+        main(
+            [
+                "ads",
+                "evaluate",
+                str(log),
+                *asked,
+                *rails,
+                "--output",
+                str(out),
+                "--report",
+                str(page),
+            ]
+        )
+        == 0
+    )
     printed, found = capsys.readouterr().out, json.loads(out.read_text())
     answers = {rail["guard"]: rail["answer"] for rail in found["guards"]}
     assert answers == {"bought": "holds", "returned": "is broken", "any": "is open"}
     for rail in found["guards"]:
         assert f"Its guard rail {rail['guard']} {rail['answer']}" in printed
         assert f"<td>  {rail['guard']} (5 %), logistic</td>" in page.read_text()
-    assert "; but it breaks a guard rail</h1>" in page.read_text() and 'class="answer no"' in page.read_text()
+    assert (
+        "; but it breaks a guard rail</h1>" in page.read_text()
+        and 'class="answer no"' in page.read_text()
+    )
     plain = tmp_path / "plain.json"
     ignored = ["--ignore", "bought", "returned", "any"]
     assert main(["ads", "evaluate", str(log), *asked, *ignored, "--output", str(plain)]) == 0
@@ -63,7 +94,9 @@ def test_a_guard_rail_is_the_lift_of_an_evaluation_by_its_reward(log):
     rewards = ["reward", "bought", "returned", "any"]
 
     def read(reward):
-        return sa.Log.read(log, {"reward": reward}, [name for name in rewards if name != reward]).split(0.5)
+        return sa.Log.read(
+            log, {"reward": reward}, [name for name in rewards if name != reward]
+        ).split(0.5)
 
     train, test = read("reward")
     policy = sa.fit(train, "logistic", steps=2000, lambdas=(0.1,))
@@ -73,13 +106,21 @@ def test_a_guard_rail_is_the_lift_of_an_evaluation_by_its_reward(log):
     assert guarded.guards[0]["lift_low"] == bought.rows[-1]["lift_low"] and not found.guards
     assert "the lift of another reward over today's, which must not" in guarded.text()
     over = sa.evaluate([policy, "ad:a"], test, train=train, baseline="ad:a")
-    other = sa.evaluate([policy, "ad:a"], read("bought")[1], train=read("bought")[0], baseline="ad:a")
-    assert "the lift of another reward over that of ad:a, which" in over.guarded("bought", 0.05, other).text()
-    assert found.decision() in guarded.decision() and guarded.decision().endswith("Its guard rail bought holds")
+    other = sa.evaluate(
+        [policy, "ad:a"], read("bought")[1], train=read("bought")[0], baseline="ad:a"
+    )
+    assert (
+        "the lift of another reward over that of ad:a, which"
+        in over.guarded("bought", 0.05, other).text()
+    )
+    assert found.decision() in guarded.decision() and guarded.decision().endswith(
+        "Its guard rail bought holds"
+    )
     for other, share, message in (
-        (sa.evaluate([], test), 0.05, "logistic was not evaluated"), (bought, 1.0, "1.0 is no share"),
+        (sa.evaluate([], test), 0.05, "logistic was not evaluated"),
+        (bought, 1.0, "1.0 is no share"),
         (sa.evaluate([policy], test, level=0.9), 0.05, "the level 0.9, not 0.95"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(SettingError, match=message):
             found.guarded("bought", share, other)
 
@@ -95,16 +136,30 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
     ("arguments", "message"),
     [
         (["--guard", "boght=0.1"], "--guard: unknown column 'boght': did you mean 'bought'"),
-        (["--guard", "reward=0.1"], "--guard reward: it is the log's reward; a guard rail is another reward"),
-        (["--guard", "bought=0.1", "--columns", "reward=bought"], "--guard bought: it is the log's reward"),
+        (
+            ["--guard", "reward=0.1"],
+            ("--guard reward: it is the log's reward; a guard rail is another reward"),
+        ),
+        (
+            ["--guard", "bought=0.1", "--columns", "reward=bought"],
+            ("--guard bought: it is the log's reward"),
+        ),
         (
             ["--guard", "age=0.1"],
-            "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more rows). A guard rail is from",
+            (
+                "line 2: --guard age: reward 3.0 is not in [0, 1]; all are alike (79 more rows). A "
+                "guard rail is from"
+            ),
         ),
-        (["--guard", "ill=0.1"], "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
+        (
+            ["--guard", "ill=0.1"],
+            ("line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
+        ),
     ],
 )
-def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(arguments, message, tmp_path, capsys):
+def test_a_guard_rail_is_another_reward_of_the_log_from_0_to_1(
+    arguments, message, tmp_path, capsys
+):
     path = tmp_path / "log.csv"
     rows = [f"{'ab'[at % 2]},{at % 3 // 2},0.5,1,3,{'' if at == 1 else 1}\n" for at in range(80)]
     path.write_text("action,reward,propensity,bought,age,ill\n" + "".join(rows))

@@ -1,4 +1,6 @@
-"""Doubts about logs: drift is found as often as its level says, probabilities are summed up, shared rows counted."""
+"""Doubts about logs: drift is found as often as its level says, probabilities are summed up, shared
+rows counted.
+"""
 
 from dataclasses import replace
 
@@ -23,7 +25,9 @@ def log(seed=0, rows=6000, rates=(0.12,), ads=4) -> Visits:
     action = random.integers(0, ads, rows, dtype=np.int32)
     features = random.standard_normal((rows, 2)).astype(np.float32)
     reward = (random.random(rows) < rate).astype(float)
-    return Visits(features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y"))
+    return Visits(
+        features, action, reward, np.full(rows, 1 / ads), tuple("abcdefgh"[:ads]), ("x", "y")
+    )
 
 
 def tally(made: Visits, **policies) -> Tally:
@@ -38,7 +42,11 @@ def as_log(made: Visits) -> Log:
 
 
 def problems(made: Visits, kind: str = "") -> list[Problem]:
-    return [found for found in health.problems(summing.summary(as_log(made))) if kind in ("", found.kind)]
+    return [
+        found
+        for found in health.problems(summing.summary(as_log(made)))
+        if kind in ("", found.kind)
+    ]
 
 
 # --- drift
@@ -50,7 +58,9 @@ def test_constant_rates_are_found_to_drift_as_often_as_the_level_says():
     lengths, cuts = np.bincount(ends), np.arange(1, 21) / 20
     for weight in (np.ones(6000), weights):
         terms = [weight * log(seed).reward for seed in range(1000)]
-        tests = [health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms]
+        tests = [
+            health.drift(lengths, np.bincount(ends, term), term @ term, cuts) for term in terms
+        ]
         assert sum(test.significant for test in tests) < 25
 
 
@@ -58,7 +68,11 @@ def test_a_drift_that_matters_is_found():
     made = log(rates=(0.16, 0.1))
     assert tally(made).drift("").p < 1e-6
     (problem,) = problems(made)
-    assert problem.kind == "drift" and "the click rate drifts: from" in problem.reason and "p = " in problem.reason
+    assert (
+        problem.kind == "drift"
+        and "the click rate drifts: from" in problem.reason
+        and "p = " in problem.reason
+    )
 
 
 def test_rows_are_compared_by_time_where_times_are_known():
@@ -67,7 +81,10 @@ def test_rows_are_compared_by_time_where_times_are_known():
     shuffled = made.take(mixed)
     assert not problems(shuffled)
     assert problems(replace(shuffled, timestamp=TIMES[mixed]))[0].kind == "drift"
-    in_order, out = (tally(replace(rows, timestamp=times)) for rows, times in ((made, TIMES), (shuffled, TIMES[mixed])))
+    in_order, out = (
+        tally(replace(rows, timestamp=times))
+        for rows, times in ((made, TIMES), (shuffled, TIMES[mixed]))
+    )
     assert in_order.drift("").p == out.drift("").p
 
 
@@ -88,9 +105,12 @@ def test_few_clicks_say_nothing_of_drift():
 
 
 @pytest.mark.parametrize(
-    ("reward", "kind", "reason"), [(0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
-                                   (1, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing")]
-)  # fmt: skip
+    ("reward", "kind", "reason"),
+    [
+        (0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
+        (1, "all-clicks", ("all 6,000 rewards are 1: visits without a click look missing")),
+    ],
+)
 def test_rewards_that_are_all_alike_look_missing(reward, kind, reason):
     (problem,) = problems(replace(log(), reward=np.full(6000, float(reward))))
     assert (problem.kind, problem.reason) == (kind, reason)
@@ -115,7 +135,11 @@ def probabilities(made: Visits, least=None) -> list[Problem]:
 
 def test_probabilities_that_sum_to_one_are_no_problem():
     made = log()
-    for probability in (np.full(6000, 0.25), 1.0 * (made.action == 2), np.where(made.action == 1, 0.7, 0.1)):
+    for probability in (
+        np.full(6000, 0.25),
+        1.0 * (made.action == 2),
+        np.where(made.action == 1, 0.7, 0.1),
+    ):
         assert not probabilities(with_policy(made, probability))
 
 
@@ -123,24 +147,35 @@ def test_probabilities_that_sum_to_one_are_no_problem():
 def test_probabilities_that_do_not_sum_to_one_are_errors(probability, total):
     (problem,) = probabilities(with_policy(log(), np.full(6000, probability)))
     assert (problem.kind, problem.severity) == ("policy-sum", "error")
-    assert f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average" in problem.reason
+    assert (
+        f"policy:mine do not sum to 1: over the ads of a visit they sum to {total} on average"
+        in problem.reason
+    )
 
 
 def test_wrong_propensities_are_not_blamed_on_a_policy():
     wrong = with_policy(replace(log(), propensity=np.full(6000, 0.5)), np.full(6000, 0.25))
     (problem,) = probabilities(wrong)
     assert (problem.kind, problem.severity) == ("propensity-sum", "warning")
-    assert "or propensities are too large: showing all 4 ads alike has a mean weight of 0.5" in problem.reason
+    assert (
+        "or propensities are too large: showing all 4 ads alike has a mean weight of 0.5"
+        in problem.reason
+    )
 
 
 def test_rare_showings_are_no_alarm():
-    """An ad shown in 0.1 % of visits, which a log of 300 rows mostly lacks. By a t interval the sum would be 0.1."""
+    """An ad shown in 0.1 % of visits, which a log of 300 rows mostly lacks.
+
+    By a t interval the sum would be 0.1.
+    """
     alarms = 0
     for seed in range(100):
         random = np.random.default_rng(seed)
         action = (random.random(300) < 0.001).astype(np.int32)
         propensity = np.where(action == 1, 0.001, 0.999)
-        made = Visits(np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",))
+        made = Visits(
+            np.zeros((300, 1), np.float32), action, np.zeros(300), propensity, ("a", "b"), ("x",)
+        )
         alarms += bool(probabilities(with_policy(made, np.where(action == 1, 0.9, 0.1)), 0.001))
     assert alarms == 0
 
@@ -149,13 +184,18 @@ def test_rare_showings_are_no_alarm():
 
 
 def shared(test: Visits, train: Visits) -> tuple[np.ndarray, summing.Training]:
-    """Which rows of the test are in the training log, too, bool (rows), and what is known of this log."""
+    """Which rows of the test are in the training log, too, bool (rows), and what is known of this
+    log.
+    """
     training = summing.Training(as_log(train), as_log(test))
     return training.has(test, digests.of(test), "test"), training
 
 
 def both(first: Visits, second: Visits) -> Visits:
-    columns = {name: np.concatenate([column, second.columns()[name]]) for name, column in first.columns().items()}
+    columns = {
+        name: np.concatenate([column, second.columns()[name]])
+        for name, column in first.columns().items()
+    }
     return replace(first, **columns)
 
 
@@ -169,7 +209,9 @@ def test_shared_rows_are_those_of_sets():
 
 @pytest.mark.parametrize(("rate", "most"), [(0.002, 8), (0.3, 5)])
 def test_chance_is_mistaken_as_seldom_as_the_level_says(rate, most):
-    """Rows are found at twice the rate of the halves, which is the most that chance can make: 0.1 % of tests."""
+    """Rows are found at twice the rate of the halves, which is the most that chance can make: 0.1 %
+    of tests.
+    """
     random = np.random.default_rng(0)
     found, alike = random.binomial(2000, 2 * rate, 4000), random.binomial(1000, rate, 4000)
     assert sum(map(health.beyond_chance, found, [2000] * 4000, alike, [1000] * 4000)) <= most
@@ -203,7 +245,9 @@ def test_chance_is_twice_the_rate_at_which_halves_meet():
 
 
 def test_rows_logged_twice_are_no_chance_in_random_order():
-    made = frame(1200).assign(z=np.random.default_rng(0).normal(size=1200)).iloc[np.arange(2400) // 2]
+    made = (
+        frame(1200).assign(z=np.random.default_rng(0).normal(size=1200)).iloc[np.arange(2400) // 2]
+    )
     train, test = Log.from_frame(made).split(0.5)
     training = summing.Training(train, test)
     assert training.chance < 0.01 and training.shares(590, len(test))
@@ -211,52 +255,81 @@ def test_rows_logged_twice_are_no_chance_in_random_order():
 
 @pytest.mark.parametrize("sizes", [[400], [100] * 4])
 def test_halves_differ_in_the_column_by_which_rows_are_sorted(sizes):
-    """However they are read; not in a constant whose sums are rounded, nor in numbers that are missing."""
+    """However they are read; not in a constant whose sums are rounded, nor in numbers that are
+    missing.
+    """
 
     def differ(**columns) -> bool:
-        made = Log.from_frame(pd.DataFrame({"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns))
+        made = Log.from_frame(
+            pd.DataFrame({"action": [*"ab"] * 200, "reward": 0, "propensity": 0.1} | columns)
+        )
         halves = summing.Halves(200)
         for start in np.cumsum([0, *sizes[:-1]]):
             halves.add(made.visits.take(slice(start, start + sizes[0])))
         return halves.differ
 
     number, mixed = np.arange(400.0), np.random.default_rng(1).permutation(400)
-    assert differ(x=number) and differ(x=number // 200) and differ(x=(number // 100).astype(int).astype(str))
-    assert differ(reward=(number > 300).astype(int)) and differ(action=np.repeat([*"abcdef", "g", "h"], 50))
+    assert (
+        differ(x=number)
+        and differ(x=number // 200)
+        and differ(x=(number // 100).astype(int).astype(str))
+    )
+    assert differ(reward=(number > 300).astype(int)) and differ(
+        action=np.repeat([*"abcdef", "g", "h"], 50)
+    )
     missing = np.where(number < 390, np.nan, mixed)
-    assert not differ(x=number[mixed]) and not differ(x=missing) and not differ(x=0.1 + 1e6, y=[*"uvwx"] * 100)
+    assert (
+        not differ(x=number[mixed])
+        and not differ(x=missing)
+        and not differ(x=0.1 + 1e6, y=[*"uvwx"] * 100)
+    )
 
 
 def test_rows_that_meet_in_single_precision_are_not_the_same():
-    """As two of 50,000 numbers of a normal distribution do; where numbers were given so, few such rows are chance."""
+    """As two of 50,000 numbers of a normal distribution do; where numbers were given so, few such
+    rows are chance.
+    """
     random = np.random.default_rng(0)
     x = random.normal(size=50_000)
     assert len(np.unique(x.astype(np.float32))) < len(x) == len(np.unique(x))
     frame = {"action": random.integers(0, 3, 50_000) * 0, "reward": 0.0, "propensity": 1.0, "x": x}
-    for kind, equal in ((np.float64, 0), (np.float32, 50_000 - len(np.unique(x.astype(np.float32))))):
+    for kind, equal in (
+        (np.float64, 0),
+        (np.float32, 50_000 - len(np.unique(x.astype(np.float32)))),
+    ):
         made = Log.from_frame(pd.DataFrame(frame).astype({"x": kind}))
         assert summing.summary(made).digests.equal() == equal
         train, test = made.split(0.5)
         training = summing.Training(train, test)
         count = summing.summary(test, training=training).shared.rows
         assert not training.shares(count, len(test))
-        again = Log.from_frame(pd.DataFrame(frame).astype({"x": np.float32 if kind == np.float64 else np.float64}))
+        again = Log.from_frame(
+            pd.DataFrame(frame).astype({"x": np.float32 if kind == np.float64 else np.float64})
+        )
         both_kinds = summing.summary(again, training=summing.Training(train, again)).shared.rows
-        assert len(train) <= both_kinds <= len(train) + 10  # compared in single precision, as one of them is
+        # compared in single precision, as one of them is
+        assert len(train) <= both_kinds <= len(train) + 10
 
 
 def test_texts_are_compared_by_what_they_say():
     test, train = log(1, 400), log(1, 400)
     codes = np.arange(400) % 2
     test = replace(test, features=np.column_stack([test.features[:, 0], codes]).astype(np.float32))
-    train = replace(test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32))
-    test, train = replace(test, categories={"y": ("u", "v")}), replace(train, categories={"y": ("v", "u")})
+    train = replace(
+        test, features=np.column_stack([test.features[:, 0], 1 - codes]).astype(np.float32)
+    )
+    test, train = (
+        replace(test, categories={"y": ("u", "v")}),
+        replace(train, categories={"y": ("v", "u")}),
+    )
     assert shared(test, train)[0].sum() == 400
     assert shared(replace(test, categories={"y": ("u", "w")}), train)[0].sum() == 200
 
 
 def test_rows_that_are_alike_by_chance():
-    """1,000 kinds of visits: about as many of the test's are in the training log as in another log of the same kind."""
+    """1,000 kinds of visits: about as many of the test's are in the training log as in another log
+    of the same kind.
+    """
     pair = []
     for seed in (1, 2):
         kinds = np.random.default_rng(seed).integers(0, 125, (2000, 1)).astype(np.float32)

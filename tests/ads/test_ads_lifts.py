@@ -1,4 +1,6 @@
-"""The lift over today's policy, with its interval: identities, exact small cases, and how often it holds."""
+"""The lift over today's policy, with its interval: identities, exact small cases, and how often it
+holds.
+"""
 
 import math
 
@@ -26,7 +28,9 @@ def ratio(weight, reward, count, largest, random, single=False, rounded=False):
     """The quotient of E[w r] and E[r]."""
     if single:
         return lifts.single(weight, reward, count, largest, random)
-    both = tally.Both(weight, np.ones(len(count)), reward, count, int(count.sum()), rounded, fixed=True)
+    both = tally.Both(
+        weight, np.ones(len(count)), reward, count, int(count.sum()), rounded, fixed=True
+    )
     return lifts.of_rows(quotients.ratio, both, (largest, 1.0), random)
 
 
@@ -42,26 +46,38 @@ def drawn(rows=2000, seed=0):
 
 
 def test_one_weight_and_clicks_give_the_binomial_interval():
-    """Of 37 clicks 20 are on an ad with weight 3: three times SciPy's exact interval of 20 of 37."""
-    weight, reward = np.r_[[3.0] * 20, [0.0] * 17, [3.0] * 500, [0.0] * 900], np.r_[[1.0] * 37, [0.0] * 1400]
+    """Of 37 clicks 20 are on an ad with weight 3: three times SciPy's exact interval of 20 of
+    37.
+    """
+    weight, reward = (
+        np.r_[[3.0] * 20, [0.0] * 17, [3.0] * 500, [0.0] * 900],
+        np.r_[[1.0] * 37, [0.0] * 1400],
+    )
     found = ratio(*cells(weight, reward), 3.0, np.random.default_rng(0), single=True)
     expected = stats.binomtest(20, 37).proportion_ci(0.95, "exact")
     np.testing.assert_allclose(ends(found), [3 * expected.low, 3 * expected.high])
 
 
 def test_with_all_rewards_alike_all_policies_earn_the_same():
-    """E[w r] / E[r] is then the mean weight, which is 1 by right propensities: the interval is narrow."""
+    """E[w r] / E[r] is then the mean weight, which is 1 by right propensities: the interval is
+    narrow.
+    """
     weight = np.random.default_rng(1).choice([0.5, 3.0], 3000, p=[0.8, 0.2])
     for reward in (1.0, 0.3):
         found = ratio(*cells(weight, np.full(3000, reward)), 3.0, np.random.default_rng(0))
-        assert found.estimate == pytest.approx(1.0) and ends(found) == pytest.approx([1, 1], abs=0.02)
+        assert found.estimate == pytest.approx(1.0) and ends(found) == pytest.approx(
+            [1, 1], abs=0.02
+        )
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.01])
 def test_the_unit_of_rewards_matters_little_and_rows_without_one_less(factor):
     """The quotient has no unit; only the first bets know that rewards can be 1."""
     weight, reward = drawn(20000)
-    whole, part = (ratio(*cells(weight, reward * unit), 4.0, np.random.default_rng(0)) for unit in (1.0, factor))
+    whole, part = (
+        ratio(*cells(weight, reward * unit), 4.0, np.random.default_rng(0))
+        for unit in (1.0, factor)
+    )
     assert whole.estimate == pytest.approx(part.estimate)
     (low, high), (lower, higher) = ends(whole), ends(part)
     assert lower <= low * 1.02 and higher >= high / 1.02 and low < whole.estimate < high
@@ -79,7 +95,9 @@ def test_intervals_hold_the_estimate_and_grow_with_confidence(seed, rows, level)
             continue
         estimate = float(made[2] @ (weights * clicks) / (made[2] @ clicks))
         (low, high), (lower, higher) = ends(found, level), ends(found, (1 + level) / 2)
-        assert 0 <= lower <= low <= estimate * (1 + 1e-9) and estimate <= high * (1 + 1e-9) <= higher * (1 + 1e-8)
+        assert 0 <= lower <= low <= estimate * (1 + 1e-9) and estimate <= high * (
+            1 + 1e-9
+        ) <= higher * (1 + 1e-8)
         assert higher <= 4.0
 
 
@@ -99,7 +117,9 @@ def test_of_very_many_weights_and_rewards_the_interval_is_nearly_the_same(monkey
     np.testing.assert_allclose(ends(thinned), ends(exact), rtol=0.05)
     means = []
     for seed in range(300):
-        w, r, n = lifts._thinned(*(part[made[1] > 0] for part in made), 2.0, np.random.default_rng(seed))
+        w, r, n = lifts._thinned(
+            *(part[made[1] > 0] for part in made), 2.0, np.random.default_rng(seed)
+        )
         means.append([n @ (w * r), n @ r])
     expected = [made[2] @ (made[0] * made[1]), made[2] @ made[1]]
     error = np.std(means, axis=0) / 300**0.5
@@ -112,7 +132,9 @@ def test_rows_of_neither_of_two_arms_count():
     arm, reward = random.integers(0, 3, 3000), random.random(3000)
     weights = [3.0 * (arm == which) for which in (0, 1)]
     some = arm < 2
-    both = tally.Both(*(part[some] for part in (*weights, reward)), np.ones(some.sum(), np.int64), 3000)
+    both = tally.Both(
+        *(part[some] for part in (*weights, reward)), np.ones(some.sum(), np.int64), 3000
+    )
     first, second = (weight * reward for weight in weights)
     for kind in (quotients.difference, quotients.ratio):
         found = lifts.of_rows(kind, both, (3.0, 3.0), np.random.default_rng(0))
@@ -124,7 +146,9 @@ def test_rows_of_neither_of_two_arms_count():
 
 def test_rounded_sums_widen_the_interval():
     made = cells(*drawn())
-    fine, rounded = (ratio(*made, 4.0, np.random.default_rng(0), rounded=known) for known in (False, True))
+    fine, rounded = (
+        ratio(*made, 4.0, np.random.default_rng(0), rounded=known) for known in (False, True)
+    )
     (low, high), (lower, higher) = ends(fine), ends(rounded)
     assert 0 < low - lower < 0.01 and low - lower == pytest.approx(higher - high)
 
@@ -140,16 +164,22 @@ def test_the_quotient_of_two_intervals():
     def known(value):
         return lambda level: asked.append(level) or value
 
-    found = lifts.quotient(lifts.Bounds(known(0.02), known(0.08)), lifts.Bounds(known(0.01), known(0.04)))
+    found = lifts.quotient(
+        lifts.Bounds(known(0.02), known(0.08)), lifts.Bounds(known(0.01), known(0.04))
+    )
     assert (found.lower(0.95), found.upper(0.95)) == (0.5, 8.0)
     assert asked == pytest.approx([0.975] * 4)
     nothing = lifts.Bounds(known(0.0), known(0.0))
-    assert lifts.quotient(nothing, nothing).lower(0.9) == 0 and lifts.quotient(nothing, nothing).upper(0.9) == math.inf
+    assert (
+        lifts.quotient(nothing, nothing).lower(0.9) == 0
+        and lifts.quotient(nothing, nothing).upper(0.9) == math.inf
+    )
 
 
 KINDS = [
     (60, "one weight", "steady"), (1000, "one weight", "steady"), (1000, "one weight", "drifting"),
-    (60, "two weights", "steady"), (60, "two weights", "drifting"), (1000, "two weights", "drifting"),
+    (60, "two weights", "steady"), (60, "two weights", "drifting"),
+    (1000, "two weights", "drifting"),
     (60, "graded", "steady"), (1000, "graded", "drifting"),
 ]  # fmt: skip
 
@@ -157,7 +187,9 @@ KINDS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "kind", "rates"), KINDS)
 def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
-    """1,000 simulated logs: each end fails in 2.5 %, or less; more than 41 of 1,000 have a chance below 0.1 %."""
+    """1,000 simulated logs: each end fails in 2.5 %, or less; more than 41 of 1,000 have a chance
+    below 0.1 %.
+    """
     random, failed = np.random.default_rng(rows), np.zeros(2, int)
     single, graded, drifts = kind == "one weight", kind == "graded", rates == "drifting"
     for _ in range(1000):
@@ -182,7 +214,9 @@ def test_intervals_hold_as_often_as_they_say(rows, kind, rates):
 def evaluated(**options):
     train, test = (sa.Log.from_frame(frame(2000, seed)) for seed in (0, 1))
     policies = [sa.fit(train, "logistic", steps=2000, epsilon=epsilon) for epsilon in (0.0, 0.3)]
-    return sa.evaluate(policies, test, **{name: train if name == "train" else of for name, of in options.items()})
+    return sa.evaluate(
+        policies, test, **{name: train if name == "train" else of for name, of in options.items()}
+    )
 
 
 def test_the_lift_is_that_of_the_estimates_and_decides_on_one_log():
@@ -194,7 +228,10 @@ def test_the_lift_is_that_of_the_estimates_and_decides_on_one_log():
         assert row["lift_low"] <= row["lift"] <= row["lift_high"]
         answers = [row["lift_low"] > 0, row["lift_high"] < 0]
         assert answers == [row["verdict"] == "yes", row["verdict"] == "no"]
-    choice, chosen = found.choice, next(row for row in others if row["policy"] == found.choice["policy"])
+    choice, chosen = (
+        found.choice,
+        next(row for row in others if row["policy"] == found.choice["policy"]),
+    )
     assert choice["lift"] == chosen["lift"] and choice["better"] == (choice["lift_lower"] > 0)
     assert (choice["lift_lower"], choice["lift_upper"]) == (chosen["lift_low"], chosen["lift_high"])
 
@@ -202,7 +239,8 @@ def test_the_lift_is_that_of_the_estimates_and_decides_on_one_log():
 @pytest.mark.parametrize("options", [{"train": True}, {"least_propensity": "unknown"}])
 def test_otherwise_the_lift_is_a_quotient_of_two_rates(options):
     """Whose intervals hold with half the error."""
-    found, surer = evaluated(**options), evaluated(level=1 - 0.05 / 4, **options)  # two policies, two rates each
+    # two policies, two rates each
+    found, surer = evaluated(**options), evaluated(level=1 - 0.05 / 4, **options)
     today = surer.rows[0]
     for row, sure in zip(found.rows[1:], surer.rows[1:], strict=True):
         assert row["lift_low"] == pytest.approx(sure["low"] / today["high"] - 1)
@@ -213,6 +251,9 @@ def test_without_a_verdict_there_is_no_lift():
     made = frame(600)
     made["propensity"] = 0.5
     for test in (made, frame(600).assign(reward=0)):
-        found = sa.evaluate([sa.fit(sa.Log.from_frame(frame(600, 2)), "logistic", steps=500)], sa.Log.from_frame(test))
+        found = sa.evaluate(
+            [sa.fit(sa.Log.from_frame(frame(600, 2)), "logistic", steps=500)],
+            sa.Log.from_frame(test),
+        )
         assert np.isnan([row["lift_low"] for row in found.rows]).all()
         assert found.choice is None and {row["verdict"] for row in found.rows[1:]} == {"none"}

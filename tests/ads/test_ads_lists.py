@@ -1,4 +1,6 @@
-"""Rows that are places of a list have no answer; visits of their own are not taken for such rows."""
+"""Rows that are places of a list have no answer; visits of their own are not taken for such
+rows.
+"""
 
 import itertools
 
@@ -17,24 +19,38 @@ START = pd.Timestamp("2026-03-01 10:00")
 
 
 def of_lists(above=False, seed=0) -> pd.DataFrame:
-    """Places of lists of ads that differ, by equal chance; propensities by place, or given what stands above."""
+    """Places of lists of ads that differ, by equal chance; propensities by place, or given what
+    stands above.
+    """
     random = np.random.default_rng(seed)
     shown = np.argsort(random.random((LISTS, ADS)), axis=1)[:, :PLACES]
     place = np.tile(np.arange(PLACES), LISTS)
-    return pd.DataFrame({
-        "visit": np.repeat(np.arange(LISTS), PLACES), "position": place + 1, "action": shown.ravel(),
-        "reward": (random.random(LISTS * PLACES) < 0.2 + 0.1 * (shown.ravel() == 0)).astype(int),
-        "propensity": 1 / (ADS - place) if above else 1 / ADS, "policy:mine": (shown.ravel() == place) * 1.0,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "visit": np.repeat(np.arange(LISTS), PLACES),
+            "position": place + 1,
+            "action": shown.ravel(),
+            "reward": (random.random(LISTS * PLACES) < 0.2 + 0.1 * (shown.ravel() == 0)).astype(
+                int
+            ),
+            "propensity": 1 / (ADS - place) if above else 1 / ADS,
+            "policy:mine": (shown.ravel() == place) * 1.0,
+        }
+    )
 
 
 def of_visits(rows=LISTS * PLACES, ads=ADS, seed=0) -> pd.DataFrame:
     """Visits of their own, of 3 of each user, an ad each by equal chance."""
     random = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "who": np.arange(rows) // 3, "action": random.integers(0, ads, rows), "reward": random.integers(0, 2, rows),
-        "propensity": 1 / ads, "x": random.normal(size=rows),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "who": np.arange(rows) // 3,
+            "action": random.integers(0, ads, rows),
+            "reward": random.integers(0, 2, rows),
+            "propensity": 1 / ads,
+            "x": random.normal(size=rows),
+        }
+    )
 
 
 def renamed(name, log=None):
@@ -53,7 +69,9 @@ def independent(log):
 
 def answers(log, roles=None, **settings):
     log = sa.Log.from_frame(log, roles)
-    return [row["verdict"] for row in sa.evaluate("ad:0", log, baseline="logging", **settings).judged]
+    return [
+        row["verdict"] for row in sa.evaluate("ad:0", log, baseline="logging", **settings).judged
+    ]
 
 
 FORMS = {  # logs of lists, and the roles that are said of them
@@ -61,18 +79,34 @@ FORMS = {  # logs of lists, and the roles that are said of them
     "in any order": (lambda: of_lists().sample(frac=1, random_state=1), {}),
     "id": (of_lists, {"id": "visit"}),
     "user": (lambda: renamed("visit"), {"user": "visit"}),
-    "user, items": (lambda: renamed("visit").assign(price=lambda log: np.sin(log.index)), {"user": "visit"}),
-    "users at times": (lambda: at_times(of_lists().assign(visit=lambda log: log["visit"] // 4), of_lists()["visit"]),
-                       {"user": "visit", "timestamp": "time"}),
-    "times": (lambda: at_times(renamed("one").assign(one=1), of_lists()["visit"]), {"timestamp": "time"}),
+    "user, items": (
+        lambda: renamed("visit").assign(price=lambda log: np.sin(log.index)),
+        {"user": "visit"},
+    ),
+    "users at times": (
+        lambda: at_times(
+            of_lists().assign(visit=lambda log: log["visit"] // 4), of_lists()["visit"]
+        ),
+        {"user": "visit", "timestamp": "time"},
+    ),
+    "times": (
+        lambda: at_times(renamed("one").assign(one=1), of_lists()["visit"]),
+        {"timestamp": "time"},
+    ),
     "features": (lambda: renamed("x").assign(x=lambda log: np.sin(log["x"])), {}),
     "any name": (lambda: renamed("zz").assign(price=lambda log: np.sin(log.index)), {}),
     "places": (lambda: of_lists().drop(columns="visit"), {}),
-    "slots": (lambda: independent(of_lists()).assign(slot=np.tile(["top", "side", "foot"], LISTS)).drop(
-        columns="position"), {"user": "visit"}),
+    "slots": (
+        lambda: (
+            independent(of_lists())
+            .assign(slot=np.tile(["top", "side", "foot"], LISTS))
+            .drop(columns="position")
+        ),
+        {"user": "visit"},
+    ),
     "visits": (lambda: renamed("visit", independent(of_lists())), {}),
     "called so": (lambda: renamed("request_id", independent(of_lists())), {}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -81,7 +115,9 @@ def test_rows_of_a_list_have_no_answer(form):
     found = sa.evaluate("mine", sa.Log.from_frame(log(), roles))
     today, row = found.rows[0], rows_of(found)["mine"]
     assert row["verdict"] == "none" and found.choice is None and not found.comparisons
-    assert np.isnan([row["estimate"], row["low"], row["high"], row["approx_low"], row["lift"]]).all()
+    assert np.isnan(
+        [row["estimate"], row["low"], row["high"], row["approx_low"], row["lift"]]
+    ).all()
     assert today["low"] < today["estimate"] < today["high"]
     assert sum("of a list" in note or "of each list" in note for note in found.notes) == 1
     assert "none: several rows are of one visit" in found.text()
@@ -90,29 +126,74 @@ def test_rows_of_a_list_have_no_answer(form):
 RIGHT = {  # logs of visits, which nobody is to take for places of a list
     "users": (of_visits, {"user": "who"}),
     "users, unsaid": (of_visits, {}),
-    "users at times": (lambda: at_times(of_visits(), np.arange(LISTS * PLACES)), {"user": "who", "timestamp": "time"}),
-    "no ad twice for a user": (lambda: at_times(renamed("who"), np.arange(LISTS * PLACES)),
-                               {"user": "who", "timestamp": "time"}),
-    "no ad twice in a day": (lambda: renamed("who").assign(
-        time=lambda log: START.normalize() + pd.to_timedelta(log["who"] % 4, unit="D"),
-        who=lambda log: log["who"] // 4), {"user": "who", "timestamp": "time"}),
-    "busy seconds": (lambda: at_times(of_visits().drop(columns="who"), of_visits()["who"]), {"timestamp": "time"}),
-    "a place": (lambda: of_visits().assign(position=np.random.default_rng(3).integers(1, 4, LISTS * PLACES)), {}),
+    "users at times": (
+        lambda: at_times(of_visits(), np.arange(LISTS * PLACES)),
+        {"user": "who", "timestamp": "time"},
+    ),
+    "no ad twice for a user": (
+        lambda: at_times(renamed("who"), np.arange(LISTS * PLACES)),
+        {"user": "who", "timestamp": "time"},
+    ),
+    "no ad twice in a day": (
+        lambda: renamed("who").assign(
+            time=lambda log: START.normalize() + pd.to_timedelta(log["who"] % 4, unit="D"),
+            who=lambda log: log["who"] // 4,
+        ),
+        {"user": "who", "timestamp": "time"},
+    ),
+    "busy seconds": (
+        lambda: at_times(of_visits().drop(columns="who"), of_visits()["who"]),
+        {"timestamp": "time"},
+    ),
+    "a place": (
+        lambda: of_visits().assign(
+            position=np.random.default_rng(3).integers(1, 4, LISTS * PLACES)
+        ),
+        {},
+    ),
     "one place": (lambda: of_visits().assign(position=1), {"user": "who"}),
-    "number of the visit": (lambda: of_visits().assign(visit=lambda log: log.index % 30), {"user": "who"}),
-    "matched pairs": (lambda: of_visits(ads=2).assign(action=lambda log: (log["action"] // 2 + log.index) % 2,
-                                                      x=lambda log: log.index // 2).drop(columns="who"), {}),
-    "an ad by hour": (lambda: of_visits(ads=3).assign(
-        action=lambda log: log["action"] + 3 * (log.index % 2), x=lambda log: log.index % 2,
-        who=lambda log: log.index // 2), {"user": "who"}),
-    "few retries": (lambda: of_visits().assign(request_id=lambda log: log.index - (log.index % 200 == 1)), {}),
-    "few at one time": (lambda: at_times(of_visits(6000, 3), np.arange(6000)).assign(
-        action=lambda log: np.where(log.index < 100, log.index % 2, log["action"]),
-        who=lambda log: log.index // 2,
-        time=lambda log: np.where(log.index < 100, START - pd.to_timedelta(log["who"], unit="s"), log["time"])),
-                        {"user": "who", "timestamp": "time"}),
-    "ids": (lambda: of_visits().assign(visit=lambda log: log.index), {"id": "visit", "user": "who"}),
-}  # fmt: skip
+    "number of the visit": (
+        lambda: of_visits().assign(visit=lambda log: log.index % 30),
+        {"user": "who"},
+    ),
+    "matched pairs": (
+        lambda: (
+            of_visits(ads=2)
+            .assign(
+                action=lambda log: (log["action"] // 2 + log.index) % 2,
+                x=lambda log: log.index // 2,
+            )
+            .drop(columns="who")
+        ),
+        {},
+    ),
+    "an ad by hour": (
+        lambda: of_visits(ads=3).assign(
+            action=lambda log: log["action"] + 3 * (log.index % 2),
+            x=lambda log: log.index % 2,
+            who=lambda log: log.index // 2,
+        ),
+        {"user": "who"},
+    ),
+    "few retries": (
+        lambda: of_visits().assign(request_id=lambda log: log.index - (log.index % 200 == 1)),
+        {},
+    ),
+    "few at one time": (
+        lambda: at_times(of_visits(6000, 3), np.arange(6000)).assign(
+            action=lambda log: np.where(log.index < 100, log.index % 2, log["action"]),
+            who=lambda log: log.index // 2,
+            time=lambda log: np.where(
+                log.index < 100, START - pd.to_timedelta(log["who"], unit="s"), log["time"]
+            ),
+        ),
+        {"user": "who", "timestamp": "time"},
+    ),
+    "ids": (
+        lambda: of_visits().assign(visit=lambda log: log.index),
+        {"id": "visit", "user": "who"},
+    ),
+}
 
 
 @pytest.mark.parametrize("kind", RIGHT)
@@ -126,13 +207,17 @@ def test_the_ways_out_give_an_answer():
     log = of_lists()
     assert answers(log) == ["none"]
     first = log[log["position"] == 1]
-    assert "none" not in answers(first) + answers(first, {"id": "visit"}) + answers(first, {"user": "visit"})
+    assert "none" not in answers(first) + answers(first, {"id": "visit"}) + answers(
+        first, {"user": "visit"}
+    )
     assert answers(log.drop(columns="visit")) == ["none"]
     assert "none" not in answers(log.drop(columns=["visit", "position"]))
 
 
 def test_a_part_of_a_log_of_lists_is_one(tmp_path, capsys):
-    of_lists().assign(x=lambda log: log.index % 7).drop(columns="visit").to_csv(tmp_path / "log.csv", index=False)
+    of_lists().assign(x=lambda log: log.index % 7).drop(columns="visit").to_csv(
+        tmp_path / "log.csv", index=False
+    )
     words = [str(tmp_path / "log.csv"), "--split", "0.5", "--policy", "logistic", "--steps", "100"]
     words += ["--report", str(tmp_path / "report.html"), "--output", str(tmp_path / "table.json")]
     assert main(["ads", "evaluate", *words]) == 0
@@ -155,7 +240,9 @@ def test_propensities_given_what_stands_above_are_an_error(roles, with_place):
 
 def test_slots_with_fewer_ads_further_down_have_propensities_of_their_place():
     random, place = np.random.default_rng(2), np.tile(np.arange(3), LISTS)
-    log = of_lists().assign(action=(random.random(len(place)) * (3 - place)).astype(int), propensity=1 / (3 - place))
+    log = of_lists().assign(
+        action=(random.random(len(place)) * (3 - place)).astype(int), propensity=1 / (3 - place)
+    )
     kinds = {problem.kind for problem in sa.Log.from_frame(log).problems}
     assert lists.LISTS in kinds and lists.ABOVE not in kinds
 
@@ -163,14 +250,20 @@ def test_slots_with_fewer_ads_further_down_have_propensities_of_their_place():
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_rows_drawn_alike_differ_most_often_where_chance_is_uniform(size):
     ads, random = 4, np.random.default_rng(1)
-    differ = [list(draw) for draw in itertools.product(range(ads), repeat=size) if len({*draw}) == size]
+    differ = [
+        list(draw) for draw in itertools.product(range(ads), repeat=size) if len({*draw}) == size
+    ]
     chances = [np.full(ads, 1 / ads), *random.dirichlet(np.ones(ads), 50)]
     of_uniform, *others = [chance[differ].prod(axis=1).sum() for chance in chances]
-    assert of_uniform == pytest.approx(np.prod(1 - np.arange(size) / ads)) and max(others) < of_uniform
+    assert (
+        of_uniform == pytest.approx(np.prod(1 - np.arange(size) / ads)) and max(others) < of_uniform
+    )
 
 
 def test_what_chance_does_once_in_a_million_is_no_chance():
-    """Of 28 visits of two rows and two ads none has an ad twice with a probability of about 4e-9, by the bound 8e-7."""
+    """Of 28 visits of two rows and two ads none has an ad twice with a probability of about 4e-9,
+    by the bound 8e-7.
+    """
     for visits, seen in ((28, True), (27, False)):
         visit, ad = np.repeat(np.arange(visits), 2), np.tile([0, 1], visits)
         assert lists._hardly_twice(visit, ad, 0.5, 1) == seen

@@ -1,4 +1,6 @@
-"""Broken measurement is seen, leaves no answer where it would be false, and is not seen in right logs."""
+"""Broken measurement is seen, leaves no answer where it would be false, and is not seen in right
+logs.
+"""
 
 from types import SimpleNamespace
 
@@ -22,11 +24,16 @@ def visits(seed=0, money=False, rows=ROWS) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     shown, web = random.random(rows) < 0.5, random.random(rows) < 0.5
     clicked = random.random(rows) < np.where(shown, 0.12, 0.1) * np.where(web, 1.2, 0.8)
-    return pd.DataFrame({
-        "action": np.where(shown, "b", "a"), "propensity": 0.5, "os": np.where(web, "web", "ios"),
-        "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0), "x": random.normal(size=rows),
-        "policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.where(shown, "b", "a"),
+            "propensity": 0.5,
+            "os": np.where(web, "web", "ios"),
+            "reward": clicked * (np.exp(random.normal(3, 0.8, rows)) if money else 1.0),
+            "x": random.normal(size=rows),
+            "policy:mine": np.where(random.random(rows) < 0.5, 1.0, 0.0),
+        }
+    )
 
 
 def without(log, rows):
@@ -58,19 +65,55 @@ def cut_off(log):
 
 def from_clicks(log):
     return log.assign(
-        **{"policy:mine": np.where(log["reward"] > 0, 1.0, (np.random.default_rng(9).random(len(log)) < 0.45))}
+        **{
+            "policy:mine": np.where(
+                log["reward"] > 0, 1.0, (np.random.default_rng(9).random(len(log)) < 0.45)
+            )
+        }
     )
 
 
-BROKEN = {  # by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are left
-    "dead-segment": (lambda log: without(log, on_ios(log)), "no visit where 'os' is 'ios' has", False, True),
-    "unwanted": (lambda log: without(log, on_ios(log) & of_b(log)), "ad 'b' has no reward where", False, True),
-    "dead": (lambda log: without(log, ~on_ios(log) & of_b(log) & later(log)), "ad 'b' lost its rewards", False, False),
-    "all-rewarded": (all_rewarded, "all 150 visits where 'x' is missing have a reward", False, False),
-    "late-ad": (lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)), "ad 'b': rewards of", False, False),
-    "scale": (lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)), "on average", True, False),
+# by kind: what breaks a log, what is said of it, whether rewards are money, whether answers are
+# left
+BROKEN = {
+    "dead-segment": (
+        lambda log: without(log, on_ios(log)),
+        "no visit where 'os' is 'ios' has",
+        False,
+        True,
+    ),
+    "unwanted": (
+        lambda log: without(log, on_ios(log) & of_b(log)),
+        "ad 'b' has no reward where",
+        False,
+        True,
+    ),
+    "dead": (
+        lambda log: without(log, ~on_ios(log) & of_b(log) & later(log)),
+        "ad 'b' lost its rewards",
+        False,
+        False,
+    ),
+    "all-rewarded": (
+        all_rewarded,
+        "all 150 visits where 'x' is missing have a reward",
+        False,
+        False,
+    ),
+    "late-ad": (
+        lambda log: without(log, (log.index > 0.6 * ROWS) & of_b(log)),
+        "ad 'b': rewards of",
+        False,
+        False,
+    ),
+    "scale": (
+        lambda log: log.assign(reward=log["reward"] * np.where(of_b(log), 100, 1)),
+        "on average",
+        True,
+        False,
+    ),
     "cut-off": (cut_off, "of the rewards of ad 'b' are the largest", True, True),
-}  # fmt: skip
+}
 
 
 def read(log):
@@ -92,7 +135,9 @@ def test_broken_measurement_is_seen_and_leaves_no_answer_where_ads_differ_by_it(
     assert any(words in note for note in found.notes)
     verdicts = {row["verdict"] for row in found.rows[1:]}
     assert verdicts <= {"yes", "no", "cannot tell"} if answered else verdicts == {"none"}
-    assert answered or ("see above" in found.text() and any(words in sentence for sentence in found.about))
+    assert answered or (
+        "see above" in found.text() and any(words in sentence for sentence in found.about)
+    )
 
 
 def test_a_policy_that_was_made_from_the_clicks_has_no_answer_and_others_have():
@@ -133,13 +178,21 @@ def of_counts(rows, rewards) -> SimpleNamespace:
     sums = dict(zip(ads, course.sum(axis=2), strict=True))
     groups = Groups({}, {"os": texts}, {"os": ()}, seen=len(texts))
     return SimpleNamespace(
-        showings=Showings(groups, sum(of[0] for of in sums.values()), {ad: of[[0, 0, 0]] for ad, of in sums.items()}),
-        rewards=Rewards({ad: of[1] for ad, of in sums.items()}, dict(zip(ads, course, strict=True))),
+        showings=Showings(
+            groups,
+            sum(of[0] for of in sums.values()),
+            {ad: of[[0, 0, 0]] for ad, of in sums.items()},
+        ),
+        rewards=Rewards(
+            {ad: of[1] for ad, of in sums.items()}, dict(zip(ads, course, strict=True))
+        ),
     )
 
 
 def test_dead_segments_share_the_error():
-    """One more row in the segment, and none of the rewards is there by a chance below a thousandth over all tests."""
+    """One more row in the segment, and none of the rewards is there by a chance below a thousandth
+    over all tests.
+    """
     tests, answers = (BLOCKS + 2 + 1 + 2) * 2, set()
     for rows in range(2, 40):
         inside = np.array([[[rows] * BLOCKS, [100] * BLOCKS]])
@@ -152,13 +205,18 @@ def test_dead_segments_share_the_error():
 
 
 def test_losses_are_less_likely_than_all_that_might_have_been():
-    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to it."""
+    """Ad a has no rewards in the last part, or the first; b has as many as in the part next to
+    it.
+    """
     groups, answers = 1 + 1 + 1 + 1, set()  # all, the text, others, and the text that was seen
     for rewards in range(1, 60):
         given = np.full((2, 1, BLOCKS), rewards)
         given[0, 0, -1] = 0
         summary = of_counts(np.full((2, 1, BLOCKS), 1000), given)
-        chance = max(stats.hypergeom(2000, rewards, 1000).pmf(0), stats.hypergeom(3 * rewards, rewards, rewards).pmf(0))
+        chance = max(
+            stats.hypergeom(2000, rewards, 1000).pmf(0),
+            stats.hypergeom(3 * rewards, rewards, rewards).pmf(0),
+        )
         tests = 3 * groups * (BLOCKS - 1)
         found = [problem.kind for problem in measurement._lost(summary, 1.0)]
         assert ("dead" in found) == (chance * tests * 2 < measurement.LOSS)  # of either ad
@@ -167,33 +225,60 @@ def test_losses_are_less_likely_than_all_that_might_have_been():
         assert len(begun) == ("dead" in found)
         assert all("ad 'a' did not yet have its rewards" in problem.reason for problem in begun)
         answers.add(("dead" in found, chance < measurement.LOSS / tests, chance < measurement.LOSS))
-    assert answers == {(False, False, False), (False, False, True), (False, True, True), (True, True, True)}
+    assert answers == {
+        (False, False, False),
+        (False, False, True),
+        (False, True, True),
+        (True, True, True),
+    }
 
 
 def test_what_ads_and_groups_have_in_common_is_no_loss():
-    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to none."""
+    """Rates that change alike for all ads, that differ by ad and group, or that fall slowly to
+    none.
+    """
     rows, course = np.full((2, 2, BLOCKS), 1000), np.array([50] * 6 + [0] * 4)
     others = np.full(BLOCKS, 40)
     for rewards in (
         [[course, others], [course, others]],  # all that the group has
-        [[others, 0 * others], [0 * others, others]],  # each of two ads suits one of two kinds of visitors
+        # each of two ads suits one of two kinds of visitors
+        [[others, 0 * others], [0 * others, others]],
         [[np.arange(BLOCKS)[::-1] ** 2 // 4, others], [others, others]],
     ):
-        assert not [of for of in measurement._lost(of_counts(rows, np.array(rewards)), 1.0) if of.kind == "dead"]
+        assert not [
+            of
+            for of in measurement._lost(of_counts(rows, np.array(rewards)), 1.0)
+            if of.kind == "dead"
+        ]
     several = [[course, others], [course, others], [others, others]]
     (found,) = measurement._lost(of_counts(np.full((3, 2, BLOCKS), 1000), np.array(several)), 1.0)
-    assert found.kind == "dead" and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
+    assert (
+        found.kind == "dead"
+        and ("ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10") in found.reason
+    )
 
 
 def browsers(seed=0, rows=12_000) -> pd.DataFrame:
-    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some not known."""
+    """A right log of a control and a new ad, of four frequent browsers and thirty rare ones, some
+    not known.
+    """
     random = np.random.default_rng(seed)
-    names = np.array([*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(30)), None], object)
+    names = np.array(
+        [*("Chrome", "Safari", "Edge", "Firefox"), *(f"rare {at}" for at in range(30)), None],
+        object,
+    )
     browser = random.choice(names, rows, p=[*[0.2] * 4, *[0.005] * 30, 0.05])
     shown = random.random(rows) < 0.5
     clicked = random.random(rows) < np.where(shown, 0.11, 0.1)
-    return pd.DataFrame({"action": np.where(shown, "b", "a"), "propensity": 0.5, "reward": clicked * 1.0,
-                         "browser": browser, "x": random.normal(size=rows)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.where(shown, "b", "a"),
+            "propensity": 0.5,
+            "reward": clicked * 1.0,
+            "browser": browser,
+            "x": random.normal(size=rows),
+        }
+    )
 
 
 def added(log, rows=240, **columns):
@@ -204,13 +289,24 @@ def added(log, rows=240, **columns):
 
 @pytest.mark.parametrize(
     ("columns", "place"),
-    [({"browser": "rare 7"}, "where 'browser' is 'rare 7'"), ({"browser": None}, "where 'browser' is missing"),
-     ({"x": np.nan}, "where 'x' is missing"), ({"browser": "new"}, "where 'browser' is 'new'")],
-)  # fmt: skip
+    [
+        ({"browser": "rare 7"}, "where 'browser' is 'rare 7'"),
+        ({"browser": None}, "where 'browser' is missing"),
+        ({"x": np.nan}, "where 'x' is missing"),
+        ({"browser": "new"}, "where 'browser' is 'new'"),
+    ],
+)
 def test_few_visits_of_one_kind_that_decide_an_answer_leave_none(columns, place):
-    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something is missing."""
+    """Robots of a rare browser that click on one ad; or clicks without a visit, of which something
+    is missing.
+    """
     robots = added(browsers(), action="b", **columns)
-    assert not kinds(browsers()).keys() & {"all-rewarded", "dead", "dead-segment", "wrong-propensities"}
+    assert not kinds(browsers()).keys() & {
+        "all-rewarded",
+        "dead",
+        "dead-segment",
+        "wrong-propensities",
+    }
     assert f"{place}: ad 'b' is in" in kinds(robots)["wrong-propensities"]
     found = sa.evaluate("each-ad", read(robots), baseline="logging")
     assert {row["verdict"] for row in found.rows[1:]} == {"none"}
@@ -225,24 +321,37 @@ def test_rare_texts_make_one_group():
 def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
     random = np.random.default_rng(9)
     log = browsers().assign(reward=(random.random(12_000) < 0.9) * 1.0)
-    few, many = (added(log, rows, browser="new", action=random.choice(["a", "b"], rows)) for rows in (150, 2400))
-    assert "all-rewarded" not in kinds(few) and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
+    few, many = (
+        added(log, rows, browser="new", action=random.choice(["a", "b"], rows))
+        for rows in (150, 2400)
+    )
+    assert (
+        "all-rewarded" not in kinds(few)
+        and "where 'browser' is 'new'" in kinds(many)["all-rewarded"]
+    )
 
 
 def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_off():
     log = visits(money=True)
     log.loc[~of_b(log) & (log["reward"] > 0), "reward"] = 20.0
     assert "cut-off" not in kinds(log) and "of ad 'b'" in kinds(cut_off(log))["cut-off"]
-    third = cut_off(log).assign(action=np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"]))
+    third = cut_off(log).assign(
+        action=np.where((log.index % 3 == 0) & ~of_b(log), "c", log["action"])
+    )
     third["propensity"] = third["action"].map({"b": 0.5, "a": 1 / 3, "c": 1 / 6})
     assert "of ad 'b'" in kinds(third)["cut-off"]
-    prices = log.assign(reward=np.where(of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]))
+    prices = log.assign(
+        reward=np.where(
+            of_b(log) & (log["reward"] > 0), 10.0 + 20 * (log["x"] > 0.2), log["reward"]
+        )
+    )
     assert "cut-off" not in kinds(prices)
 
 
 def test_visits_without_costs_are_no_cut():
     log = visits(money=True)
-    log = without(log, ~of_b(log) & (log.index % 2 == 0))  # 88 and 95 % of the visits of each ad have no costs
+    # 88 and 95 % of the visits of each ad have no costs
+    log = without(log, ~of_b(log) & (log.index % 2 == 0))
     costs = sa.Log.from_frame(log.assign(reward=-log["reward"]), reward_min=-500, reward_max=0)
     assert "cut-off" not in {problem["kind"] for problem in costs.check()["problems"]}
 
@@ -260,11 +369,16 @@ def test_visits_of_one_user_count_once():
     log["os"] = np.where(log["visitor"] % 2 == 0, "ios", "web")
     log["reward"] = (log["visitor"].isin([1, 5]) * 1.0) * (log.index % 3 == 0)
     found = sa.Log.from_frame(log, {"user": "visitor"}).check()["problems"]
-    assert "dead-segment" in kinds(log.drop(columns="visitor")) and "dead-segment" not in {one["kind"] for one in found}
+    assert "dead-segment" in kinds(log.drop(columns="visitor")) and "dead-segment" not in {
+        one["kind"] for one in found
+    }
 
 
 def test_rewards_add_up_over_parts_in_any_order():
-    log, groups = read(visits(money=True)).visits, Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()})
+    log, groups = (
+        read(visits(money=True)).visits,
+        Groups({"x": 0.0}, {"os": ("ios", "web")}, {"os": ()}),
+    )
     block, whole, parts = np.arange(ROWS) * 10 // ROWS, Rewards(), Rewards()
     marks = groups.marks(log, block)
     whole.add(log, marks, block)

@@ -1,4 +1,6 @@
-"""Which ads policies show: the shares are the means of their probabilities, and rows that showed the ads."""
+"""Which ads policies show: the shares are the means of their probabilities, and rows that showed
+the ads.
+"""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,10 @@ def made(rows=3000, seed=1):
 @pytest.fixture(scope="module")
 def found():
     train, test = sa.Log.from_frame(frame(2000)), sa.Log.from_frame(made())
-    policies = {"one": sa.fit(train, "logistic", steps=2000, epsilon=0.3), "best": sa.fit(train, "forest", trees=3)}
+    policies = {
+        "one": sa.fit(train, "logistic", steps=2000, epsilon=0.3),
+        "best": sa.fit(train, "forest", trees=3),
+    }
     return sa.evaluate([*policies.values(), "mine"], test), policies, test
 
 
@@ -26,7 +31,9 @@ def test_a_learnt_policys_mix_is_the_mean_of_its_probabilities(found):
     evaluation, policies, test = found
     for name, policy in zip(("logistic", "forest"), policies.values(), strict=True):
         expected = dict(zip(policy.classes_, policy.predict_proba(test).mean(axis=0), strict=True))
-        assert evaluation.mix[name] == pytest.approx({ad: share for ad, share in expected.items() if share})
+        assert evaluation.mix[name] == pytest.approx(
+            {ad: share for ad, share in expected.items() if share}
+        )
         assert sum(evaluation.mix[name].values()) == pytest.approx(1)
 
 
@@ -34,8 +41,12 @@ def test_a_columns_mix_is_weighted_and_todays_is_that_of_rows(found):
     evaluation, _, test = found
     log = made()
     weights = log["policy:mine"] / log["propensity"]
-    assert evaluation.mix["mine"] == pytest.approx((weights.groupby(log["action"]).sum() / len(log)).to_dict())
-    assert evaluation.mix["logging"] == pytest.approx(log["action"].value_counts(normalize=True).to_dict())
+    assert evaluation.mix["mine"] == pytest.approx(
+        (weights.groupby(log["action"]).sum() / len(log)).to_dict()
+    )
+    assert evaluation.mix["logging"] == pytest.approx(
+        log["action"].value_counts(normalize=True).to_dict()
+    )
     trained = sa.evaluate(["mine"], test, train=sa.Log.from_frame(frame(900, 7)))
     today = frame(900, 7)["action"].value_counts(normalize=True)
     assert trained.mix["logging"] == pytest.approx(today.to_dict())
@@ -46,7 +57,9 @@ def test_ten_ads_are_compared_and_the_others_counted():
     listed, others = mixes.compared(mix, today)
     assert len(listed) == 10 and others == 2
     assert listed[0] == ("ad 11", 11 / 66, 0.5) and ("old", 0.0, 0.5) in listed
-    assert [policy for _, policy, _ in listed] == sorted((policy for _, policy, _ in listed), reverse=True)
+    assert [policy for _, policy, _ in listed] == sorted(
+        (policy for _, policy, _ in listed), reverse=True
+    )
     assert mixes.compared({"a": 1.0}, {}) == ([("a", 1.0, 0.0)], 0)
 
 
@@ -54,4 +67,8 @@ def test_policies_that_know_other_ads_have_them_in_their_mix():
     old = frame(2000).replace({"action": {"c": "d"}})
     policy = sa.fit(sa.Log.from_frame(old), "logistic", steps=2000, epsilon=0.2)
     found = sa.evaluate([policy], sa.Log.from_frame(pd.DataFrame(frame(1500, 3))))
-    assert {*found.mix["logistic"]} == {"a", "b", "d"} and {*found.mix["logging"]} == {"a", "b", "c"}
+    assert {*found.mix["logistic"]} == {"a", "b", "d"} and {*found.mix["logging"]} == {
+        "a",
+        "b",
+        "c",
+    }

@@ -1,4 +1,6 @@
-"""Models of scikit-learn's kind, named on the command line: the numbers of Python, their names, and what is refused."""
+"""Models of scikit-learn's kind, named on the command line: the numbers of Python, their names, and
+what is refused.
+"""
 
 import sys
 from pathlib import Path
@@ -61,14 +63,26 @@ def here(folder, monkeypatch):
 def evaluated(*policies, test="test.parquet", options=()):
     """The rows of policies in the table, by name."""
     asked = [word for policy in policies for word in ("--policy", policy)]
-    command = ["ads", "evaluate", test, "--train", "train.parquet", *asked, *options, "--output", "table.csv"]
+    command = [
+        "ads",
+        "evaluate",
+        test,
+        "--train",
+        "train.parquet",
+        *asked,
+        *options,
+        "--output",
+        "table.csv",
+    ]
     assert main(command) == 0
     table = pd.read_csv("table.csv", keep_default_na=False).set_index("policy")
     return table.drop(["logging", "uniform"], errors="ignore")
 
 
 def test_a_named_model_gives_the_numbers_of_python():
-    table = evaluated(RIDGE + '={"alpha": 3}', BOOSTING + '={"max_iter": 5}', options=["--epsilon", "0.2"])
+    table = evaluated(
+        RIDGE + '={"alpha": 3}', BOOSTING + '={"max_iter": 5}', options=["--epsilon", "0.2"]
+    )
     train, test = sa.Log.read("train.parquet"), sa.Log.read("test.parquet")
     kinds = Ridge(alpha=3), HistGradientBoostingClassifier(max_iter=5)
     found = sa.evaluate([sa.Policy(kind, epsilon=0.2) for kind in kinds], test, train=train)
@@ -81,7 +95,10 @@ def test_a_named_model_gives_the_numbers_of_python():
 def test_models_have_the_names_of_their_classes_and_what_tells_them_apart():
     settings = RIDGE + '={"alpha": 3}'
     own = "own_models_here:Ridge"
-    assert models.names_of([RIDGE, BOOSTING]) == {RIDGE: "Ridge", BOOSTING: "HistGradientBoostingClassifier"}
+    assert models.names_of([RIDGE, BOOSTING]) == {
+        RIDGE: "Ridge",
+        BOOSTING: "HistGradientBoostingClassifier",
+    }
     assert models.names_of([RIDGE, settings]) == {RIDGE: "Ridge", settings: 'Ridge={"alpha": 3}'}
     assert models.names_of([RIDGE, own]) == {RIDGE: RIDGE, own: own}
     names = [*evaluated(RIDGE, settings, own, "logistic", options=["--steps", "1000"]).index]
@@ -89,12 +106,18 @@ def test_models_have_the_names_of_their_classes_and_what_tells_them_apart():
 
 
 def test_a_column_keeps_its_name():
-    assert [*evaluated("Ridge", BOOSTING, test="columns.parquet").index] == ["Ridge", "HistGradientBoostingClassifier"]
+    assert [*evaluated("Ridge", BOOSTING, test="columns.parquet").index] == [
+        "Ridge",
+        "HistGradientBoostingClassifier",
+    ]
     taken = evaluated("Ridge", RIDGE + '={"alpha": 3}', test="columns.parquet")
     assert [*taken.index] == ["Ridge", RIDGE + '={"alpha": 3}']
     assert taken["lambda"].tolist() == ["", ""]
-    column = evaluated(RIDGE, "uniform", test="columns.parquet")  # the column, whose policy is uniform
-    assert [*column.index] == [RIDGE] and column["estimate"].tolist() == [frame(1500, 1)["reward"].mean()]
+    # the column, whose policy is uniform
+    column = evaluated(RIDGE, "uniform", test="columns.parquet")
+    assert [*column.index] == [RIDGE] and column["estimate"].tolist() == [
+        frame(1500, 1)["reward"].mean()
+    ]
 
 
 def test_a_class_of_the_working_folder_is_a_model():
@@ -105,26 +128,55 @@ def test_a_class_of_the_working_folder_is_a_model():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("lightgbmm:LGBMClassifier", "there is no module 'lightgbmm' in this environment. Install the package"),
+        (
+            "lightgbmm:LGBMClassifier",
+            ("there is no module 'lightgbmm' in this environment. Install the package"),
+        ),
         ("sklearn.linear_modl:Ridge", "cannot be imported (No module named 'sklearn.linear_modl')"),
         ("sklearn.linear_model:Rige", "did you mean sklearn.linear_model:Ridge?"),
-        ("math:pi", "math:pi is no class. Name a classifier or a regressor as module:Class, such as"),
-        ("sklearn.preprocessing:StandardScaler", "neither a classifier with predict_proba nor a regressor"),
-        ("fractions:Fraction", "no classifier or regressor as scikit-learn has them: it is without fit"),
+        (
+            "math:pi",
+            ("math:pi is no class. Name a classifier or a regressor as module:Class, such as"),
+        ),
+        (
+            "sklearn.preprocessing:StandardScaler",
+            ("neither a classifier with predict_proba nor a regressor"),
+        ),
+        (
+            "fractions:Fraction",
+            ("no classifier or regressor as scikit-learn has them: it is without fit"),
+        ),
         (RIDGE + '={"alpa": 1}', f"unknown setting of {RIDGE} 'alpa': did you mean 'alpha'?"),
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
         (RIDGE + "=3", "its settings '3' are no object of JSON. Write them"),
         (RIDGE + '={"alpha": -1}', "Ridge(alpha=-1) cannot learn from "),
         ("sklearn.pipeline:Pipeline", "cannot be made with no settings: "),
-        ("own_models_here:Broken={}", "own_models_here:Broken cannot be made with {}: no such device"),
+        (
+            "own_models_here:Broken={}",
+            ("own_models_here:Broken cannot be made with {}: no such device"),
+        ),
         (":Ridge", "unknown policy ':Ridge'"),
     ],
 )
 def test_what_is_no_model_is_refused(capsys, asked, message):
-    command = ["ads", "evaluate", "test.parquet", "--train", "train.parquet", "--policy", asked, "--output", "none.csv"]
+    command = [
+        "ads",
+        "evaluate",
+        "test.parquet",
+        "--train",
+        "train.parquet",
+        "--policy",
+        asked,
+        "--output",
+        "none.csv",
+    ]
     assert main(command) == 1
     printed = capsys.readouterr()
-    assert printed.err.startswith("scant: ") and message in printed.err and printed.err.count("\n") == 1
+    assert (
+        printed.err.startswith("scant: ")
+        and message in printed.err
+        and printed.err.count("\n") == 1
+    )
     assert not Path("none.csv").exists()
 
 

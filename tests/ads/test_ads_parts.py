@@ -62,7 +62,12 @@ def test_it_does_not_matter_how_rows_are_parted(tmp_path, train, policies, uneve
     for count, rows in ((1, 10**6), (4, 10**6), (7, 100)):
         log = sa.Log.read(written(tmp_path / str(count), made, count))
         evaluated = compare.compare(policies, log, train, declared=0.25, rows=rows)
-        found.append([[repr(value) for value in row.values()] for row in (*evaluated.rows, *evaluated.comparisons)])
+        found.append(
+            [
+                [repr(value) for value in row.values()]
+                for row in (*evaluated.rows, *evaluated.comparisons)
+            ]
+        )
     assert found[0] == found[1] == found[2]
 
 
@@ -101,7 +106,9 @@ def test_rounding_is_relative(values):
 
 
 def test_counts_of_a_random_order_are_those_of_shuffled_rows():
-    """The stages' counts have the expectation and the totals that shuffled rows have, and give the same bounds' law."""
+    """The stages' counts have the expectation and the totals that shuffled rows have, and give the
+    same bounds' law.
+    """
     x = np.repeat([0.0, 1.0, 4.0], (900, 60, 40))
     values, counts = np.unique(x, return_counts=True)
     random = np.random.default_rng(0)
@@ -136,7 +143,9 @@ def test_an_evaluation_of_cells_is_that_of_rows():
 
 def test_drift_is_that_of_the_rows_in_their_order(tmp_path):
     made = frame(4000, 3)
-    made["reward"] = (np.random.default_rng(0).random(4000) < np.linspace(0.4, 0.1, 4000)).astype(int)
+    made["reward"] = (np.random.default_rng(0).random(4000) < np.linspace(0.4, 0.1, 4000)).astype(
+        int
+    )
     log = sa.Log.read(written(tmp_path / "log", made, 5))
     found = summing.summary(log, rows=300).all().drift("")
     clicks = made["reward"].to_numpy().reshape(20, -1).sum(axis=1)
@@ -161,7 +170,9 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     (folder / "003.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(DataError, match=r"003.parquet: not a readable parquet file"):
         sa.Log.read(folder)
-    two = pa.table({"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1.0, 2.0]})
+    two = pa.table(
+        {"action": ["a", "b"], "reward": [0, 1], "propensity": [0.5, 0.5], "x": [1.0, 2.0]}
+    )
     (path := tmp_path / "page/000.parquet").parent.mkdir()
     pq.write_table(two, path, use_dictionary=False, compression="none", write_statistics=False)
     content = path.read_bytes()
@@ -169,7 +180,9 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
     with pytest.raises(DataError, match=r"000.parquet: .*0 rows, where its metadata say 2"):
         sa.Log.read(path.parent).check()
     fine = written(tmp_path / "fine", frame(300, 1))
-    uneven = written(tmp_path / "uneven", frame(300, 1).assign(propensity=np.linspace(0.2, 0.5, 300)))
+    uneven = written(
+        tmp_path / "uneven", frame(300, 1).assign(propensity=np.linspace(0.2, 0.5, 300))
+    )
     for folder, arguments, message in (
         (fine, ["logistic"], "logistic is learnt from a log"),
         (fine, ["uniform", "--least-propensity", "0.9"], "has 0.333"),
@@ -183,7 +196,10 @@ def test_what_is_wrong_with_a_folder_has_a_place(tmp_path, train, policies, caps
 def mixed(train):
     """Rows of a test log, some of the training log, and some twice; users are told apart well."""
     random = np.random.default_rng(0)
-    of_train, test = (frame(rows, seed).assign(size=random.normal(size=rows)) for rows, seed in ((1500, 0), (2000, 1)))
+    of_train, test = (
+        frame(rows, seed).assign(size=random.normal(size=rows))
+        for rows, seed in ((1500, 0), (2000, 1))
+    )
     test["policy:mine"] = np.where(test["action"] == "a", 0.8, 0.1)
     of_train["policy:mine"] = 1 / 3
     rows = pd.concat([test, of_train.iloc[:400], test.iloc[:70], test.iloc[:30]], ignore_index=True)
@@ -198,23 +214,43 @@ def test_equal_rows_shared_rows_and_pairs_are_those_of_the_log_in_memory(tmp_pat
     assert parted.check()["duplicates"] == memory.check()["duplicates"] == 100
     policies = {"logistic": sa.fit(log, "logistic", steps=1000), "mine": "mine"}
     for test in (memory, parted):
-        with pytest.raises(DataError, match=r"400 of 2,500 rows are in data frame, too.*shared='drop' leaves"):
+        with pytest.raises(
+            DataError,
+            match=(
+                r"400 of 2,500 rows are in data frame, "
+                r"too.*shared='drop' leaves"
+            ),
+        ):
             sa.evaluate(policies, test, train=log)
-    found, expected = (sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory))
+    found, expected = (
+        sa.evaluate(policies, test, train=log, shared=shared) for test in (parted, memory)
+    )
     assert told(found) == told(expected)
-    assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [*found.notes]
+    assert [note.replace("data frame:", f"{parted.name}:", 1) for note in expected.notes] == [
+        *found.notes
+    ]
     assert len(found.pairs) == 1 and found.rows[1]["rows"] == (2500 if shared == "keep" else 2100)
 
 
 def test_an_ad_of_rows_that_are_left_out_is_still_one(tmp_path, mixed):
-    train, rows = (made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d")) for made in mixed)
+    train, rows = (
+        made.assign(action=made["action"].where(made["size"] != mixed[0]["size"][0], "d"))
+        for made in mixed
+    )
     tests = sa.Log.from_frame(rows), sa.Log.read(written(tmp_path / "log", rows))
-    found = [sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1] for test in tests]
-    assert found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
+    found = [
+        sa.evaluate(["mine"], test, train=sa.Log.from_frame(train), shared="drop").rows[1]
+        for test in tests
+    ]
+    assert (
+        found[0]["lower"] == pytest.approx(found[1]["lower"]) and found[1]["largest_weight"] == 0.75
+    )
 
 
 def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, monkeypatch):
-    """What is rounded makes the interval wider than that of the exact terms, by next to nothing; or is left out."""
+    """What is rounded makes the interval wider than that of the exact terms, by next to nothing; or
+    is left out.
+    """
     random, made = np.random.default_rng(0), frame(4000, 6)
     made["propensity"] = 1 / (3 * random.uniform(0.7, 1.3, 4000))  # mean weights are 1
     made["policy:mine"] = made["propensity"] * random.uniform(0.7, 1.3, 4000)
@@ -223,7 +259,9 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
 
     def difference():
         both = summing.summary(log, {"mine": "mine"}).all().both(pair)
-        return both and lifts.of_rows(quotients.difference, both, (4 / 3, 4.0), np.random.default_rng(1))
+        return both and lifts.of_rows(
+            quotients.difference, both, (4 / 3, 4.0), np.random.default_rng(1)
+        )
 
     expected = difference()
     monkeypatch.setattr(tally, "MOST", 50)
@@ -236,21 +274,34 @@ def test_rounded_differences_are_bounded_by_the_ends_of_their_bins(tmp_path, mon
 
 
 def test_digests_tell_rows_apart_and_know_equal_ones():
-    """Whatever the order of columns, the codes of texts, the sign of 0, and one-hot columns of zeros."""
+    """Whatever the order of columns, the codes of texts, the sign of 0, and one-hot columns of
+    zeros.
+    """
     made = frame(1000, 0).assign(size=0.0, half=np.arange(1000) % 7 / 2)
     found = digests.of(sa.Log.from_frame(made).visits)
     assert len(np.unique(found, axis=1).T) == 1000 - made.duplicated().sum()
     turned = made.assign(size=-0.0)[made.columns[::-1]]
     np.testing.assert_array_equal(digests.of(sa.Log.from_frame(turned).visits), found)
-    np.testing.assert_array_equal(digests.of(sa.Log.from_frame(made.assign(**{"colour=red": 0})).visits), found)
+    np.testing.assert_array_equal(
+        digests.of(sa.Log.from_frame(made.assign(**{"colour=red": 0})).visits), found
+    )
     blue = made["kind"] == "blue"  # with other texts in the log, they have other codes
     np.testing.assert_array_equal(digests.of(sa.Log.from_frame(made[blue]).visits), found[:, blue])
-    for name, value in (("size", 1e-30), ("half", 9), ("kind", "violet"), ("action", "z"), ("reward", 0.5)):
+    for name, value in (
+        ("size", 1e-30),
+        ("half", 9),
+        ("kind", "violet"),
+        ("action", "z"),
+        ("reward", 0.5),
+    ):
         other = digests.of(sa.Log.from_frame(made.assign(**{name: value})).visits)
         assert (other[0] != found[0]).all() and (other[1] != found[1]).all()
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60), st.integers(1, 9))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60),
+    st.integers(1, 9),
+)
 @settings(deadline=None)
 def test_equal_digests_are_counted_whatever_half_they_share(rows, runs):
     """Digests that agree in one half only are of different rows."""
@@ -259,7 +310,9 @@ def test_equal_digests_are_counted_whatever_half_they_share(rows, runs):
     for run in np.array_split(found, runs, axis=1):
         whole.add(run)
     assert whole.equal() == len(rows) - len({*rows})
-    assert sorted(zip(*np.concatenate([*whole.runs()], axis=1), strict=True)) == sorted(zip(*found, strict=True))
+    assert sorted(zip(*np.concatenate([*whole.runs()], axis=1), strict=True)) == sorted(
+        zip(*found, strict=True)
+    )
     known = digests.Index(found[:, :1])
     np.testing.assert_array_equal(known.has(found), (found == found[:, :1]).all(axis=0))
 
@@ -269,16 +322,31 @@ def test_parts_have_the_same_columns(tmp_path):
     frame(300, 2).assign(**{"colour=blue": 1}).to_parquet(folder / "9.parquet", index=False)
     assert sa.Log.read(folder).check().ok
     frame(300, 2).drop(columns="age").to_parquet(folder / "9.parquet", index=False)
-    with pytest.raises(DataError, match=r"9.parquet: columns that only one of it and .*0.parquet has: 'age', 'colour'"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"9.parquet: columns that only one of it and .*0.parquet "
+            r"has: 'age', 'colour'"
+        ),
+    ):
         sa.Log.read(folder)
 
 
-NO_PARTS = (".002.parquet.x7.parquet", "_metadata.parquet", "_temporary/0/part.parquet",
-            ".ipynb_checkpoints/000-checkpoint.parquet", "day=1/.tmp/a.parquet", "003.csv", "day=1/part")  # fmt: skip
+NO_PARTS = (
+    ".002.parquet.x7.parquet",
+    "_metadata.parquet",
+    "_temporary/0/part.parquet",
+    ".ipynb_checkpoints/000-checkpoint.parquet",
+    "day=1/.tmp/a.parquet",
+    "003.csv",
+    "day=1/part",
+)
 
 
 def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys):
-    """What writers and programs keep there, as by Arrow and Spark, and other files; not parts that end in capitals."""
+    """What writers and programs keep there, as by Arrow and Spark, and other files; not parts that
+    end in capitals.
+    """
     folder = written(tmp_path / "log", frame(300, 1))
     (folder / "day=1").mkdir()
     frame(100, 2).to_parquet(folder / "day=1/PART.PARQUET", index=False)
@@ -289,12 +357,16 @@ def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys)
     log = sa.Log.read(folder)
     assert log.source.files == clean.source.files and len(log) == len(clean) == 400
     assert [path.relative_to(folder).as_posix() for path in log.source.left_out] == sorted(NO_PARTS)
-    said = "files that are no parts, by their names, are left out: '.002.parquet.x7.parquet', '.ipynb_"
+    said = (
+        "files that are no parts, by their names, are left out: '.002.parquet.x7.parquet', '.ipynb_"
+    )
     for arguments in (["check"], ["evaluate", "--policy", "uniform"]):
         assert main(["ads", arguments[0], str(folder), *arguments[1:]]) == 0
         assert said in capsys.readouterr().out.replace("\n", "")
     (problem,) = (problem for problem in log.check()["problems"] if problem["kind"] == "left-out")
-    assert problem["severity"] == "warning" and "left-out" not in [found["kind"] for found in clean.check()["problems"]]
+    assert problem["severity"] == "warning" and "left-out" not in [
+        found["kind"] for found in clean.check()["problems"]
+    ]
     hidden = written(tmp_path / "_log", frame(300, 1))  # the folder itself may be called so
     assert len(sa.Log.read(hidden)) == 300
     for path in sorted(hidden.iterdir()):
@@ -307,7 +379,13 @@ def test_what_is_no_part_of_a_log_is_left_out_and_named(tmp_path, train, capsys)
 def test_rows_do_not_count_twice_by_a_link(tmp_path, link):
     folder = written(tmp_path / "log", frame(300, 1))
     link(folder / "001.parquet", folder / "003.parquet")
-    with pytest.raises(DataError, match=r"003.parquet: the same file as \S*001.parquet, .* Leave one of them out"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"003.parquet: the same file as \S*001.parquet, .* Leave "
+            r"one of them out"
+        ),
+    ):
         sa.Log.read(folder)
     (folder / "003.parquet").unlink()
     shutil.move(folder / "001.parquet", tmp_path / "elsewhere.parquet")
@@ -340,7 +418,10 @@ def test_a_feature_is_of_one_kind_in_all_parts(tmp_path, capsys, first, second, 
     for arguments in (["check", str(folder)], ["evaluate", str(folder), "--policy", "uniform"]):
         assert main(["ads", *arguments]) == 1
         errors.append(capsys.readouterr().err)
-    assert errors[0] == errors[1] and f"2.parquet: column 'size' {said} {folder / '1.parquet'}" in errors[0]
+    assert (
+        errors[0] == errors[1]
+        and f"2.parquet: column 'size' {said} {folder / '1.parquet'}" in errors[0]
+    )
     assert main(["ads", "check", str(folder), "--ignore", "size"]) == 0
     assert len(sa.Log.read(folder, ignore=["size"])) == 600
     if "times" not in said:
@@ -362,12 +443,22 @@ def test_a_feature_may_lack_values_in_a_part_or_in_all(tmp_path, values, typed):
         table = pa.Table.from_pandas(test[200 * part : 200 * part + 200], preserve_index=False)
         at = table.column_names.index("size")
         empty = [pa.array([None] * 200, pa.null() if not typed else table.schema.types[at])]
-        pq.write_table(table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet")
-    log, expected = sa.Log.read(folder), sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train))
+        pq.write_table(
+            table if part else table.set_column(at, "size", empty), folder / f"{part}.parquet"
+        )
+    log, expected = (
+        sa.Log.read(folder),
+        sa.evaluate([policy], sa.Log.from_frame(test), train=sa.Log.from_frame(train)),
+    )
     for rows in (30, 10**6):
         found = compare.compare([policy], log, sa.Log.from_frame(train), rows=rows)
-        assert [row["estimate"] for row in found.rows] == pytest.approx([row["estimate"] for row in expected.rows])
-    assert log.check().ok and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
+        assert [row["estimate"] for row in found.rows] == pytest.approx(
+            [row["estimate"] for row in expected.rows]
+        )
+    assert (
+        log.check().ok
+        and log.check()["duplicates"] == sa.Log.from_frame(test).check()["duplicates"]
+    )
 
 
 def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
@@ -377,7 +468,16 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
     logs = [written(tmp_path / "log", made), tmp_path / "log.parquet"]
     saved = [tmp_path / "0.arrow", tmp_path / "1.arrow"]
     for log, target in zip(logs, saved, strict=True):
-        arguments = ["fit", str(log), "--policy", "logistic", "--steps", "100", "--output", str(target)]
+        arguments = [
+            "fit",
+            str(log),
+            "--policy",
+            "logistic",
+            "--steps",
+            "100",
+            "--output",
+            str(target),
+        ]
         assert main(["ads", *arguments]) == 0
     assert saved[0].read_bytes() == saved[1].read_bytes()
     frame(300, 2).assign(many="a").to_parquet(tmp_path / "test.parquet", index=False)
@@ -386,15 +486,43 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
         for arguments in (["--train", str(log)], ["--split", "0.5", "--doubly-robust"]):
             test = log if "--split" in arguments else tmp_path / "test.parquet"
             capsys.readouterr()
-            assert main(["ads", "evaluate", str(test), *arguments, "--policy", "logistic", "--steps", "100"]) == 0
-            said.append(capsys.readouterr().out.replace(str(log), "log").replace(", in 3 parquet files", ""))
+            assert (
+                main(
+                    [
+                        "ads",
+                        "evaluate",
+                        str(test),
+                        *arguments,
+                        "--policy",
+                        "logistic",
+                        "--steps",
+                        "100",
+                    ]
+                )
+                == 0
+            )
+            said.append(
+                capsys.readouterr()
+                .out.replace(str(log), "log")
+                .replace((", in 3 parquet files"), "")
+            )
     assert said[:2] == said[2:]
     named = frame(300).assign(visits=1)
     assert sa.fit(named, "logistic", steps=10).fitted
 
 
 def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
-    simulate = ["ads", "simulate", "hotel", "--settings", '{"dimensions": 6}', "--policy", "uniform", "--rows", "2000"]
+    simulate = [
+        "ads",
+        "simulate",
+        "hotel",
+        "--settings",
+        '{"dimensions": 6}',
+        "--policy",
+        "uniform",
+        "--rows",
+        "2000",
+    ]
     folder = str(tmp_path / "log")
     assert main([*simulate, "--parts", "3", "--output", folder]) == 0
     assert main([*simulate, "--parts", "3", "--output", folder]) == 1
@@ -402,10 +530,20 @@ def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
     assert main(["ads", "check", folder]) == 0
     assert "2,000 rows, 0 of them equal to an earlier one" in capsys.readouterr().out
     assert main([*simulate, "--seed", "1", "--output", str(tmp_path / "train.parquet")]) == 0
-    arguments = ["--train", str(tmp_path / "train.parquet"), "--policy", "logistic", "--steps", "2000"]
+    arguments = [
+        "--train",
+        str(tmp_path / "train.parquet"),
+        "--policy",
+        "logistic",
+        "--steps",
+        "2000",
+    ]
     report = tmp_path / "out.html"
     assert main(["ads", "evaluate", folder, *arguments, "--report", str(report)]) == 0
-    assert "in 3 parquet files" in capsys.readouterr().out and "equal to an earlier row" in report.read_text()
+    assert (
+        "in 3 parquet files" in capsys.readouterr().out
+        and "equal to an earlier row" in report.read_text()
+    )
     assert not math.isnan(pd.read_parquet(tmp_path / "log")["reward"].mean())
     with pytest.raises(SettingError, match="parts is 0"):
         from scant_ads import simulated
@@ -416,12 +554,18 @@ def test_a_folder_goes_through_the_command_line(tmp_path, capsys):
 @pytest.mark.parametrize("timed", [("train",), ("test",), ("train", "test")])
 def test_rows_of_other_times_are_others_where_both_logs_have_times(tmp_path, timed):
     made = frame(600, 1).assign(size=np.random.default_rng(0).normal(size=600))
-    logs = {name: made.assign(time=1_600_000_000 + start + np.arange(600), position=1) if name in timed else made
-            for name, start in (("train", 0), ("test", 600))}  # fmt: skip
+    logs = {
+        name: made.assign(time=1_600_000_000 + start + np.arange(600), position=1)
+        if name in timed
+        else made
+        for name, start in (("train", 0), ("test", 600))
+    }
     columns = {name: {"timestamp": "time"} if name in timed else {} for name in logs}
     train = sa.Log.from_frame(logs["train"], columns["train"])
-    tests = (sa.Log.read(written(tmp_path / "log", logs["test"]), columns["test"]),
-             sa.Log.from_frame(logs["test"], columns["test"]))  # fmt: skip
+    tests = (
+        sa.Log.read(written(tmp_path / "log", logs["test"]), columns["test"]),
+        sa.Log.from_frame(logs["test"], columns["test"]),
+    )
     for test in tests:
         found = summing.summary(test, training=summing.Training(train, test))
         assert found.shared.rows == (0 if len(timed) == 2 else 600)
@@ -435,12 +579,25 @@ def test_of_more_rows_than_fit_in_memory_some_are_learnt_from(tmp_path, monkeypa
     assert sa.Log.from_frame(made).learnable.chosen is None  # in memory already
     log = sa.Log.read(tmp_path / "log")
     drawn = made[log.learnable.chosen]
-    assert 900 < len(drawn) < 1100 and len(log.learnable) == len(drawn) and log.learnable is log.learnable
+    assert (
+        900 < len(drawn) < 1100
+        and len(log.learnable) == len(drawn)
+        and log.learnable is log.learnable
+    )
     train, _ = log.split(0.8)
     assert not (train.learnable.chosen & ~train.chosen).any() and 900 < len(train.learnable) < 1100
-    policy, expected = (sa.Policy("logistic", steps=500).fit(each) for each in (log, drawn.reset_index(drop=True)))
+    policy, expected = (
+        sa.Policy("logistic", steps=500).fit(each) for each in (log, drawn.reset_index(drop=True))
+    )
     assert (policy.predict(made) == expected.predict(made)).all()
-    arguments = ["--policy", "logistic", "--steps", "500", "--output", str(tmp_path / "policy.arrow")]
+    arguments = [
+        "--policy",
+        "logistic",
+        "--steps",
+        "500",
+        "--output",
+        str(tmp_path / "policy.arrow"),
+    ]
     assert main(["ads", "fit", str(tmp_path / "log"), *arguments]) == 0
     assert f"learnt from {len(drawn):,}, drawn at random, of 3,000 rows" in capsys.readouterr().out
     notes = sa.evaluate(["logistic"], sa.Log.from_frame(frame(500, 5)), train=log).notes

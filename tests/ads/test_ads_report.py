@@ -24,10 +24,25 @@ def paths(tmp_path):
 def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tmp_path, capsys):
     train, test = map(str, paths)
     out = tmp_path / "out.html"
-    asked = ["--policy", "logistic", "--policy", "forest", "--steps", "2000", "--trees", "5", "--report", str(out)]
+    asked = [
+        "--policy",
+        "logistic",
+        "--policy",
+        "forest",
+        "--steps",
+        "2000",
+        "--trees",
+        "5",
+        "--report",
+        str(out),
+    ]
     assert main(["ads", "evaluate", test, "--train", train, *asked]) == 0
     page, printed = out.read_text(), capsys.readouterr().out
-    assert not re.findall(r'(?:src|href)="(?!#)', page) and "<script" not in page and "default-src 'none'" in page
+    assert (
+        not re.findall(r'(?:src|href)="(?!#)', page)
+        and "<script" not in page
+        and ("default-src 'none'") in page
+    )
     for line in printed.splitlines():
         if line.startswith(("logistic", "forest", "uniform", "logging")):
             for cell in line.split():
@@ -54,20 +69,49 @@ def test_texts_of_a_log_are_no_markup(tmp_path):
     assert not re.search("<script|<b>|<i>|<u>", page) and "&lt;script&gt;" in page
 
 
-NAMES = ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "<b>", "漢字", "two\nlines", "\x1b[0m", "_", "x" * 500)
+NAMES = (
+    "$$",
+    "$x^{2}$",
+    "\\frac{1}$",
+    "a$b$",
+    "<b>",
+    "漢字",
+    "two\nlines",
+    "\x1b[0m",
+    "_",
+    "x" * 500,
+)
 
 
 def test_any_name_is_drawn_as_it_is_written(tmp_path, recwarn):
-    """As text, that is, and not as Matplotlib's mathematics: names of ads and of policies, and the unit."""
+    """As text, that is, and not as Matplotlib's mathematics: names of ads and of policies, and the
+    unit.
+    """
     made = frame(600).replace({"action": dict(zip("abc", NAMES, strict=False))})
     made = made.assign(**{f"policy:{name}": 1 / 3 for name in NAMES})
     log = sa.Log.from_frame(made, reward_max=2, reward_unit="$x$")
-    sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log).report(tmp_path / "out.html", log)
+    sa.evaluate([*(f"column:{name}" for name in NAMES), "each-ad"], log).report(
+        tmp_path / "out.html", log
+    )
     page = (tmp_path / "out.html").read_text()
     svg = page[page.index("<svg") : page.index("</svg>")]
-    for text in ("$$", "$x^{2}$", "\\frac{1}$", "a$b$", "&lt;b&gt;", "漢字", r"two\nlines", r"\x1b[0m", "_"):
+    for text in (
+        "$$",
+        "$x^{2}$",
+        "\\frac{1}$",
+        "a$b$",
+        "&lt;b&gt;",
+        "漢字",
+        r"two\nlines",
+        r"\x1b[0m",
+        "_",
+    ):
         assert f">column:{text}</text>" in svg
-    assert f">column:{'x' * 30}...</text>" in svg and ">mean reward, $x$: estimate" in svg and ">ad:$$</text>" in svg
+    assert (
+        f">column:{'x' * 30}...</text>" in svg
+        and ">mean reward, $x$: estimate" in svg
+        and ">ad:$$</text>" in svg
+    )
     assert not [warning for warning in recwarn if warning.category is UserWarning]
 
 
@@ -86,12 +130,25 @@ def test_the_report_begins_with_the_answer(paths, tmp_path):
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
     found.report(out, test)
     page, choice, row = out.read_text(), found.choice, found.rows[-1]
-    title = f"{100 * choice['lift']:.0f} % more clicks by estimate, at least {100 * choice['lift_lower']:.0f} % more"
-    places = [page.index(part) for part in (f"is better than today&#39;s policy: {title}</h1>", '<dl class="key">',
-                                            "Before you use this", "All numbers", "<h2>Words")]  # fmt: skip
+    title = (
+        f"{100 * choice['lift']:.0f} % more clicks by estimate, at least "
+        f"{100 * choice['lift_lower']:.0f} % more"
+    )
+    places = [
+        page.index(part)
+        for part in (
+            f"is better than today&#39;s policy: {title}</h1>",
+            '<dl class="key">',
+            "Before you use this",
+            "All numbers",
+            "<h2>Words",
+        )
+    ]
     assert places == sorted(places)
     assert f'<td data-label="lift, %">{100 * row["lift"]:+.1f}</td>' in page
-    sa.evaluate({"poor": "mine"}, sa.Log.from_frame(frame().assign(**{"policy:mine": 1 / 3}))).report(out)
+    sa.evaluate(
+        {"poor": "mine"}, sa.Log.from_frame(frame().assign(**{"policy:mine": 1 / 3}))
+    ).report(out)
     assert "<h1>No policy is known to be better than today&#39;s</h1>" in out.read_text()
 
 
@@ -99,18 +156,30 @@ def test_the_mix_of_the_chosen_policy_is_beside_todays(paths, tmp_path):
     train, test = map(sa.Log.read, paths)
     found = sa.evaluate([sa.Policy("logistic", steps=2000)], test, train=train)
     found.report(tmp_path / "out.html")
-    mix = (tmp_path / "out.html").read_text().partition('<table class="mix">')[2].partition("</table>")[0]
+    mix = (
+        (tmp_path / "out.html")
+        .read_text()
+        .partition('<table class="mix">')[2]
+        .partition("</table>")[0]
+    )
     for ad in "abc":
         assert f"<td>{ad}</td>" in mix and f"{100 * found.mix['logistic'][ad]:.1f} %" in mix
         assert f"{100 * found.mix['logging'][ad]:.1f} %" in mix
 
 
 def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
-    """The band is the baseline's, the estimator that of the numbers, and an arm's mix of ads no news."""
+    """The band is the baseline's, the estimator that of the numbers, and an arm's mix of ads no
+    news.
+    """
     random = np.random.default_rng(0)
     shown = random.integers(0, 2, 4000)
-    made = pd.DataFrame({"action": np.where(shown, "new", "control"), "propensity": 0.5,
-                         "reward": (random.random(4000) < np.where(shown, 0.2, 0.1)) * 1})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": np.where(shown, "new", "control"),
+            "propensity": 0.5,
+            "reward": (random.random(4000) < np.where(shown, 0.2, 0.1)) * 1,
+        }
+    )
     for baseline, grey in ((None, "ad:control"), ("logging", "today's policy")):
         found = sa.evaluate(["each-ad"], sa.Log.from_frame(made), baseline=baseline)
         row = next(row for row in found.rows if row["policy"] == found.baseline)
@@ -126,13 +195,19 @@ def test_the_plot_and_the_table_of_arms_are_of_what_is_compared(tmp_path):
 
 def test_of_many_ads_ten_are_told_and_the_others_counted(tmp_path):
     random = np.random.default_rng(0)
-    made = frame(3000).assign(action=random.choice(15, 3000, p=np.r_[np.full(10, 0.09), np.full(5, 0.02)]))
+    made = frame(3000).assign(
+        action=random.choice(15, 3000, p=np.r_[np.full(10, 0.09), np.full(5, 0.02)])
+    )
     report = sa.Log.from_frame(made.assign(propensity=1 / 15)).check()
     least = sorted(report["actions"], key=lambda ad: ad["impressions"])[:5]
     shown, clicks = (sum(ad[key] for ad in least) for key in ("impressions", "clicks"))
     lines = str(report).splitlines()
-    assert lines[-1] == f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {100 * clicks / shown:.3f} %"
-    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)] and len(report["actions"]) == 15
+    assert lines[-1] == (
+        f"and 5 more: {shown:,} impressions, {clicks:.6g} clicks, {100 * clicks / shown:.3f} %"
+    )
+    assert [line.split()[0] for line in lines[-11:-1]] == [str(ad) for ad in range(10)] and len(
+        report["actions"]
+    ) == 15
     eleven = made.assign(action=made["action"] % 11)  # a line for the one left would be no shorter
     assert str(sa.Log.from_frame(eleven).check()).splitlines()[-1].startswith("10 ")
     sa.evaluate([], sa.Log.from_frame(made)).report(tmp_path / "out.html", sa.Log.from_frame(made))

@@ -49,8 +49,9 @@ def test_ids_are_the_same_as_numbers_or_texts_in_any_file(tmp_path, write):
     expected = read(rows.assign(visit=numbers.astype(str)), id="visit").visits.id
     np.testing.assert_array_equal(sa.Log.read(path, {"id": "visit"}).visits.id, expected)
     for kind in (float, object, "category", "string"):
-        np.testing.assert_array_equal(read(rows.assign(visit=pd.Series(numbers).astype(kind)), id="visit").visits.id,
-                                      expected)  # fmt: skip
+        np.testing.assert_array_equal(
+            read(rows.assign(visit=pd.Series(numbers).astype(kind)), id="visit").visits.id, expected
+        )
     assert len(np.unique(expected[:, 0])) == len(np.unique(expected[:, 1])) == ROWS
 
 
@@ -72,9 +73,12 @@ def test_rows_of_one_id_were_logged_twice_and_equal_rows_of_two_were_not():
     assert problems(read(alike.assign(visit=ids()), id="visit"), "duplicates", "lists") == []
     assert problems(read(alike), "duplicates")[0]["severity"] == "warning"
     twice = made(visit=ids())
-    twice = pd.concat([twice, twice.iloc[:30].assign(reward=lambda part: 1 - part["reward"])])  # the click came later
+    # the click came later
+    twice = pd.concat([twice, twice.iloc[:30].assign(reward=lambda part: 1 - part["reward"])])
     (problem,) = problems(read(twice, id="visit"), "duplicates", "lists")
-    assert (problem["severity"], problem["count"]) == ("error", 30) and "logged twice" in problem["reason"]
+    assert (problem["severity"], problem["count"]) == ("error", 30) and "logged twice" in problem[
+        "reason"
+    ]
     with pytest.raises(DataError, match=r"logged twice\. Keep one row of each"):
         sa.evaluate([], read(twice, id="visit"))
 
@@ -89,10 +93,20 @@ def test_rows_of_one_id_with_several_ads_share_a_visit():
     assert (problem["kind"], problem["count"]) == ("requests", 1)
 
 
-@pytest.mark.parametrize(("name", "values", "kind"), [
-    ("user_id", 100, "user"), ("userId", 100, "user"), ("visitor", 100, "user"), ("SESSION_UUID", 100, "user"),
-    ("user_age", 100, None), ("device_type", 100, None), ("zip", 100, None), ("user", 5, None), ("user", ROWS, "id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("user_id", 100, "user"),
+        ("userId", 100, "user"),
+        ("visitor", 100, "user"),
+        ("SESSION_UUID", 100, "user"),
+        ("user_age", 100, None),
+        ("device_type", 100, None),
+        ("zip", 100, None),
+        ("user", 5, None),
+        ("user", ROWS, "id"),
+    ],
+)
 def test_a_column_that_is_called_so_and_repeats_looks_like_users(name, values, kind):
     for texts in (str, int):
         code = (np.arange(ROWS) % values).astype(texts)
@@ -101,23 +115,37 @@ def test_a_column_that_is_called_so_and_repeats_looks_like_users(name, values, k
         if kind == "user":
             assert f"--user {name} takes visits of one together" in found[0]["mend"]
             told = sa.evaluate([], read(made(**{name: code})))
-            assert any("Visits of one are not independent, which bounds ignore" in note for note in told.notes)
+            assert any(
+                "Visits of one are not independent, which bounds ignore" in note
+                for note in told.notes
+            )
             assert told.text().startswith(f"Careful: feature {name!r} has")
 
 
 def test_rows_of_two_logs_are_the_same_if_their_ids_are():
     visit = ids(2 * ROWS)
     train, test = made(0, visit=visit[:ROWS]), made(1, visit=visit[ROWS:])
-    shared = test.assign(visit=[*visit[:2], *visit[ROWS + 2 :]])  # two ids of the training log, with other rows
+    # two ids of the training log, with other rows
+    shared = test.assign(visit=[*visit[:2], *visit[ROWS + 2 :]])
     log = read(train, id="visit")
-    with pytest.raises(DataError, match=r"2 of 1,200 rows are in data frame, too \(by chance: about 0\)"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"2 of 1,200 rows are in data frame, too \(by chance: "
+            r"about 0\)"
+        ),
+    ):
         sa.evaluate([], read(shared, id="visit"), train=log)
     found = sa.evaluate([], read(shared, id="visit"), train=log, shared="drop")
     assert found.rows[1]["rows"] == ROWS - 2 if len(found.rows) > 1 else True
     again = train.assign(visit=visit[ROWS:])  # the same rows, of other visits
     assert sa.evaluate([], read(again, id="visit"), train=log).rows
     with pytest.raises(DataError, match=r"rows are in data frame, too|the same log"):
-        sa.evaluate([], sa.Log.from_frame(again, ignore=["visit"]), train=sa.Log.from_frame(train, ignore=["visit"]))
+        sa.evaluate(
+            [],
+            sa.Log.from_frame(again, ignore=["visit"]),
+            train=sa.Log.from_frame(train, ignore=["visit"]),
+        )
 
 
 def test_a_users_visits_stay_together_when_a_log_is_split(tmp_path):
@@ -137,7 +165,11 @@ def test_a_users_visits_stay_together_when_a_log_is_split(tmp_path):
 
 def test_rows_of_a_request_stay_together_when_a_log_is_split(tmp_path):
     request = np.random.default_rng(3).integers(0, 400, ROWS)
-    rows = made(request=request, position=range(ROWS), time=pd.Timestamp("2026-01-01") + pd.to_timedelta(request, "h"))
+    rows = made(
+        request=request,
+        position=range(ROWS),
+        time=pd.Timestamp("2026-01-01") + pd.to_timedelta(request, "h"),
+    )
     (tmp_path / "log").mkdir()
     rows.to_parquet(tmp_path / "log" / "0.parquet")
     roles = {"id": "request", "timestamp": "time"}
@@ -156,8 +188,10 @@ def test_rows_of_a_request_stay_together_when_a_log_is_split(tmp_path):
 def test_the_command_line_has_a_word_for_each(tmp_path, capsys):
     rows = made(visit=ids(), who=np.arange(ROWS) % 300, when=pd.Timestamp("2026-01-01"))
     rows.to_csv(tmp_path / "log.csv", index=False)
-    for roles in (["--id", "visit", "--user", "who", "--time", "when"],
-                  ["--columns", "id=visit", "user=who", "timestamp=when"]):  # fmt: skip
+    for roles in (
+        ["--id", "visit", "--user", "who", "--time", "when"],
+        ["--columns", "id=visit", "user=who", "timestamp=when"],
+    ):
         assert cli.main(["ads", "check", str(tmp_path / "log.csv"), *roles]) == 0
         text = capsys.readouterr().out
         assert "features: 2" in text and "timestamps: 2026-01-01" in text

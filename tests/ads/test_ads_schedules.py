@@ -1,4 +1,6 @@
-"""Ads that take turns leave no answer; rows that are merely sorted, and propensities that are rounded, do."""
+"""Ads that take turns leave no answer; rows that are merely sorted, and propensities that are
+rounded, do.
+"""
 
 import importlib.util
 import re
@@ -19,7 +21,9 @@ SPEC.loader.exec_module(benchmark)
 
 def problems(log: sa.Log) -> dict[str, dict]:
     """By kind, but that some logs here have no features."""
-    return {found["kind"]: found for found in log.check()["problems"] if found["kind"] != "no-features"}
+    return {
+        found["kind"]: found for found in log.check()["problems"] if found["kind"] != "no-features"
+    }
 
 
 def ab(rows=4000, rates=(0.05, 0.15), seed=0, **columns) -> pd.DataFrame:
@@ -46,7 +50,9 @@ def test_right_logs_are_not_accused(kind):
         made, roles = benchmark.right(benchmark.RIGHT[kind], number, np.random.default_rng(number))
         log = sa.Log.from_frame(made.reset_index(drop=True), roles)
         assert log.check().ok
-        found = sa.evaluate([], log, least_propensity="unknown" if np.ptp(made["propensity"]) else None)
+        found = sa.evaluate(
+            [], log, least_propensity="unknown" if np.ptp(made["propensity"]) else None
+        )
         assert "No verdict" not in found.text() and ": propensities are wrong\n" not in found.text()
 
 
@@ -57,15 +63,23 @@ def test_ads_by_the_hour_have_neither_yes_nor_no():
     log = sa.Log.from_frame(made)
     problem = problems(log)[SCHEDULE]
     assert problem["severity"] == "error"
-    assert re.fullmatch(r"ads follow a schedule: after a row that shows ad '[01]', the next one shows it, too, in "
-                        r"1,9\d\d of [12],\d\d\d rows, and by its propensities in about [19],?\d\d\d? at most",
-                        problem["reason"])  # fmt: skip
-    assert "by columns={'timestamp': 'COLUMN'}" in str(log.check()) and "'user': 'COLUMN'" in str(log.check())
+    assert re.fullmatch(
+        r"ads follow a schedule: after a row that shows ad '[01]', the next one "
+        r"shows it, too, in "
+        r"1,9\d\d of [12],\d\d\d rows, and by its propensities in about "
+        r"[19],?\d\d\d? at most",
+        problem["reason"],
+    )
+    assert "by columns={'timestamp': 'COLUMN'}" in str(log.check()) and "'user': 'COLUMN'" in str(
+        log.check()
+    )
     found = sa.evaluate(["each-ad"], log)
     assert found.text().startswith("No verdict: ads follow a schedule")
     assert found.text().count("none: ads follow a schedule, see above") == 2
     assert found.choice is None and {row["refused"] for row in found.rows} == {SCHEDULE}
-    assert all(np.isnan(row[name]) for row in found.rows for name in ("estimate", "low", "high", "lift"))
+    assert all(
+        np.isnan(row[name]) for row in found.rows for name in ("estimate", "low", "high", "lift")
+    )
     timed = problems(sa.Log.from_frame(made.assign(timestamp=times())))[SCHEDULE]
     assert "--time" not in timed["mend"]
 
@@ -73,31 +87,48 @@ def test_ads_by_the_hour_have_neither_yes_nor_no():
 def test_a_schedule_of_the_training_log_is_noted():
     hour = times().hour
     train = sa.Log.from_frame(ab(arm=np.asarray(hour >= 12).astype(int), x=np.arange(4000)))
-    found = sa.evaluate(["ad:1"], sa.Log.from_frame(ab(seed=3, x=np.arange(4000) + 0.5)), train=train)
-    assert any("ads follow a schedule" in note and "learning may suffer" in note for note in found.notes)
+    found = sa.evaluate(
+        ["ad:1"], sa.Log.from_frame(ab(seed=3, x=np.arange(4000) + 0.5)), train=train
+    )
+    assert any(
+        "ads follow a schedule" in note and "learning may suffer" in note for note in found.notes
+    )
 
 
 def test_ads_that_take_turns_row_by_row_have_the_same_visits():
-    """No error: an ad in turn is drawn less often again than by chance, and all ads have visits of all hours."""
+    """No error: an ad in turn is drawn less often again than by chance, and all ads have visits of
+    all hours.
+    """
     assert SCHEDULE not in problems(sa.Log.from_frame(ab(arm=np.arange(4000) % 2)))
 
 
-@pytest.mark.parametrize(("by", "ascending"), [("action", True), ("action", False), ("reward", False)])
+@pytest.mark.parametrize(
+    ("by", "ascending"), [("action", True), ("action", False), ("reward", False)]
+)
 def test_rows_that_are_merely_sorted_are_told_apart_and_judged(by, ascending, tmp_path):
     made = ab().assign(timestamp=times()).sort_values(by, ascending=ascending)
     log = sa.Log.from_frame(made.drop(columns="timestamp"))
     what = {"action": "ad", "reward": "reward"}[by]
     found = problems(log)
     assert found.keys() == {"sorted"} and log.check().ok
-    assert found["sorted"]["reason"] == f"rows are sorted by {what}" and "--time" in found["sorted"]["mend"]
+    assert (
+        found["sorted"]["reason"] == f"rows are sorted by {what}"
+        and "--time" in found["sorted"]["mend"]
+    )
     judged = sa.evaluate(["ad:1"], log)
-    assert judged.choice["better"] and judged.decision().endswith(". Careful: rows are sorted, see below")
-    assert all("drift" not in note for note in judged.notes) and any("are sorted by" in note for note in judged.notes)
+    assert judged.choice["better"] and judged.decision().endswith(
+        ". Careful: rows are sorted, see below"
+    )
+    assert all("drift" not in note for note in judged.notes) and any(
+        "are sorted by" in note for note in judged.notes
+    )
     judged.report(tmp_path / "out.html", log)
     page = (tmp_path / "out.html").read_text()
     assert '<div class="answer careful">' in page and "; but rows are sorted</h1>" in page
     with_times = problems(sa.Log.from_frame(made))
-    assert SCHEDULE not in with_times and with_times["sorted"]["mend"] == "Their times are used where order matters"
+    assert SCHEDULE not in with_times and with_times["sorted"]["mend"] == (
+        "Their times are used where order matters"
+    )
     judged = sa.evaluate(["ad:1"], sa.Log.from_frame(made))
     assert judged.choice["better"] and "Careful" not in judged.decision()
 
@@ -141,10 +172,17 @@ ROUNDED = [(0.333, 3), (np.float32(1 / 3), 3), (0.17, 6), (0.003, 300)]
 
 @pytest.mark.parametrize(("propensity", "ads"), ROUNDED)
 def test_a_propensity_with_few_digits_is_the_fraction_that_it_means(propensity, ads, tmp_path):
-    """Every number is that of a log with the fraction itself, in a file, in parts, and where it is stated."""
+    """Every number is that of a log with the fraction itself, in a file, in parts, and where it is
+    stated.
+    """
     random = np.random.default_rng(1)
-    made = pd.DataFrame({"x": random.normal(size=9000), "action": random.permutation(9000) % ads,
-                         "reward": (random.random(9000) < 0.1) * 1})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "x": random.normal(size=9000),
+            "action": random.permutation(9000) % ads,
+            "reward": (random.random(9000) < 0.1) * 1,
+        }
+    )
     made = made.assign(**{"policy:mine": (made["action"] == 1) * 1.0, "policy:same": propensity})
     (tmp_path / "parts").mkdir()
     for name, rows in (("a", made[:600]), ("b", made[600:])):
@@ -152,12 +190,15 @@ def test_a_propensity_with_few_digits_is_the_fraction_that_it_means(propensity, 
     logs = [
         sa.Log.from_frame(made.assign(**{"policy:same": 1 / ads}, propensity=1 / ads)),
         sa.Log.from_frame(made.assign(propensity=propensity)),
-        sa.Log.from_frame(made, propensity=float(propensity)), sa.Log.read(tmp_path / "parts"),
-    ]  # fmt: skip
+        sa.Log.from_frame(made, propensity=float(propensity)),
+        sa.Log.read(tmp_path / "parts"),
+    ]
     texts, policy = [], sa.Policy("logistic", steps=200, lambdas=(0.1,))
     for log in logs:
         train, test = log.split(0.5)
-        found = sa.evaluate([policy, "mine", "same", "ad:1"], test, train=train, least_propensity=float(propensity))
+        found = sa.evaluate(
+            [policy, "mine", "same", "ad:1"], test, train=train, least_propensity=float(propensity)
+        )
         texts.append(found.to_frame().drop(columns="policy").to_csv())
         assert ("uniform: all" in found.text()) and found.rows[3]["mean_weight"] == 1
         assert (f"its propensity is 1/{ads}, written as" in found.text()) == (log is not logs[0])
@@ -177,12 +218,21 @@ def test_a_propensity_that_may_mean_two_fractions_or_none_is_as_it_is_written(pr
 
 def test_a_policy_rounded_as_the_log_is_sums_to_one():
     random = np.random.default_rng(1)
-    made = pd.DataFrame({"action": random.integers(0, 3, 20_000), "reward": (random.random(20_000) < 0.1) * 1,
-                         "propensity": 0.333})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": random.integers(0, 3, 20_000),
+            "reward": (random.random(20_000) < 0.1) * 1,
+            "propensity": 0.333,
+        }
+    )
     for share in (1 / 3, 0.333):
         found = sa.evaluate(["mine"], sa.Log.from_frame(made.assign(**{"policy:mine": share})))
-        assert found.rows[1]["verdict"] == "cannot tell" and not any("mean weight" in note for note in found.notes)
-    assert sa.evaluate(["ad:1"], sa.Log.from_frame(made), least_propensity=1 / 3).rows[1]["lower"] > 0
+        assert found.rows[1]["verdict"] == "cannot tell" and not any(
+            "mean weight" in note for note in found.notes
+        )
+    assert (
+        sa.evaluate(["ad:1"], sa.Log.from_frame(made), least_propensity=1 / 3).rows[1]["lower"] > 0
+    )
 
 
 def test_full_distributions_may_be_rounded():
@@ -196,16 +246,26 @@ def test_shares_that_are_rounded_need_no_least_propensity():
     random = np.random.default_rng(1)
     shares = np.array([1, 1, 4]) / 6
     action = random.choice(3, 20_000, p=shares)
-    made = pd.DataFrame({"action": action, "reward": (random.random(20_000) < 0.1) * 1,
-                         "propensity": shares.round(3)[action]})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": action,
+            "reward": (random.random(20_000) < 0.1) * 1,
+            "propensity": shares.round(3)[action],
+        }
+    )
     assert shares.round(3).sum() == pytest.approx(1.001)
     assert sa.evaluate(["ad:1"], sa.Log.from_frame(made)).rows[-1]["verdict"] == "cannot tell"
 
 
 def test_ads_that_no_row_shows_are_counted_and_no_sum_is_blamed():
     random = np.random.default_rng(0)
-    made = pd.DataFrame({"action": random.integers(0, 300, 1200), "reward": (random.random(1200) < 0.1) * 1,
-                         "propensity": 1 / 300})  # fmt: skip
+    made = pd.DataFrame(
+        {
+            "action": random.integers(0, 300, 1200),
+            "reward": (random.random(1200) < 0.1) * 1,
+            "propensity": 1 / 300,
+        }
+    )
     log = sa.Log.from_frame(made)
     seen = made["action"].nunique()
     assert seen < 300 and log.check().ok and "propensity-sum" not in problems(log)
@@ -216,4 +276,7 @@ def test_showing_all_ads_alike_is_not_judged_where_the_log_lacks_many():
     made, _ = benchmark.right(benchmark.rare_ads, 2, np.random.default_rng(0))
     found = sa.evaluate([], sa.Log.from_frame(made), least_propensity="unknown")
     assert found.rows[1]["refused"] == "unseen-ads" and np.isnan(found.rows[1]["lower"])
-    assert any("the log lacks ads that there are, or propensities are too small" in note for note in found.notes)
+    assert any(
+        "the log lacks ads that there are, or propensities are too small" in note
+        for note in found.notes
+    )

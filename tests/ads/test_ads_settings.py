@@ -1,4 +1,6 @@
-"""Settings of another kind than is needed are refused by name; how sure an answer is is written in full."""
+"""Settings of another kind than is needed are refused by name; how sure an answer is is written in
+full.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,15 +13,23 @@ from scant.errors import SettingError
 from scant_ads import text
 
 
-@pytest.mark.parametrize(("level", "percent", "joint"), [
-    (0.95, "95 %", "0.975"), (0.9999, "99.99 %", "0.99995"), (0.999999999, "99.9999999 %", "0.9999999995"),
-    (1 - 0.05 / 14, "99.64 %", "0.99821"), (0.5, "50 %", "0.75"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("level", "percent", "joint"),
+    [
+        (0.95, "95 %", "0.975"),
+        (0.9999, "99.99 %", "0.99995"),
+        (0.999999999, "99.9999999 %", "0.9999999995"),
+        (1 - 0.05 / 14, "99.64 %", "0.99821"),
+        (0.5, "50 %", "0.75"),
+    ],
+)
 def test_a_confidence_below_one_is_not_one(level, percent, joint):
     assert (text.percent(level), text.confidence(1 - (1 - level) / 2)) == (percent, joint)
 
 
-@pytest.mark.parametrize("level", [0.9999999999999999, 1, "0.9", True, None, [0.9], float("nan"), 0.4])
+@pytest.mark.parametrize(
+    "level", [0.9999999999999999, 1, "0.9", True, None, [0.9], float("nan"), 0.4]
+)
 def test_a_confidence_that_cannot_be_is_refused(level):
     with pytest.raises(SettingError, match=r"a confidence is from 0\.5 to 0\.999999999"):
         sa.evaluate(["ad:a"], frame(300), level=level)
@@ -32,37 +42,61 @@ def test_the_largest_confidence_has_bounds():
         sa.evaluate(["each-ad"], frame(300), level=1 - 1e-9, looks=100)
 
 
-@pytest.mark.parametrize(("asked", "message"), [
-    ({"looks": True}, "`looks` is True"), ({"looks": 2.5}, "`looks` is 2.5"), ({"baseline": 0}, "`baseline` is 0; it"),
-    ({"baseline": ["a"]}, "it is the name of a policy"), ({"doubly_robust": "no"}, "it is true or false"),
-    ({"least_propensity": True}, "`least_propensity` is True; a propensity is"), ({"seed": 1.5}, "seed is 1.5"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"looks": True}, "`looks` is True"),
+        ({"looks": 2.5}, "`looks` is 2.5"),
+        ({"baseline": 0}, "`baseline` is 0; it"),
+        ({"baseline": ["a"]}, "it is the name of a policy"),
+        ({"doubly_robust": "no"}, "it is true or false"),
+        ({"least_propensity": True}, "`least_propensity` is True; a propensity is"),
+        ({"seed": 1.5}, "seed is 1.5"),
+    ],
+)
 def test_settings_of_an_evaluation(asked, message):
     with pytest.raises(SettingError, match=message):
         sa.evaluate(["ad:a"], frame(300), **asked)
 
 
-@pytest.mark.parametrize(("asked", "message"), [
-    ({"epsilon": "0.1"}, "epsilon is '0.1'; it is a number"), ({"epsilon": True}, "epsilon is True; it is a number"),
-    ({"lambdas": 0.1}, "lambdas are 0.1; they are a list"), ({"lambdas": "0.1"}, "they are a list of numbers"),
-    ({"validation": "x"}, "validation is 'x'; it is a number"), ({"select": "x"}, "select is 'x'"),
-    ({"steps": 1.5}, "steps is 1.5; it is a whole number, or None"), ({"standardise": "no"}, "it is true or false"),
-    ({"threshold": "f2"}, "unknown threshold 'f2'"), ({"pair_loss": 3}, "pair_loss is 3; it is a text"),
-    ({"trees": None}, "trees is None; it is a whole number"), ({"undersample": True}, "undersample is True"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"epsilon": "0.1"}, "epsilon is '0.1'; it is a number"),
+        ({"epsilon": True}, "epsilon is True; it is a number"),
+        ({"lambdas": 0.1}, "lambdas are 0.1; they are a list"),
+        ({"lambdas": "0.1"}, "they are a list of numbers"),
+        ({"validation": "x"}, "validation is 'x'; it is a number"),
+        ({"select": "x"}, "select is 'x'"),
+        ({"steps": 1.5}, "steps is 1.5; it is a whole number, or None"),
+        ({"standardise": "no"}, "it is true or false"),
+        ({"threshold": "f2"}, "unknown threshold 'f2'"),
+        ({"pair_loss": 3}, "pair_loss is 3; it is a text"),
+        ({"trees": None}, "trees is None; it is a whole number"),
+        ({"undersample": True}, "undersample is True"),
+    ],
+)
 def test_settings_of_a_policy(asked, message):
     with pytest.raises(SettingError, match=message):
         sa.fit(frame(300), "forest", **{"trees": 2} | asked)
     sa.fit(frame(300), "forest", trees=2, epsilon=np.float64(0.1), lambdas=np.array([0.1]))
 
 
-@pytest.mark.parametrize(("asked", "message"), [
-    ({"reward_max": "5"}, "`reward_max` is 5; the largest"), ({"reward_max": True}, "`reward_max` is True"),
-    ({"reward_min": None}, "`reward_min` is None"), ({"reward_unit": 3}, "`reward_unit` is 3; it is a text"),
-    ({"ignore": "age"}, r"ignore is 'age'; it is a list of columns, as \['age'\]"), ({"categorical": "age"}, "a list"),
-    ({"columns": ["a"]}, "they are a mapping"), ({"propensity": True}, "a share is above 0"), ({"less": 2}, "less"),
-    ({"less": True, "rewards": "costs"}, "give either `less=True` or `rewards`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"reward_max": "5"}, "`reward_max` is 5; the largest"),
+        ({"reward_max": True}, "`reward_max` is True"),
+        ({"reward_min": None}, "`reward_min` is None"),
+        ({"reward_unit": 3}, "`reward_unit` is 3; it is a text"),
+        ({"ignore": "age"}, r"ignore is 'age'; it is a list of columns, as \['age'\]"),
+        ({"categorical": "age"}, "a list"),
+        ({"columns": ["a"]}, "they are a mapping"),
+        ({"propensity": True}, "a share is above 0"),
+        ({"less": 2}, "less"),
+        ({"less": True, "rewards": "costs"}, "give either `less=True` or `rewards`"),
+    ],
+)
 def test_settings_of_a_log(asked, message):
     with pytest.raises(SettingError, match=message):
         sa.Log.from_frame(frame(300), **asked)
@@ -82,7 +116,9 @@ def refunds(rows=6000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     new = random.integers(0, 2, rows)
     refund = (random.random(rows) < np.where(new, 0.2, 0.3)) * random.integers(1, 11, rows)
-    return pd.DataFrame({"action": np.where(new, "new", "control"), "refund_eur": refund, "propensity": 0.5})
+    return pd.DataFrame(
+        {"action": np.where(new, "new", "control"), "refund_eur": refund, "propensity": 0.5}
+    )
 
 
 def read(made: pd.DataFrame, **settings) -> sa.Log:
@@ -104,21 +140,46 @@ def test_what_is_less_is_better_where_it_is_said():
     assert more.rows[-1]["verdict"] == "no" and less.rows[-1]["verdict"] in ("yes", "cannot tell")
 
 
-@pytest.mark.parametrize(("name", "asked"), [
-    ("refund_eur", True), ("latencyMs", True), ("churned", True), ("cost", True), ("revenue", False),
-    ("costs_saved", False), ("no_churn", False), ("waiter", False), ("reward", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("refund_eur", True),
+        ("latencyMs", True),
+        ("churned", True),
+        ("cost", True),
+        ("revenue", False),
+        ("costs_saved", False),
+        ("no_churn", False),
+        ("waiter", False),
+        ("reward", False),
+    ],
+)
 def test_it_is_asked_where_rewards_are_called_like_costs(name, asked, tmp_path, capsys):
     made = refunds(900).rename(columns={"refund_eur": name})
     log = read(made, reward_max=10)
     found = sa.evaluate("each-ad", log)
-    assert (found.rows[-1]["verdict"] == "none") == asked and not np.isnan(found.rows[-1]["estimate"])
-    assert (f"rewards are column {name!r}, of which less may be better" in str(log.check())) == asked
+    assert (found.rows[-1]["verdict"] == "none") == asked and not np.isnan(
+        found.rows[-1]["estimate"]
+    )
+    assert (
+        f"rewards are column {name!r}, of which less may be better" in str(log.check())
+    ) == asked
     assert found.text().startswith("Careful: rewards are column") == asked
     for said in (True, False):
-        assert sa.evaluate("each-ad", read(made, reward_max=10, less=said)).rows[-1]["verdict"] != "none"
+        assert (
+            sa.evaluate("each-ad", read(made, reward_max=10, less=said)).rows[-1]["verdict"]
+            != "none"
+        )
     made.to_csv(tmp_path / "log.csv", index=False)
-    words = ["ads", "evaluate", str(tmp_path / "log.csv"), "--columns", f"reward={name}", "--reward-max", "10"]
+    words = [
+        "ads",
+        "evaluate",
+        str(tmp_path / "log.csv"),
+        "--columns",
+        f"reward={name}",
+        "--reward-max",
+        "10",
+    ]
     assert main([*words, "--no-less"]) == main([*words, "--less"]) == 0
     assert "--no-less if more is better" not in capsys.readouterr().out
     with pytest.raises(SystemExit):

@@ -1,4 +1,6 @@
-"""Tables that are no log of visits are named, each by one message; logs are not taken for such tables."""
+"""Tables that are no log of visits are named, each by one message; logs are not taken for such
+tables.
+"""
 
 import json
 
@@ -15,14 +17,21 @@ SUMS = pd.DataFrame({"arm": ["control", "new"], "clicks": [1021, 1173], "visitor
 
 def slates(rows=200, write="|".join) -> pd.DataFrame:
     lists = np.argsort(np.random.default_rng(0).random((rows, 9)), axis=1)[:, :5].astype(str)
-    return pd.DataFrame({"slate": [*map(write, lists.tolist())], "click": np.arange(rows) % 5, "age": 30})
+    return pd.DataFrame(
+        {"slate": [*map(write, lists.tolist())], "click": np.arange(rows) % 5, "age": 30}
+    )
 
 
 def visits(**columns) -> pd.DataFrame:
     random = np.random.default_rng(1)
-    return pd.DataFrame({
-        "action": random.integers(0, 3, 90), "reward": random.integers(0, 2, 90), "propensity": 1 / 3,
-    } | columns)  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": random.integers(0, 3, 90),
+            "reward": random.integers(0, 2, 90),
+            "propensity": 1 / 3,
+        }
+        | columns
+    )
 
 
 def problems(frame, roles=None, **settings):
@@ -39,22 +48,33 @@ def test_sums_are_named_and_become_a_log_as_the_message_says(roles):
     log["reward"] = (log.groupby(level=0).cumcount() < log["clicks"]).astype(int)
     log = sa.Log.from_frame(log[["arm", "reward"]], {"action": "arm"}, propensity=0.5)
     assert rows_of(sa.evaluate("each-ad", log))["ad:new"]["lift"] == pytest.approx(
-        1173 / 10044 / (1021 / 10120) - 1)  # fmt: skip
+        1173 / 10044 / (1021 / 10120) - 1
+    )
 
 
 @pytest.mark.parametrize("roles", [{}, {"action": "slate", "reward": "click"}])
 @pytest.mark.parametrize("write", ["|".join, json.dumps, list])
 def test_lists_in_cells_are_named(roles, write):
     (problem,) = problems(slates(write=write), roles, propensity=0.1, reward_max=4)
-    assert problem["kind"] == "list-cells" and f"{'action' if roles else 'slate'!r} is" in problem["reason"]
+    assert (
+        problem["kind"] == "list-cells"
+        and f"{'action' if roles else 'slate'!r} is" in problem["reason"]
+    )
 
 
-@pytest.mark.parametrize("columns", [
-    {"visitors": 40, "clicks": 7}, {"reward": 40.0, "impressions": 90}, {"tags": "a|b|c"},
-    {"action": np.random.default_rng(2).choice(["red|300x250|left", "blue|300x250|left"], 90)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"visitors": 40, "clicks": 7},
+        {"reward": 40.0, "impressions": 90},
+        {"tags": "a|b|c"},
+        {"action": np.random.default_rng(2).choice(["red|300x250|left", "blue|300x250|left"], 90)},
+    ],
+)
 def test_a_log_is_not_taken_for_another_table(columns):
-    assert not {"sums", "list-cells"} & {one["kind"] for one in problems(visits(**columns), reward_max=100)}
+    assert not {"sums", "list-cells"} & {
+        one["kind"] for one in problems(visits(**columns), reward_max=100)
+    }
 
 
 def test_features_with_several_values_are_no_lists_where_ads_lack_a_name():
@@ -65,8 +85,12 @@ def test_features_with_several_values_are_no_lists_where_ads_lack_a_name():
 @pytest.mark.parametrize(("values", "units"), [(1.0, None), (0.0, "log")])
 def test_propensities_that_are_all_1_were_not_logged(values, units):
     log = sa.Log.from_frame(visits(propensity=values), propensities=units)
-    assert [one["kind"] for one in log.check()["problems"] if one["severity"] == "error"] == ["certain"]
-    with pytest.raises(DataError, match="every propensity is 1, and 3 ads are shown: they were not logged"):
+    assert [one["kind"] for one in log.check()["problems"] if one["severity"] == "error"] == [
+        "certain"
+    ]
+    with pytest.raises(
+        DataError, match=("every propensity is 1, and 3 ads are shown: they were not logged")
+    ):
         sa.evaluate("ad:1", log)
 
 

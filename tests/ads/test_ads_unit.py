@@ -1,4 +1,6 @@
-"""Rewards in their own unit: the same evaluation as of their shares of the largest, told in the unit."""
+"""Rewards in their own unit: the same evaluation as of their shares of the largest, told in the
+unit.
+"""
 
 import json
 
@@ -19,9 +21,15 @@ def sales(rows=4000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     action, x = random.integers(0, 3, rows), random.standard_normal(rows)
     bought = random.random(rows) < 0.03 + 0.12 * (action == (x > 0))
-    return pd.DataFrame({"action": np.array(list("abc"))[action], "propensity": 1 / 3, "x": x,
-                         "reward": np.round(bought * random.gamma(2, 20, rows).clip(0, MOST), 2),
-                         "policy:mine": (action == (x > 0)) * 1.0})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": np.array(list("abc"))[action],
+            "propensity": 1 / 3,
+            "x": x,
+            "reward": np.round(bought * random.gamma(2, 20, rows).clip(0, MOST), 2),
+            "policy:mine": (action == (x > 0)) * 1.0,
+        }
+    )
 
 
 def test_numbers_are_those_of_shares_times_the_largest():
@@ -31,9 +39,14 @@ def test_numbers_are_those_of_shares_times_the_largest():
     for row, expected in zip(found.rows, shares.rows, strict=True):
         for key in ("estimate", "snips", "lower", "low", "high", "clicks", "matched_clicks"):
             assert row[key] == pytest.approx(MOST * expected[key])
-        assert (row["lift"], row["verdict"]) == (pytest.approx(expected["lift"], nan_ok=True), expected["verdict"])
+        assert (row["lift"], row["verdict"]) == (
+            pytest.approx(expected["lift"], nan_ok=True),
+            expected["verdict"],
+        )
     assert found.rows[0]["estimate"] == pytest.approx(made["reward"].mean())
-    assert found.pairs["difference"].to_numpy() == pytest.approx(MOST * shares.pairs["difference"].to_numpy())
+    assert found.pairs["difference"].to_numpy() == pytest.approx(
+        MOST * shares.pairs["difference"].to_numpy()
+    )
     assert found.choice["lower"] == pytest.approx(MOST * shares.choice["lower"])
 
 
@@ -59,7 +72,12 @@ def test_a_reward_above_the_largest_is_refused_with_the_options_that_say_it(tmp_
     sales().to_csv(tmp_path / "sales.csv", index=False)
     assert main(["ads", "evaluate", str(tmp_path / "sales.csv"), "--policy", "mine"]) == 1
     said = capsys.readouterr().err
-    assert "is not in [0, 1]" in said and "--reward-max" in said and "--reward-unit" in said and "ound the" not in said
+    assert (
+        "is not in [0, 1]" in said
+        and "--reward-max" in said
+        and "--reward-unit" in said
+        and "ound the" not in said
+    )
     assert main(["ads", "check", str(tmp_path / "sales.csv"), "--reward-max", "20"]) == 1
     assert "is not in [0, 20]" in capsys.readouterr().out
     for largest in (0, -1, np.inf, np.nan, 1e300):
@@ -68,15 +86,23 @@ def test_a_reward_above_the_largest_is_refused_with_the_options_that_say_it(tmp_
 
 
 def test_logs_in_other_units_are_not_compared():
-    train, test = (sa.Log.from_frame(sales(seed=seed), reward_max=most) for seed, most in ((1, 500), (2, 1000)))
+    train, test = (
+        sa.Log.from_frame(sales(seed=seed), reward_max=most) for seed, most in ((1, 500), (2, 1000))
+    )
     with pytest.raises(SettingError, match="are counted in other units"):
         sa.evaluate(["mine"], test, train=train)
 
 
 def test_clicks_are_told_in_percent_and_other_rewards_are_no_clicks():
-    assert CLICKS.rate(0.0123, 0.02) == "1.230 to 2.000 %" and CLICKS.total(175.0, 200) == "175 clicks"
+    assert CLICKS.rate(0.0123, 0.02) == "1.230 to 2.000 %" and CLICKS.total(175.0, 200) == (
+        "175 clicks"
+    )
     euro, shares = Unit(500.0, "EUR", False), Unit(binary=False)
-    assert (euro.heading, euro.words, euro.rate(3.2)) == ("mean reward, EUR", "mean reward in EUR", "3.200 EUR")
+    assert (euro.heading, euro.words, euro.rate(3.2)) == (
+        "mean reward, EUR",
+        "mean reward in EUR",
+        "3.200 EUR",
+    )
     assert euro.total(175.25, 200) == "87,625 EUR in all" and Unit(20.0).rate(3.2) == "3.200"
     assert (shares.heading, shares.rate(0.5)) == ("mean reward, %", "50.000 %")
     assert shares.total(175.25, 200) == "rewards of 175.25 in all"

@@ -1,4 +1,6 @@
-"""What a log calls things, and what its columns are by their values: said by `check`, whatever they are called."""
+"""What a log calls things, and what its columns are by their values: said by `check`, whatever they
+are called.
+"""
 
 import json
 import re
@@ -15,16 +17,36 @@ from scant_ads.reading import formats
 
 def made(rows=2000, seed=0) -> pd.DataFrame:
     random = np.random.default_rng(seed)
-    return pd.DataFrame({"action": random.integers(0, 4, rows), "reward": random.random(rows) < 0.1,
-                         "propensity": 0.25, "x": random.standard_normal(rows)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "action": random.integers(0, 4, rows),
+            "reward": random.random(rows) < 0.1,
+            "propensity": 0.25,
+            "x": random.standard_normal(rows),
+        }
+    )
 
 
 def problems(frame, **options) -> dict[str, dict]:
-    return {problem["kind"]: problem for problem in sa.Log.from_frame(frame, **options).check()["problems"]}
+    return {
+        problem["kind"]: problem
+        for problem in sa.Log.from_frame(frame, **options).check()["problems"]
+    }
 
 
 @pytest.mark.parametrize(
-    "name", ["gaid", "ip", "ip_address", "household_id", "msisdn", "email_sha256", "cid", "login", "username"]
+    "name",
+    [
+        "gaid",
+        "ip",
+        "ip_address",
+        "household_id",
+        "msisdn",
+        "email_sha256",
+        "cid",
+        "login",
+        "username",
+    ],
 )
 def test_users_are_known_by_what_people_call_them(name):
     users = np.random.default_rng(1).integers(0, 300, 2000)
@@ -33,7 +55,9 @@ def test_users_are_known_by_what_people_call_them(name):
 
 @pytest.mark.parametrize("name", ["email_opens", "user_age", "tip", "zip", "skip_rate"])
 def test_features_that_are_called_nearly_so_are_none(name):
-    assert "user" not in problems(made().assign(**{name: np.random.default_rng(1).integers(0, 300, 2000)}))
+    assert "user" not in problems(
+        made().assign(**{name: np.random.default_rng(1).integers(0, 300, 2000)})
+    )
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -45,7 +69,8 @@ def test_visits_that_keep_their_ad_are_of_users_whatever_the_column_is_called(as
     said = problems(frame.assign(whose=who, action=[kept[value] for value in who]))["user"]
     assert "users who keep their ad" in said["reason"] and "whose" in said["mend"]
     assert "user" not in problems(frame.assign(whose=who))
-    assert "user" not in problems(frame.assign(whose=who).sort_values("action"))  # a sorted file keeps no ads
+    # a sorted file keeps no ads
+    assert "user" not in problems(frame.assign(whose=who).sort_values("action"))
 
 
 def test_right_logs_do_not_keep_ads():
@@ -56,8 +81,14 @@ def test_right_logs_do_not_keep_ads():
         best, other = context % 3, random.integers(0, 3, 1000)
         explored = random.random(1000) < 0.15
         action = np.where(explored, other, best)
-        frame = pd.DataFrame({"action": action, "reward": random.random(1000) < 0.1, "context": context,
-                              "propensity": np.where(action == best, 0.9, 0.05)})  # fmt: skip
+        frame = pd.DataFrame(
+            {
+                "action": action,
+                "reward": random.random(1000) < 0.1,
+                "context": context,
+                "propensity": np.where(action == best, 0.9, 0.05),
+            }
+        )
         assert "user" not in problems(frame)
 
 
@@ -84,7 +115,10 @@ def test_ids_that_look_alike_are_named(ids, alike):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("example 0: 21cf6d39 0 6.7\n0 exid:0 11:2\n", "its first line is no header of several columns"),
+        (
+            "example 0: 21cf6d39 0 6.7\n0 exid:0 11:2\n",
+            ("its first line is no header of several columns"),
+        ),
         ("0,1,0.25,3.5\n1,0,0.25,2.5\n", "its first line is no header: '0' is a number"),
         ("ad1;0;0.25\nad2;1;0.25\n", "its first line is no header: '0' is a number"),
         ("ad1,0,0.25,f,Ulm\nad2,1,0.25,m,Bonn\n", "its first line is no header: '0' is a number"),
@@ -110,10 +144,15 @@ def test_probabilities_of_all_ads_are_offered_as_a_policy():
     pi = np.random.default_rng(3).dirichlet(np.ones(4), 2000)
     frame = made().assign(**{f"pi_{ad}": pi[:, ad] for ad in range(4)})
     said = problems(frame)["distribution"]
-    recipe = re.search(r"in pandas (log\['policy:pi'\] = .*), and evaluate it with --policy pi,", said["mend"])[1]
+    recipe = re.search(
+        r"in pandas (log\['policy:pi'\] = .*), and evaluate it with --policy pi,", said["mend"]
+    )[1]
     exec(recipe, {"log": (log := frame.copy()), "str": str})
     np.testing.assert_array_equal(log["policy:pi"], pi[np.arange(2000), log["action"]])
-    assert any("sum to 1 in every row" in note for note in sa.evaluate(["each-ad"], sa.Log.from_frame(frame)).notes)
+    assert any(
+        "sum to 1 in every row" in note
+        for note in sa.evaluate(["each-ad"], sa.Log.from_frame(frame)).notes
+    )
     assert "distribution" not in problems(frame.assign(pi_3=0.1))
     assert "distribution" not in problems(frame.drop(columns="pi_3"))
 
@@ -129,22 +168,36 @@ def test_times_are_no_ids_and_a_column_is_proposed_only_where_it_is_called_alike
 
 
 def write(path, lines) -> None:
-    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    path.write_text(
+        "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
+    )
 
 
 def test_json_of_vowpal_wabbit_is_read_as_its_dsjson_is(tmp_path):
     random, plain, ds = np.random.default_rng(0), [], []
     for _ in range(100):
-        place, cost, age = int(random.integers(3)), -float(random.random() < 0.5), int(random.integers(20, 60))
+        place, cost, age = (
+            int(random.integers(3)),
+            -float(random.random() < 0.5),
+            int(random.integers(20, 60)),
+        )
         context = {"User": {"age": age}, "_multi": [{"id": f"ad{at}"} for at in range(3)]}
-        ds.append({"_label_cost": cost, "_label_probability": 0.25, "_labelIndex": place, "c": json.loads(
-            json.dumps(context))})  # fmt: skip
+        ds.append(
+            {
+                "_label_cost": cost,
+                "_label_probability": 0.25,
+                "_labelIndex": place,
+                "c": json.loads(json.dumps(context)),
+            }
+        )
         context["_multi"][place]["_label"] = f"0:{cost}:0.25"
         plain.append(context)
     write(tmp_path / "plain.json", plain)
     write(tmp_path / "ds.json", ds)
     found, expected = (sa.Log.read(tmp_path / name) for name in ("plain.json", "ds.json"))
-    assert found.form == "Vowpal Wabbit's JSON, reward = -cost" and found.visits.names == ("User.age",)
+    assert found.form == "Vowpal Wabbit's JSON, reward = -cost" and found.visits.names == (
+        "User.age",
+    )
     for name in ("features", "action", "reward", "propensity"):
         assert getattr(found.visits, name).tolist() == getattr(expected.visits, name).tolist()
     assert found.visits.actions == expected.visits.actions == ("ad0", "ad1", "ad2")
@@ -156,7 +209,10 @@ def test_json_of_vowpal_wabbit_is_read_as_its_dsjson_is(tmp_path):
         (["1:-1:0.5 2:0 | a", "1:0:0.5 | a"], "has several known costs, also '2:0'"),
         ([{"_multi": [{"_label": "0:0:0.5"}, {"_label": "0:-1:0.5"}]}], "has several known costs"),
         ([{"_multi": [{"_label": {"Cost": 1}}]}], "which is not action:cost:probability"),
-        ([{"_label_ca": {"cost": 0, "pdf_value": 0.004, "action": 89.2}, "age": 65}], "continuous actions"),
+        (
+            [{"_label_ca": {"cost": 0, "pdf_value": 0.004, "action": 89.2}, "age": 65}],
+            ("continuous actions"),
+        ),
     ],
 )
 def test_what_is_no_choice_of_one_ad_is_named(lines, said, tmp_path, capsys):

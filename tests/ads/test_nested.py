@@ -1,4 +1,6 @@
-"""Columns of objects are taken apart: JSON in columns of text, structs of parquet, Arrow and data frames."""
+"""Columns of objects are taken apart: JSON in columns of text, structs of parquet, Arrow and data
+frames.
+"""
 
 import json
 
@@ -19,7 +21,9 @@ ROWS = 400
 
 
 def contexts(rows=ROWS, seed=0):
-    """Contexts of visits: a number, a truth value, two texts, one of them deeper, a list; each lacks some keys."""
+    """Contexts of visits: a number, a truth value, two texts, one of them deeper, a list; each
+    lacks some keys.
+    """
     random = np.random.default_rng(seed)
     found = []
     for _ in range(rows):
@@ -30,21 +34,36 @@ def contexts(rows=ROWS, seed=0):
             "geo": {"lat": float(random.normal()), "zone": str(random.choice(["a", "b", "c"]))},
             "tags": [1, 2],
         }
-        found.append({key: value for key, value in made.items() if random.random() < 0.9} if _ else made)
+        found.append(
+            {key: value for key, value in made.items() if random.random() < 0.9} if _ else made
+        )
     return found
 
 
 def plain(made):
     """The same contexts, a column for each key, by pandas."""
-    frame = pd.json_normalize(made).rename(columns=lambda name: f"context.{name}").drop(columns="context.tags")
-    return frame.assign(**{"context.vip": frame["context.vip"].astype("boolean").astype("Float64").astype(float)})
+    frame = (
+        pd.json_normalize(made)
+        .rename(columns=lambda name: f"context.{name}")
+        .drop(columns="context.tags")
+    )
+    return frame.assign(
+        **{"context.vip": frame["context.vip"].astype("boolean").astype("Float64").astype(float)}
+    )
 
 
 def log(made, **more):
     rows = len(made)
     random = np.random.default_rng(1)
-    frame = pd.DataFrame({"action": random.choice(["a", "b"], rows), "reward": random.integers(0, 2, rows)})
-    return frame.assign(propensity=0.5, context=[json.dumps(one) for one in made], x=random.normal(size=rows), **more)
+    frame = pd.DataFrame(
+        {"action": random.choice(["a", "b"], rows), "reward": random.integers(0, 2, rows)}
+    )
+    return frame.assign(
+        propensity=0.5,
+        context=[json.dumps(one) for one in made],
+        x=random.normal(size=rows),
+        **more,
+    )
 
 
 def arrays(log):
@@ -61,21 +80,31 @@ def arrays(log):
 def test_json_struct_and_plain_columns_are_the_same_features(tmp_path):
     made = contexts()
     frame = log(made)
-    expected = arrays(sa.Log.from_frame(pd.concat([frame.drop(columns="context"), plain(made)], axis=1)))
+    expected = arrays(
+        sa.Log.from_frame(pd.concat([frame.drop(columns="context"), plain(made)], axis=1))
+    )
     frame.to_csv(tmp_path / "log.csv", index=False)
     frame.to_parquet(tmp_path / "log.parquet")
     frame.astype({"context": "category"}).to_parquet(tmp_path / "coded.parquet")
     frame.assign(context=made).to_parquet(tmp_path / "struct.parquet")
-    logs = [sa.Log.read(tmp_path / f"{name}") for name in ("log.csv", "log.parquet", "coded.parquet", "struct.parquet")]
+    logs = [
+        sa.Log.read(tmp_path / f"{name}")
+        for name in ("log.csv", "log.parquet", "coded.parquet", "struct.parquet")
+    ]
     logs += [sa.Log.from_frame(frame), sa.Log.from_frame(frame.assign(context=made))]
-    logs += [sa.Log.from_frame(pa.table({**frame.drop(columns="context"), "context": pa.array(made)}))]
+    logs += [
+        sa.Log.from_frame(pa.table({**frame.drop(columns="context"), "context": pa.array(made)}))
+    ]
     for one in logs:
         np.testing.assert_equal(arrays(one), expected)
         assert one.source.flattened == {"context": 5}
         (problem,) = one.problems
         assert problem.kind == "list" and "'context.tags' holds lists" in problem.reason
     text = str(logs[0].check())
-    assert "values of columns of objects, taken apart: context (into 5)" in text and "context.tags" in text
+    assert (
+        "values of columns of objects, taken apart: context (into 5)" in text
+        and "context.tags" in text
+    )
 
 
 def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
@@ -93,17 +122,26 @@ def test_columns_may_be_left_out_or_taken_as_text(tmp_path):
         some = names(ignore=["context.geo", "context.age"], categorical=["context.vip"])
         assert {*some.names} == {"x", "context.vip", "context.city"}
         assert {*some.categories} == {"context.vip", "context.city"}
-        assert {"context.geo", "context.age"} <= {*sa.Log.read(tmp_path / name, ignore=["context.geo"]).column_names}
+        assert {"context.geo", "context.age"} <= {
+            *sa.Log.read(tmp_path / name, ignore=["context.geo"]).column_names
+        }
     (texts,) = [sa.Log.from_frame(frame, categorical=["context"]).visits.categories]
     assert [*texts] == ["context"]
 
 
 def test_mixed_values():
-    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values are 0 and 1."""
-    made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [{"a": "2.5", "b": 7.0, "c": None, "d": 3}]
+    """Numbers among texts are texts; a text that is a number, among numbers, is one; truth values
+    are 0 and 1.
+    """
+    made = [{"a": 1, "b": "x", "c": True, "d": float("nan")}] * 9 + [
+        {"a": "2.5", "b": 7.0, "c": None, "d": 3}
+    ]
     found = arrays(sa.Log.from_frame(log(made)))
     assert found["context.a"] == [1.0] * 9 + [2.5] and found["context.b"] == ["x"] * 9 + ["7"]
-    assert repr(found["context.c"]) == repr([1.0] * 9 + [np.nan]) and np.isnan(found["context.d"][:9]).all()
+    assert (
+        repr(found["context.c"]) == repr([1.0] * 9 + [np.nan])
+        and np.isnan(found["context.d"][:9]).all()
+    )
 
 
 def test_dictionaries_of_a_frame_may_have_values_of_different_types():
@@ -149,7 +187,9 @@ def test_json_that_python_reads_and_nobody_means_is_refused_with_its_place(tmp_p
     for rows in ([7], range(ROWS)):
         frame.loc[rows, "context"] = cell
         frame.to_csv(tmp_path / "log.csv", index=False)
-        with pytest.raises(DataError, match=f"line {rows[0] + 2}: context '{{\"age\": .*' {reason}"):
+        with pytest.raises(
+            DataError, match=f"line {rows[0] + 2}: context '{{\"age\": .*' {reason}"
+        ):
             assert sa.Log.read(tmp_path / "log.csv").visits
 
 
@@ -185,7 +225,9 @@ def test_objects_that_python_wrote_are_those_of_json():
 
 def test_objects_that_are_not_json_are_one_text_and_told():
     made = contexts()
-    frame = log(made).assign(context=[f"{{'at': datetime.date(2026, 1, {at % 9})}}" for at in range(len(made))])
+    frame = log(made).assign(
+        context=[f"{{'at': datetime.date(2026, 1, {at % 9})}}" for at in range(len(made))]
+    )
     one = sa.Log.from_frame(frame)
     assert "context" in one.visits.categories
     (problem,) = [problem for problem in one.problems if problem.kind == "braces"]
@@ -196,7 +238,9 @@ def test_objects_that_are_not_json_are_one_text_and_told():
 
 def test_keys_that_are_values_are_refused():
     made = [{f"user{at}": 1} for at in range(nested.MOST + 1)]
-    with pytest.raises(DataError, match=r"context has more than 1,000 keys, as if they were values"):
+    with pytest.raises(
+        DataError, match=r"context has more than 1,000 keys, as if they were values"
+    ):
         sa.Log.from_frame(log(made))
     with pytest.raises(DataError, match="more than 1,000 keys"):
         sa.Log.from_frame(log(made).assign(context=made))
@@ -214,7 +258,13 @@ def test_roles_id_and_user_may_be_in_an_object(tmp_path):
         assert one.visits.names == ("x", "context.age") or one.visits.names == ("context.age", "x")
         np.testing.assert_array_equal(one.visits.user, whole.user)
         assert len(np.unique(whole.user)) == 20 and "user" in one.source.optional
-        with pytest.raises(SettingError, match=r"unknown column 'context.usr': did you mean 'context.user'"):
+        with pytest.raises(
+            SettingError,
+            match=(
+                r"unknown column 'context.usr': did you mean "
+                r"'context.user'"
+            ),
+        ):
             sa.Log.read(tmp_path / path, columns={"user": "context.usr"}).check()
 
 
@@ -243,16 +293,34 @@ def test_a_text_that_comes_late_among_numbers_is_an_error(monkeypatch):
     made[80]["age"], made[90]["age"] = "12", True
     assert arrays(sa.Log.from_frame(log(made)))["context.age"][80:91:10] == [12, 1]
     made[80]["age"] = "old"
-    with pytest.raises(DataError, match=r"row 81: context.age 'old' is not a number; most cells are"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"row 81: context.age 'old' is not a number; most cells "
+            r"are"
+        ),
+    ):
         assert sa.Log.from_frame(log(made)).visits
 
 
-VALUES = st.one_of(st.none(), st.integers(-5, 5), st.floats(-2, 2), st.booleans(), st.sampled_from(["x", "3", "", "y"]))
-OBJECTS = st.dictionaries(st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES)))
+VALUES = st.one_of(
+    st.none(),
+    st.integers(-5, 5),
+    st.floats(-2, 2),
+    st.booleans(),
+    st.sampled_from(["x", "3", "", "y"]),
+)
+OBJECTS = st.dictionaries(
+    st.sampled_from(["a", "b"]), st.one_of(VALUES, st.dictionaries(st.just("c"), VALUES))
+)
 
 
 @settings(max_examples=40, deadline=None)
-@given(made=st.lists(OBJECTS, min_size=6, max_size=30), cut=st.integers(1, 5), batch=st.sampled_from([1, 4, 100]))
+@given(
+    made=st.lists(OBJECTS, min_size=6, max_size=30),
+    cut=st.integers(1, 5),
+    batch=st.sampled_from([1, 4, 100]),
+)
 def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, cut, batch):
     folder = tmp_path_factory.mktemp("log")
     frame = log(made)
@@ -263,7 +331,11 @@ def test_however_rows_are_parted_the_report_is_the_same(tmp_path_factory, made, 
         frame.iloc[:cut].to_parquet(folder / "parts/0.parquet")
         frame.iloc[cut:].to_parquet(folder / "parts/1.parquet")
         found = []
-        for path, rows in ((folder / "log.csv", 10**6), (folder / "log.csv", batch), (folder / "parts", batch)):
+        for path, rows in (
+            (folder / "log.csv", 10**6),
+            (folder / "log.csv", batch),
+            (folder / "parts", batch),
+        ):
             one = sa.Log.read(path)
             facts = overview.facts(one, summing.summary(one, rows=rows)) | {"form": ""}
             facts["problems"] = [problem | {"place": ""} for problem in facts["problems"]]
@@ -309,7 +381,13 @@ def test_a_policy_is_used_on_new_visits_with_the_column(tmp_path):
 def test_new_visits_may_lack_keys_and_have_others():
     policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(log(contexts()))
     one = pd.DataFrame({"x": [0.5], "context": ['{"age": 30, "more": 1}']})
-    same = pd.DataFrame({"x": [0.5], "context.age": [30], **{f"context.{key}": np.nan for key in ("vip", "geo.lat")}})
+    same = pd.DataFrame(
+        {
+            "x": [0.5],
+            "context.age": [30],
+            **{f"context.{key}": np.nan for key in ("vip", "geo.lat")},
+        }
+    )
     same = same.assign(**{"context.city": "", "context.geo.zone": ""})
     expected = policy.choice(same).best
     for context in (one["context"], [{"age": 30, "more": 1}], [{"age": 30, "tags": [1]}]):
@@ -319,7 +397,10 @@ def test_new_visits_may_lack_keys_and_have_others():
     for wrong, message in (
         (one.assign(context="red"), "row 1: context 'red' is no JSON object"),
         (one.assign(context='{"age": "red"}'), "row 1: context.age 'red' is not a number"),
-        (one.assign(context=3), "there is no column 'context.age', a feature of the policy, nor objects"),
+        (
+            one.assign(context=3),
+            ("there is no column 'context.age', a feature of the policy, nor objects"),
+        ),
         (one.drop(columns="context"), "there is no column 'context.age', a feature of the policy"),
     ):
         with pytest.raises(DataError, match=message):

@@ -1,4 +1,6 @@
-"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise; index columns."""
+"""Logs of Vowpal Wabbit in its documented forms; propensities and rewards written otherwise; index
+columns.
+"""
 
 import gzip
 import json
@@ -20,7 +22,9 @@ LARGE = "9" * 400  # a whole number that no double can hold
 def frame(rows=60, seed=0):
     """Visits, a column for each thing that a log says of them."""
     random = np.random.default_rng(seed)
-    made = pd.DataFrame({"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)})
+    made = pd.DataFrame(
+        {"action": random.choice(ADS, rows), "reward": random.choice([0.0, 0.5, 1.0], rows)}
+    )
     made["propensity"] = random.choice([0.25, 0.5], rows)
     made["weather"] = random.choice(["Sunny", "Rainy"], rows)
     made["age"] = random.integers(18, 70, rows)
@@ -30,18 +34,29 @@ def frame(rows=60, seed=0):
 def event(visit, number, ads=None, **more):
     """An event of dsjson as documented; `more` replaces what it holds, and None leaves it out."""
     place = ADS.index(visit.action)
-    ads = ads or [{"_tag": ad, "i": {"constant": 1, "id": ad}, "j": [{"type": "hot"}]} for ad in ADS]
+    ads = ads or [
+        {"_tag": ad, "i": {"constant": 1, "id": ad}, "j": [{"type": "hot"}]} for ad in ADS
+    ]
     order = [place, *(other for other in range(3) if other != place)]
     made = {
-        "_label_cost": -visit.reward, "_label_probability": visit.propensity,
-        "_label_Action": place + 1, "_labelIndex": place,
+        "_label_cost": -visit.reward,
+        "_label_probability": visit.propensity,
+        "_label_Action": place + 1,
+        "_labelIndex": place,
         "o": [{"v": visit.reward, "EventId": f"e{number}", "ActionTaken": False}],
-        "Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z", "Version": "1", "EventId": f"e{number}",
+        "Timestamp": f"2021-02-04T16:31:{number % 60:02}.2460000Z",
+        "Version": "1",
+        "EventId": f"e{number}",
         "a": [one + 1 for one in order],
-        "c": {"_synthetic": False, "FromUrl": [{"weather": visit.weather}],
-              "User": {"age": visit.age, "vip": visit.vip, "_x": 1}, "_multi": ads},
-        "p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2], "VWState": {"m": "N/A"},
-    }  # fmt: skip
+        "c": {
+            "_synthetic": False,
+            "FromUrl": [{"weather": visit.weather}],
+            "User": {"age": visit.age, "vip": visit.vip, "_x": 1},
+            "_multi": ads,
+        },
+        "p": [visit.propensity, *[(1 - visit.propensity) / 2] * 2],
+        "VWState": {"m": "N/A"},
+    }
     return {key: value for key, value in (made | more).items() if value is not None}
 
 
@@ -61,7 +76,7 @@ def text(visits, ads=None):
         f"{number}:{-visit.reward}:{visit.propensity} |User age:{visit.age}{' vip' * visit.vip} "
         f"|W weather:{visit.weather}\n"
         for number, visit in rows
-    )  # fmt: skip
+    )
 
 
 def rows(log):
@@ -69,7 +84,9 @@ def rows(log):
     visits = log.visits
     return [
         (visits.actions[ad], reward, propensity)
-        for ad, reward, propensity in zip(visits.action, visits.reward, visits.propensity, strict=True)
+        for ad, reward, propensity in zip(
+            visits.action, visits.reward, visits.propensity, strict=True
+        )
     ]
 
 
@@ -100,7 +117,9 @@ def test_dsjson_is_read_as_documented(tmp_path):
     path = written(tmp_path / "log.json", events(visits))
     log = sa.Log.read(path)
     assert log.form == "Vowpal Wabbit's dsjson, reward = -cost"
-    assert rows(log) == [*visits[["action", "reward", "propensity"]].itertuples(index=False, name=None)]
+    assert rows(log) == [
+        *visits[["action", "reward", "propensity"]].itertuples(index=False, name=None)
+    ]
     assert features(log) == {
         "c.FromUrl.weather": visits["weather"].tolist(),
         "c.User.age": visits["age"].tolist(),
@@ -112,20 +131,35 @@ def test_dsjson_is_read_as_documented(tmp_path):
     packed = tmp_path / "log.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert rows(sa.Log.read(packed)) == rows(log) and "packed with gzip" in sa.Log.read(packed).form
-    part = sa.Log.read(path, columns={"user": "c.User.age"}, ignore=["c.FromUrl", "EventId", "timestamp"])
-    assert part.visits.names == ("c.User.vip",) and part.visits.id is None and part.visits.timestamp is None
+    part = sa.Log.read(
+        path, columns={"user": "c.User.age"}, ignore=["c.FromUrl", "EventId", "timestamp"]
+    )
+    assert (
+        part.visits.names == ("c.User.vip",)
+        and part.visits.id is None
+        and part.visits.timestamp is None
+    )
     assert part.visits.user is not None
-    assert sa.Log.read(path, columns={"id": "c.User.age"}).visits.names == ("c.FromUrl.weather", "c.User.vip")
+    assert sa.Log.read(path, columns={"id": "c.User.age"}).visits.names == (
+        "c.FromUrl.weather",
+        "c.User.vip",
+    )
 
 
 def test_dsjson_that_says_less_is_the_same(tmp_path):
     """What was chosen is said in several places, of which each will do."""
     visits = frame()
     whole = rows(sa.Log.read(written(tmp_path / "0.json", events(visits))))
-    for less in ({"_labelIndex": None}, {"_labelIndex": None, "_label_Action": None}, {"_label_probability": None}):
+    for less in (
+        {"_labelIndex": None},
+        {"_labelIndex": None, "_label_Action": None},
+        {"_label_probability": None},
+    ):
         log = sa.Log.read(written(tmp_path / "1.json", events(visits, **less)))
         assert rows(log) == whole
-    log = sa.Log.read(written(tmp_path / "2.json", events(visits, EventId=None, Timestamp=None, p=None, a=None)))
+    log = sa.Log.read(
+        written(tmp_path / "2.json", events(visits, EventId=None, Timestamp=None, p=None, a=None))
+    )
     assert rows(log) == whole and log.visits.id is None and log.visits.timestamp is None
 
 
@@ -151,12 +185,20 @@ def test_visits_with_other_ads_have_lists_of_eligible_ones(tmp_path):
     made[3]["c"]["_multi"].append({"_tag": "Tea"})
     log = sa.Log.read(written(tmp_path / "log.json", made))
     assert log.visits.actions == (*ADS, "Tea") and "offered" not in problems(log)
-    np.testing.assert_array_equal(log.visits.eligible, np.column_stack([np.ones((60, 3)), np.arange(60) == 3]))
-    assert sa.Log.read(written(tmp_path / "log.json", made), ignore=["eligible"]).visits.eligible is None
+    np.testing.assert_array_equal(
+        log.visits.eligible, np.column_stack([np.ones((60, 3)), np.arange(60) == 3])
+    )
+    assert (
+        sa.Log.read(written(tmp_path / "log.json", made), ignore=["eligible"]).visits.eligible
+        is None
+    )
     made = events(frame(), ads=[{"TAction": {"topic": topic}} for topic in "abc"])
     made[3]["c"]["_multi"] = [{"TAction": {"topic": topic}} for topic in "bca"]
     found = problems(sa.Log.read(written(tmp_path / "log.json", made)))
-    assert "known by their places alone" in found["offered"]["reason"] and "_tag" in found["offered"]["mend"]
+    assert (
+        "known by their places alone" in found["offered"]["reason"]
+        and "_tag" in found["offered"]["mend"]
+    )
 
 
 def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
@@ -164,7 +206,9 @@ def test_events_that_tell_nothing_are_left_out_and_counted(tmp_path):
     made = events(visits)
     whole = rows(sa.Log.read(written(tmp_path / "0.json", made)))
     made.insert(5, made[5] | {"_skipLearn": True})
-    made.insert(9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99"})
+    made.insert(
+        9, {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-02-04T16:31:29Z", "EventId": "e99"}
+    )
     made[3]["pdrop"] = None  # nothing was dropped
     log = sa.Log.read(written(tmp_path / "1.json", made))
     assert rows(log) == whole
@@ -202,15 +246,25 @@ def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
 @pytest.mark.parametrize(
     ("there", "instead", "reason"),
     [
-        ('"_label_cost": ', '"_label_cost": -1.0, "_label_cost": ', "has the key '_label_cost' twice in one object"),
+        (
+            '"_label_cost": ',
+            '"_label_cost": -1.0, "_label_cost": ',
+            ("has the key '_label_cost' twice in one object"),
+        ),
         ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
         ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
-        ('"_label_probability": ', f'"_label_probability": {LARGE}, "z": ', "has a whole number of 400 digits"),
+        (
+            '"_label_probability": ',
+            f'"_label_probability": {LARGE}, "z": ',
+            ("has a whole number of 400 digits"),
+        ),
         ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
         ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
     ],
 )
-def test_json_that_python_reads_and_nobody_means_is_refused_with_the_line(tmp_path, there, instead, reason):
+def test_json_that_python_reads_and_nobody_means_is_refused_with_the_line(
+    tmp_path, there, instead, reason
+):
     path = written(tmp_path / "log.json", events(frame()))
     lines = path.read_text().splitlines()
     assert there in lines[3]
@@ -227,13 +281,21 @@ def test_lines_that_are_cut(tmp_path):
     assert "line 1 is not JSON" in problem["reason"] and problem["count"] == 1
     path.write_text(whole[:-200])
     found = problems(sa.Log.read(path))
-    assert "may have been cut" in found["cut"]["reason"] and "line 60 is not JSON" in found["lines"]["reason"]
+    assert (
+        "may have been cut" in found["cut"]["reason"]
+        and "line 60 is not JSON" in found["lines"]["reason"]
+    )
 
 
 def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = pd.DataFrame(
-        {"action": ["a", "b"], "reward": [0, 1], "propensity": 0.5, "context": [{"age": 1}, {"age": 2}]}
+        {
+            "action": ["a", "b"],
+            "reward": [0, 1],
+            "propensity": 0.5,
+            "context": [{"age": 1}, {"age": 2}],
+        }
     )
     for lines in (True, False):
         made.to_json("log.json", orient="records", lines=lines)
@@ -249,19 +311,20 @@ def test_other_json_is_refused_with_the_command_that_mends_it(tmp_path, monkeypa
 def test_the_parts_of_a_line(tmp_path):
     path = tmp_path / "log.vw"
     path.write_text(
-        "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
-        "\n"
-        "2:0:0.25 |n y\r\n"
-        "3:-0.5:0.5 the| action a:2 |m x=1\n"
-        "| a\n"
-    )  # fmt: skip
+        "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n\n2:0:0.25 |n y\r\n"
+        "3:-0.5:0.5 the| action a:2 |m x=1\n| a\n"
+    )
     log = sa.Log.read(path)
     assert log.form == "Vowpal Wabbit's text, reward = -cost"
     assert rows(log) == [("1", 1, 0.5), ("2", 0, 0.25), ("3", 0.5, 0.5)]
     assert features(log) == {
-        "a": [1, 0, 2], "c": [0.5, 0, 0], "n.x": [8, 0, 0], "n.y": [-20, 1, 0], ".action": [0, 0, 1],
+        "a": [1, 0, 2],
+        "c": [0.5, 0, 0],
+        "n.x": [8, 0, 0],
+        "n.y": [-20, 1, 0],
+        ".action": [0, 0, 1],
         "m.x=1": [0, 0, 1],
-    }  # fmt: skip
+    }
     assert "lines without action:cost:probability" in problems(log)["passed"]["reason"]
     assert sa.Log.read(path, ignore=["n.x", "n.y"]).visits.names == ("a", "c", ".action", "m.x=1")
 
@@ -287,10 +350,14 @@ def groups(visits, tags=True):
     """The text with a line for each ad, of the same visits."""
     found = []
     for visit in visits.itertuples():
-        found.append(f"shared |User age:{visit.age}{' vip' * visit.vip} |W weather:{visit.weather}\n")
+        found.append(
+            f"shared |User age:{visit.age}{' vip' * visit.vip} |W weather:{visit.weather}\n"
+        )
         for ad in ADS:
             label = f"0:{-visit.reward}:{visit.propensity} " * (ad == visit.action)
-            found.append(f"{label}{ad.replace(' ', '_') if tags else ''}|A {ad.replace(' ', '_')}\n")
+            found.append(
+                f"{label}{ad.replace(' ', '_') if tags else ''}|A {ad.replace(' ', '_')}\n"
+            )
         found.append("\n")
     return "".join(found)
 
@@ -303,10 +370,14 @@ def test_text_with_a_line_for_each_ad(tmp_path, tags):
     log = sa.Log.read(tmp_path / "groups.vw")
     names = [ad.replace(" ", "_") if tags else str(place) for place, ad in enumerate(ADS)]
     assert [row[0] for row in rows(log)] == [names[ADS.index(ad)] for ad in visits["action"]]
-    assert [row[1:] for row in rows(log)] == [row[1:] for row in rows(sa.Log.read(tmp_path / "log.vw"))]
+    assert [row[1:] for row in rows(log)] == [
+        row[1:] for row in rows(sa.Log.read(tmp_path / "log.vw"))
+    ]
     assert features(log) == features(sa.Log.read(tmp_path / "log.vw"))
     assert "offered" not in problems(log)
-    (tmp_path / "groups.vw").write_text("shared | a\n0:0:0.5 | x\n0:-1:0.5 | y\n\n" + groups(visits, tags))
+    (tmp_path / "groups.vw").write_text(
+        "shared | a\n0:0:0.5 | x\n0:-1:0.5 | y\n\n" + groups(visits, tags)
+    )
     found = problems(sa.Log.read(tmp_path / "groups.vw"))
     assert "line 1 begins a visit with more than one" in found["lines"]["reason"]
 
@@ -314,8 +385,14 @@ def test_text_with_a_line_for_each_ad(tmp_path, tags):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("".join(f"1:0:0.5 | word{number}\n" for number in range(1001)), "it has more than 1,000 features"),
-        ("ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n", "several decisions a visit"),
+        (
+            "".join(f"1:0:0.5 | word{number}\n" for number in range(1001)),
+            ("it has more than 1,000 features"),
+        ),
+        (
+            "ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n",
+            "several decisions a visit",
+        ),
     ],
 )
 def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path, content, reason):
@@ -325,7 +402,13 @@ def test_text_of_too_many_features_or_of_several_decisions_is_refused(tmp_path, 
 
 
 def test_csv_is_no_text_of_vowpal_wabbit():
-    heads = b"shared|action|reward\n", b"action,reward\n1:0:0.5,3\n", b"a|b\n1|2\n", b'"{x}",action\n', b"{x},y\n"
+    heads = (
+        b"shared|action|reward\n",
+        b"action,reward\n1:0:0.5,3\n",
+        b"a|b\n1|2\n",
+        b'"{x}",action\n',
+        b"{x},y\n",
+    )
     assert [wabbit.kind("log.csv", head) for head in heads] == [None] * 5
 
 
@@ -338,7 +421,10 @@ def test_costs_from_0_to_1_are_refused_unless_they_are_said_to_be_losses(tmp_pat
     path.write_text(text(visits.assign(reward=visits["reward"] - 1)))  # costs are 1 - reward
     assert cli.main(["ads", "check", str(path)]) == 1
     printed = capsys.readouterr().out
-    assert "is not in [-1, 0]" in printed and "--rewards losses takes 1 - cost as the reward" in printed
+    assert (
+        "is not in [-1, 0]" in printed
+        and "--rewards losses takes 1 - cost as the reward" in printed
+    )
     log = sa.Log.read(path, rewards="losses")
     assert log.form == "Vowpal Wabbit's text, reward = 1 - cost"
     assert log.visits.reward.tolist() == visits["reward"].tolist()
@@ -349,32 +435,52 @@ def test_costs_in_a_column(tmp_path):
     visits = frame().assign(weather=1)
     for way, costs in (("costs", -visits["reward"]), ("losses", 1 - visits["reward"])):
         made = visits.assign(reward=costs)
-        assert sa.Log.from_frame(made, rewards=way).visits.reward.tolist() == visits["reward"].tolist()
+        assert (
+            sa.Log.from_frame(made, rewards=way).visits.reward.tolist() == visits["reward"].tolist()
+        )
     with pytest.raises(DataError, match="read them with rewards='costs'"):
         assert sa.Log.from_frame(visits.assign(reward=-visits["reward"])).visits
-    with pytest.raises(DataError, match=r"cost -0.5 is not in \[0, 1\]|cost -1.0 is not in \[0, 1\]"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"cost -0.5 is not in \[0, 1\]|cost -1.0 is not in \[0, "
+            r"1\]"
+        ),
+    ):
         assert sa.Log.from_frame(visits.assign(reward=-visits["reward"]), rewards="losses").visits
-    log = sa.Log.from_frame(visits.assign(reward=-4 * visits["reward"]), rewards="costs", reward_max=4)
+    log = sa.Log.from_frame(
+        visits.assign(reward=-4 * visits["reward"]), rewards="costs", reward_max=4
+    )
     assert log.visits.reward.tolist() == visits["reward"].tolist()
-    with pytest.raises(SettingError, match="unknown way to write rewards 'cost': did you mean 'costs'"):
+    with pytest.raises(
+        SettingError, match=("unknown way to write rewards 'cost': did you mean 'costs'")
+    ):
         sa.Log.from_frame(visits, rewards="cost")
 
 
 # --- propensities
 
 
-WAYS = {"percent": lambda p: 100 * p, "log": np.log, "signs": lambda p: (100 * p).map("{:g} %".format)}
+WAYS = {
+    "percent": lambda p: 100 * p,
+    "log": np.log,
+    "signs": lambda p: (100 * p).map("{:g} %".format),
+}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_propensities_in_percent_and_logarithms(tmp_path, capsys, way):
-    visits = frame().assign(action=lambda made: made["action"].map({ad: str(at) for at, ad in enumerate(ADS)}))
+    visits = frame().assign(
+        action=lambda made: made["action"].map({ad: str(at) for at, ad in enumerate(ADS)})
+    )
     for at in range(3):
         visits[f"propensity:{at}"] = np.where(
             visits["action"] == str(at), visits["propensity"], (1 - visits["propensity"]) / 2
         )
     full = [name for name in visits if name.startswith("propensity")]
-    made = visits.assign(**{name: WAYS[way](visits[name]) for name in (full if way != "signs" else ["propensity"])})
+    made = visits.assign(
+        **{name: WAYS[way](visits[name]) for name in (full if way != "signs" else ["propensity"])}
+    )
     made = made if way != "signs" else made.drop(columns=full[1:])
     option = "percent" if way == "signs" else way
     made.to_csv(tmp_path / "log.csv", index=False)
@@ -389,7 +495,9 @@ def test_propensities_in_percent_and_logarithms(tmp_path, capsys, way):
         assert f"Read them with --propensities {option}" in capsys.readouterr().out
         assert cli.main(["ads", "check", str(tmp_path / name), "--propensities", option]) == 0
         capsys.readouterr()
-    with pytest.raises(SettingError, match="unknown way to write propensities 'logs': did you mean 'log'"):
+    with pytest.raises(
+        SettingError, match=("unknown way to write propensities 'logs': did you mean 'log'")
+    ):
         sa.Log.from_frame(made, propensities="logs")
 
 
@@ -405,7 +513,9 @@ def test_what_is_none_is_refused():
 
 def test_an_index_without_a_name_is_left_out_and_told(tmp_path, capsys):
     """As pandas writes it, and as Open Bandit's files have it."""
-    visits = frame().rename(columns={"action": "item_id", "reward": "click", "propensity": "propensity_score"})
+    visits = frame().rename(
+        columns={"action": "item_id", "reward": "click", "propensity": "propensity_score"}
+    )
     for index in (visits.index, visits.index[::-1], visits.index * 7 + 3):
         visits.set_axis(index).to_csv(tmp_path / "log.csv")
         roles = {"action": "item_id", "reward": "click", "propensity": "propensity_score"}
@@ -425,9 +535,17 @@ def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_
     visits = frame()
     visits.to_csv(tmp_path / "new.csv")
     (table,) = batches.read(tmp_path / "new.csv", ("age",), ())
-    assert table.column_names == ["age"] and table.column("age").to_pylist() == visits["age"].tolist()
+    assert (
+        table.column_names == ["age"] and table.column("age").to_pylist() == visits["age"].tolist()
+    )
     path = written(tmp_path / "new.json", events(visits))
-    with pytest.raises(DataError, match=r"it is Vowpal Wabbit's dsjson, of which logs can be read.*column c of JSON"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"it is Vowpal Wabbit's dsjson, of which logs can be "
+            r"read.*column c of JSON"
+        ),
+    ):
         list(batches.read(path, ("c.User.age",), ()))
     with pytest.raises(DataError, match="A study takes CSV, parquet and Arrow"):
         formats.read_log(path)
@@ -436,7 +554,9 @@ def test_new_visits_may_have_an_index_and_neither_they_nor_a_study_are_in_these_
 def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
     visits = frame(300).assign(reward=lambda made: made["reward"] > 0.5)
     made = events(visits.astype({"reward": int}))
-    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(sa.Log.read(written(tmp_path / "log.json", made)))
+    policy = sa.Policy("logistic", steps=500, lambdas=(0.1,)).fit(
+        sa.Log.read(written(tmp_path / "log.json", made))
+    )
     contexts = [{"FromUrl": one["c"]["FromUrl"][0], "User": one["c"]["User"]} for one in made]
     new = pd.DataFrame({"c": [json.dumps(one) for one in contexts]})
     expected = policy.predict_proba(sa.Log.read(tmp_path / "log.json"))
@@ -446,21 +566,26 @@ def test_a_policy_learnt_from_dsjson_is_used_on_its_contexts(tmp_path):
 # --- as Vowpal Wabbit itself reads them
 
 PARTS = (
-    "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n"
-    "2:0:0.25 |n y |W weather:Rainy\r\n"
+    "1:-1:0.5 2 3 'first| a c:0.5 |n:2 x:3 x y:-1e1\n2:0:0.25 |n y |W weather:Rainy\r\n"
     "3:-0.5:0.5 the| action a:2 |m x=1\n"
 )
 FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and what parts visits
     "text": (text(frame()), "--cb 3", "\n"),
     "parts": (PARTS, "--cb 3", "\n"),
     "groups": (groups(frame(), tags=False), "--cb_adf", "\n\n"),
-    "dsjson": ("".join(json.dumps(one) + "\n" for one in events(frame(), ads=[{}] * 3)), "--cb_adf --dsjson", "\n"),
+    "dsjson": (
+        "".join(json.dumps(one) + "\n" for one in events(frame(), ads=[{}] * 3)),
+        ("--cb_adf --dsjson"),
+        "\n",
+    ),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
-    """The ad shown, the reward, the propensity, and each feature, which Vowpal Wabbit knows by its hash."""
+    """The ad shown, the reward, the propensity, and each feature, which Vowpal Wabbit knows by its
+    hash.
+    """
     theirs = pytest.importorskip("vowpalwabbit")
     content, options, ending = FORMS[form]
     reader = theirs.Workspace(f"{options} --chain_hash -b 32 --sparse_weights --quiet")
@@ -474,7 +599,11 @@ def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
             space, _, feature = name.removeprefix("c." * (form == "dsjson")).rpartition(".")
             key, value = reader.hash_feature(feature, reader.hash_space(space or " ")), column[row]
             if value:  # a text is a feature of its own, and 0 or no text none
-                found |= {reader.hash_feature(value, key): 1.0} if isinstance(value, str) else {key: value}
+                found |= (
+                    {reader.hash_feature(value, key): 1.0}
+                    if isinstance(value, str)
+                    else {key: value}
+                )
         return found
 
     visits = [visit for visit in content.split(ending) if visit]
@@ -482,9 +611,14 @@ def test_a_log_is_read_as_vowpal_wabbit_reads_it(tmp_path, form):
     for row, (visit, (ad, reward, propensity)) in enumerate(zip(visits, rows(log), strict=True)):
         parsed = reader.parse(visit)
         examples = parsed if isinstance(parsed, list) else [parsed]
-        labels = [example.get_label(theirs.LabelType.CONTEXTUAL_BANDIT).costs for example in examples]
-        ((place, label),) = [(at, label) for at, of in enumerate(labels) for label in of if label.probability > 0]
-        place = place - 1 if len(examples) > 1 else label.action  # the first of several is the visit's own line
+        labels = [
+            example.get_label(theirs.LabelType.CONTEXTUAL_BANDIT).costs for example in examples
+        ]
+        ((place, label),) = [
+            (at, label) for at, of in enumerate(labels) for label in of if label.probability > 0
+        ]
+        # the first of several is the visit's own line
+        place = place - 1 if len(examples) > 1 else label.action
         assert (place, -label.cost, label.probability) == (int(ad), reward, propensity)
         found = {}
         for key, value in examples[0].iter_features():

@@ -31,16 +31,22 @@ def claims() -> list[dict]:
             "id": f"claim-{i}", "source": SOURCES[i % 2],
             "statement": f"The learner {'gains' if i % 3 else 'loses'} in claim {i}.",
             "verdict": CAME_OUT[i % 4], "estimate": None if i % 4 == 3 else (i - 6) / 10,
-            "low": None if i % 4 == 3 else (i - 7) / 10, "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
+            "low": None if i % 4 == 3 else (i - 7) / 10,
+            "high": None if i % 4 == 3 else (i - 5) / 10, "n": 5,
             "readings_holding": i % 3, "readings_total": 2, "data": "", "family": FAMILIES[i % 3],
             "figure": "figure-1", "needed": 20 + i if i % 4 == 2 else None,
             "matters": "tuning" if i % 3 else "", "matters_share": 0.8 if i % 3 else None,
-            "row": ROWS[i % 3], "words": "it learns", "chosen": "", "quantity": "difference in NDCG@10", "test": "t",
-            "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0, "cells_total": 2 if i % 4 < 3 else 0,
+            "row": ROWS[i % 3], "words": "it learns", "chosen": "",
+            "quantity": "difference in NDCG@10", "test": "t",
+            "cells_holding": i % 3, "cells_failing": 0, "cells_silent": 0,
+            "cells_total": 2 if i % 4 < 3 else 0,
             "tightness": None, "deciding": "", "note": "", "says_from": None, "refuted_by": "",
-            "control": "", "control_verdict": "", "control_estimate": None, "control_low": None, "control_high": None,
-            "premise": "seeds near normal" if i % 4 < 2 else "", "mark": "", "by_cell": "", "named": "",
-            "agreeing": 5 if i % 4 < 3 else None, "agreeing_least": 0.48, "tipping": 0.1, "worst": 0.0,
+            "control": "", "control_verdict": "", "control_estimate": None, "control_low": None,
+            "control_high": None,
+            "premise": "seeds near normal" if i % 4 < 2 else "", "mark": "", "by_cell": "",
+            "named": "",
+            "agreeing": 5 if i % 4 < 3 else None, "agreeing_least": 0.48, "tipping": 0.1,
+            "worst": 0.0,
         }
         for i in range(12)
     ]  # fmt: skip
@@ -50,10 +56,13 @@ def cells() -> list[dict]:
     """Two cells of each claim that has an estimate; of claim 4 twenty."""
     return [
         {
-            "claim": claim["id"], "row": claim["row"], "first": True, "experiment": "top", "stream": f"stream-{at}",
+            "claim": claim["id"], "row": claim["row"], "first": True, "experiment": "top",
+            "stream": f"stream-{at}",
             "learner": "learner",
-            "against": "other", "estimate": claim["estimate"], "low": claim["low"], "high": claim["high"], "n": 5,
-            "from": 0.0, "to": float("inf"), "verdict": claim["verdict"], "agreeing": 5, "tipping": 0.1,
+            "against": "other", "estimate": claim["estimate"], "low": claim["low"],
+            "high": claim["high"], "n": 5,
+            "from": 0.0, "to": float("inf"), "verdict": claim["verdict"], "agreeing": 5,
+            "tipping": 0.1,
             "worst": 0.0, "mark": "",
         }
         for claim in claims() if claim["cells_total"]
@@ -65,18 +74,39 @@ ENDS = {"difference_low": -0.003, "difference_high": 0.003}
 
 
 def final(measure: str, better: str = "high") -> pd.DataFrame:
-    """The final measures of four learners on two streams: two are a tie on the first, and print the same there."""
+    """The final measures of four learners on two streams: two are a tie on the first, and print the
+    same there.
+    """
     means = {"One, two": (0.6912, 0.69093, 0.5, 0.2), "Three": (0.31, 0.7, 0.4, 0.1)}
     rows = [
-        {"stream": stream, "stream_title": stream, "learner": name, "learner_title": f"{name} & co", "feedback": sees}
-        | {"mean": mean, "low": mean - 0.004, "high": mean + 0.004, "n": 8, "difference": mean - max(of)}
+        {
+            "stream": stream,
+            "stream_title": stream,
+            "learner": name,
+            "learner_title": f"{name} & co",
+            "feedback": sees,
+        }
+        | {
+            "mean": mean,
+            "low": mean - 0.004,
+            "high": mean + 0.004,
+            "n": 8,
+            "difference": mean - max(of),
+        }
         | dict.fromkeys(("difference_low", "difference_high"), float("nan"))
         | {"best": mean == max(of)}
         | {name: mean - max(of) + end for name, end in ENDS.items() if mean < max(of)}
-        | {"told_apart": mean < max(of) - 0.003, "rank": 1.0, "mean_rank": 1.0 + at, "experiment": "e"}
+        | {
+            "told_apart": mean < max(of) - 0.003,
+            "rank": 1.0,
+            "mean_rank": 1.0 + at,
+            "experiment": "e",
+        }
         | {"measure": measure, "in_words": measure, "better": better, "tuning": "held-out"}
         for stream, of in means.items()
-        for at, (name, sees, mean) in enumerate(zip("abcd", ("all", "top 1", "top 1", "clicks"), of, strict=True))
+        for at, (name, sees, mean) in enumerate(
+            zip("abcd", ("all", "top 1", "top 1", "clicks"), of, strict=True)
+        )
     ]
     return pd.DataFrame(rows)
 
@@ -87,7 +117,9 @@ def told(frame: pd.DataFrame, title: str) -> dict:
 
 @pytest.fixture(scope="session")
 def file(tmp_path_factory) -> Path:
-    """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve claims."""
+    """A page with a figure of two curves in two panels, its data, a table of 30 columns, and twelve
+    claims.
+    """
     folder = tmp_path_factory.mktemp("study")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
@@ -97,9 +129,14 @@ def file(tmp_path_factory) -> Path:
         for end, colour in ((2, "#0173b2"), (3, "#029e73")):
             axis.plot([0, 1], [1, end], color=colour, marker="o", label=f"to {end}")
     figure.legend(*axes[0].get_legend_handles_labels(), title="means", loc="outside lower center")
-    figures.save(figure, pd.DataFrame({"round": [0, 1], "mean": [1, 2]}), folder / "figures" / "figure-1")
+    figures.save(
+        figure, pd.DataFrame({"round": [0, 1], "mean": [1, 2]}), folder / "figures" / "figure-1"
+    )
     head = ",".join(["learner", *(f"a_column_{i}" for i in range(29))])
-    rows = (",".join([name, *[number] * 29]) for name, number in (("b", "10.5"), ("a", "9.25"), ("c", "")))
+    rows = (
+        ",".join([name, *[number] * 29])
+        for name, number in (("b", "10.5"), ("a", "9.25"), ("c", ""))
+    )
     (folder / "tables" / "finals.csv").write_text("\n".join([head, *rows, ""]))
     ranked = {"e": [told(final(measure), "first") for measure in ("NDCG@10", "AP")]}
     ranked |= {"f": [told(final("regret").query("stream == 'Three'"), "second")]}
@@ -114,7 +151,9 @@ def file(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def visit(browser, file):
-    """A function that opens the page; at the end nothing was asked for, and nothing went to the console."""
+    """A function that opens the page; at the end nothing was asked for, and nothing went to the
+    console.
+    """
     said, asked, contexts = [], [], []
 
     def visit(viewport=DESK, theme="light", anchor="", **more):
@@ -132,11 +171,14 @@ def visit(browser, file):
         context.close()
     assert said == []
     pages = {url.partition("#")[0] for url in asked if not url.startswith("data:")}
-    assert {url for url in pages if not url.endswith(".csv")} == {file.as_uri()}  # which are saved on a click
+    # which are saved on a click
+    assert {url for url in pages if not url.endswith(".csv")} == {file.as_uri()}
 
 
 def seen(tab, column: int) -> list[str]:
-    """The texts of a column of the claims that are shown, from the top, once what was set off is done."""
+    """The texts of a column of the claims that are shown, from the top, once what was set off is
+    done.
+    """
     tab.evaluate("new Promise(done => setTimeout(done))")
     rows = tab.locator("table.claims > tbody:not([hidden]) > tr:first-child")
     return rows.evaluate_all(f"rows => rows.map(row => row.cells[{column}].textContent.trim())")
@@ -162,10 +204,16 @@ def test_it_renders(visit, tmp_path, theme, viewport):
     tab.locator("#table-finals summary").click()
     tab.locator("#claims .more").first.click()
     tab.locator("#figure-1 .more").click()
-    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]  # only boxes scroll sideways
+    # only boxes scroll sideways
+    assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    cut = "box.checkVisibility({ contentVisibilityAuto: true }) && box.scrollWidth > box.clientWidth + 1"
-    none = tab.locator(".scroll").evaluate_all(f"boxes => boxes.filter(box => {cut}).map(box => box.ariaLabel)")
+    cut = (
+        "box.checkVisibility({ contentVisibilityAuto: true }) && box.scrollWidth > "
+        "box.clientWidth + 1"
+    )
+    none = tab.locator(".scroll").evaluate_all(
+        f"boxes => boxes.filter(box => {cut}).map(box => box.ariaLabel)"
+    )
     assert none == []  # has to
     assert (luminance(tab, "body") > 0.9) == (theme == "light") and luminance(tab, ".card") == 1
     inverted = tab.locator(".card").evaluate("card => getComputedStyle(card).filter")
@@ -177,26 +225,33 @@ def test_it_renders(visit, tmp_path, theme, viewport):
     assert tab.locator(".detail.open div").first.bounding_box()["width"] <= viewport["width"]
 
 
-@pytest.mark.parametrize(("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"])
+@pytest.mark.parametrize(
+    ("viewport", "shape"), [(SMALL, "table"), (PHONE, "block")], ids=["small", "phone"]
+)
 def test_verdicts_by_family_are_a_table_where_there_is_room(visit, viewport, shape):
     tab = visit(viewport)
     tab.locator("#families > summary").click()
     tab.wait_for_function("document.querySelector('table.families [data-label]') !== null")
     tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
+    assert (
+        tab.locator("table.families").evaluate("table => getComputedStyle(table).display") == shape
+    )
 
 
 def best(tab) -> list[list[str]]:
     """The texts of the leaderboard's cells that are seen, by row."""
     rows = tab.locator(".board:not([hidden]) tr:visible")
     return rows.evaluate_all(
-        "rows => rows.map(row => [...row.cells].filter(cell => cell.offsetParent).map(cell => cell.innerText.trim()))"
+        "rows => rows.map(row => [...row.cells].filter(cell => cell.offsetParent).map(cell => "
+        "cell.innerText.trim()))"
     )
 
 
 def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
     tab = visit()
-    field = {name: tab.locator(f"#choose-{name}") for name in ("board", "measure", "stream", "feedback")}
+    field = {
+        name: tab.locator(f"#choose-{name}") for name in ("board", "measure", "stream", "feedback")
+    }
     assert len(best(tab)) == 5 and [head.split()[0] for head in best(tab)[0]] == [
         "learner",
         "feedback",
@@ -205,10 +260,17 @@ def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
     ]
     assert best(tab)[1][2:] == ["0.691 [0.687, 0.695]", ""]
     assert best(tab)[2][2:] == ["0.691† [0.687, 0.695]", "-0.0003 [-0.0033, +0.0027]"]
-    tab.locator(".board:not([hidden]) thead button").nth(3).click()  # by the difference, the farthest first
+    # by the difference, the farthest first
+    tab.locator(".board:not([hidden]) thead button").nth(3).click()
     assert [row[0] for row in best(tab)[1:]] == ["d & co", "c & co", "b & co", "a & co"]
     field["stream"].select_option(label="all")
-    assert [head.split()[0] for head in best(tab)[0]] == ["learner", "feedback", "One,", "Three", "mean"]
+    assert [head.split()[0] for head in best(tab)[0]] == [
+        "learner",
+        "feedback",
+        "One,",
+        "Three",
+        "mean",
+    ]
     assert "0.691† [0.687, 0.695] (-0.0003)" in best(tab)[3]  # where means print equal
     field["feedback"].select_option("top 1")
     assert {row[0] for row in best(tab)[1:]} == {"b & co", "c & co"}
@@ -216,7 +278,9 @@ def test_the_leaderboard_shows_what_is_chosen_and_sorts(visit):
     assert "AP, higher is better" in tab.locator(".board:not([hidden]) caption").inner_text()
     field["board"].select_option("Top: second")
     assert (
-        best(tab)[0][2].startswith("Three") and not field["measure"].is_visible() and not field["stream"].is_visible()
+        best(tab)[0][2].startswith("Three")
+        and not field["measure"].is_visible()
+        and not field["stream"].is_visible()
     )
     assert tab.locator(".board:not([hidden])").count() == 1
 
@@ -232,7 +296,10 @@ def test_the_leaderboard_is_copied_as_the_command_writes_it(visit):
 
     assert copied("LaTeX") == leaderboard.latex(leaderboard.chosen(frame, "One, two"))
     lines = copied("CSV").splitlines()
-    assert lines[0] == "learner,feedback,stream,mean,low,high,difference,difference_low,difference_high,tie"
+    assert (
+        lines[0]
+        == "learner,feedback,stream,mean,low,high,difference,difference_low,difference_high,tie"
+    )
     assert lines[1:3] == [
         'a & co,all,"One, two",0.691,0.687,0.695,,,,yes',
         'b & co,top 1,"One, two",0.691,0.687,0.695,-0.0003,-0.0033,0.0027,yes',
@@ -240,7 +307,9 @@ def test_the_leaderboard_is_copied_as_the_command_writes_it(visit):
     tab.locator("#choose-stream").select_option(label="all")
     assert copied("LaTeX") == leaderboard.latex(frame, rank=True)
     assert len(copied("CSV").splitlines()) == 1 + 2 * 4
-    tab.evaluate("document.querySelector('.board:not([hidden]) tbody tr').cells[0].textContent = '=1+1'")
+    tab.evaluate(
+        "document.querySelector('.board:not([hidden]) tbody tr').cells[0].textContent = '=1+1'"
+    )
     assert copied("CSV").splitlines()[1].startswith("'=1+1,all,")  # no formula
 
 
@@ -263,11 +332,21 @@ def test_on_a_phone_panels_stand_one_a_row_with_letters_that_can_be_read(visit):
     tab.locator("#figure-1 .more").click()
     panels = [tab.locator("#figure-1 .panels svg").nth(at).bounding_box() for at in range(2)]
     assert panels[1]["y"] >= panels[0]["y"] + panels[0]["height"] > panels[0]["y"] + 100
-    sizes = "all => all.filter(one => one.offsetParent).map(one => parseFloat(getComputedStyle(one).fontSize))"
+    sizes = (
+        "all => all.filter(one => one.offsetParent).map(one => "
+        "parseFloat(getComputedStyle(one).fontSize))"
+    )
     assert min(tab.locator("main *:not(svg, svg *)").evaluate_all(sizes)) >= 11
-    scale = tab.locator("#figure-1 .panels svg").evaluate_all("all => all.map(one => one.getScreenCTM().a)")
-    largest = "Math.max(...[one, ...one.children].map(part => parseFloat(getComputedStyle(part).fontSize)))"
-    letters = tab.locator("#figure-1 .card > svg text").evaluate_all(f"all => all.map(one => {largest})")
+    scale = tab.locator("#figure-1 .panels svg").evaluate_all(
+        "all => all.map(one => one.getScreenCTM().a)"
+    )
+    largest = (
+        "Math.max(...[one, ...one.children].map(part => "
+        "parseFloat(getComputedStyle(part).fontSize)))"
+    )
+    letters = tab.locator("#figure-1 .card > svg text").evaluate_all(
+        f"all => all.map(one => {largest})"
+    )
     assert min(scale) * min(letters) >= 11  # but for exponents
 
 
@@ -276,12 +355,16 @@ def test_the_theme_is_kept(visit):
     tab.get_by_role("button", name="Light theme").click()
     assert luminance(tab, "body") > 0.9
     tab.reload()
-    assert luminance(tab, "body") > 0.9 and tab.get_by_role("button", name="Dark theme").count() == 1
+    assert (
+        luminance(tab, "body") > 0.9 and tab.get_by_role("button", name="Dark theme").count() == 1
+    )
 
 
 def test_it_works_where_nothing_may_be_stored(visit):
     tab = visit()
-    tab.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})")
+    tab.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }})"
+    )
     tab.reload()
     tab.get_by_role("button", name="Dark theme").click()
     assert luminance(tab, "body") < 0.2
@@ -298,11 +381,13 @@ def test_claims_sort_by_every_column(visit):
     heads.nth(5).get_by_role("button").click()  # estimates
     up = [float(text.split()[0]) for text in seen(tab, 5)[:9] if text != pages.ABSENT]
     assert up == sorted(up) and len(up) == 6 and seen(tab, 5)[6:9] == [pages.ABSENT] * 3
-    heads.nth(5).get_by_role("button").press("Enter")  # again, by the keyboard: the other way, gaps last still
+    # again, by the keyboard: the other way, gaps last still
+    heads.nth(5).get_by_role("button").press("Enter")
     assert [float(text.split()[0]) for text in seen(tab, 5)[:6]] == up[::-1]
     assert seen(tab, 5)[6:9] == [pages.ABSENT] * 3
     heads.nth(0).get_by_role("button").press("Space")
-    numbers = sorted((i for i in range(12) if i % 4), key=lambda i: (i % 3 == 0, i))  # "gains" before "loses"
+    # "gains" before "loses"
+    numbers = sorted((i for i in range(12) if i % 4), key=lambda i: (i % 3 == 0, i))
     assert names(tab)[:9] == [f"claim-{i}" for i in numbers]
     details = first.locator("> tbody").evaluate_all("all => all.map(one => one.rows[1].id)")
     assert details == [f"claim-claim-{i}-data" for i in numbers]
@@ -324,7 +409,8 @@ def test_claims_are_filtered(visit):
     tab.get_by_label("Kind", exact=True).select_option("reproduction")
     assert names(tab) == ["claim-1", "claim-10", "claim-7", "claim-4"]  # by their verdicts
     assert tab.locator("#claim-claim-4").is_visible()  # which holds, and was folded
-    tab.locator(".kinds [data-verdict=undecided][data-kind=reproduction]").click()  # and nothing else
+    # and nothing else
+    tab.locator(".kinds [data-verdict=undecided][data-kind=reproduction]").click()
     assert names(tab) == ["claim-10"]
 
 
@@ -340,10 +426,15 @@ def test_claims_are_filtered_and_opened_by_the_keyboard(visit):
     more = tab.locator("tbody:not([hidden]) .more")
     more.focus()
     tab.keyboard.press("Enter")
-    assert more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
+    assert (
+        more.get_attribute("aria-expanded") == "true" and tab.locator(".detail.open").is_visible()
+    )
     assert "26 seeds" in tab.locator(".detail.open").inner_text()
     drawn = tab.locator(".detail.open svg.interval").first
-    assert drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0" and drawn.is_visible()
+    assert (
+        drawn.get_attribute("aria-label") == "0, interval [-0.1, 0.1]; claimed: above 0"
+        and drawn.is_visible()
+    )
     tab.keyboard.press("Space")
     assert tab.locator(".detail.open").count() == 0
 
@@ -366,7 +457,9 @@ def test_a_link_to_a_claim_opens_it_even_if_it_was_filtered_away(visit):
     tab.wait_for_function("document.querySelector('#claim-claim-4 .detail.open') !== null")
     assert tab.locator("#claim-claim-4").is_visible()
     tab.locator("#claim-claim-4 a[href='#figure-1']").first.click()
-    tab.wait_for_function("Math.abs(document.getElementById('figure-1').getBoundingClientRect().top) < 200")
+    tab.wait_for_function(
+        "Math.abs(document.getElementById('figure-1').getBoundingClientRect().top) < 200"
+    )
     assert visit(anchor="#claim-claim-7").locator("#claim-claim-7 .detail.open").is_visible()
 
 
@@ -378,9 +471,11 @@ def test_cells_are_folded_where_they_are_many_and_opened_by_the_keyboard(visit):
     tab.keyboard.press("Enter")
     assert cells.locator("tbody tr").count() == 20 and cells.locator("table").is_visible()
     assert cells.locator("tbody tr").first.inner_text().split() == [
-        "stream-0", "learner", "other", "-0.2", "[-0.3,", "-0.1]", "above", "0", "5", "✓", "reproduces"
+        "stream-0", "learner", "other", "-0.2", "[-0.3,", "-0.1]", "above", "0", "5", "✓",
+        "reproduces"
     ]  # fmt: skip
-    assert visit(anchor="#claim-claim-5").locator("#claim-claim-5 details.cells table").is_visible()  # of two
+    # of two
+    assert visit(anchor="#claim-claim-5").locator("#claim-claim-5 details.cells table").is_visible()
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -398,7 +493,9 @@ def test_the_menu_is_not_cut_on_a_phone(visit):
     boxes = tab.locator("header a:visible, header button").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect())"
     )
-    assert len(boxes) > 6 and all(box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes)
+    assert len(boxes) > 6 and all(
+        box["left"] >= 0 and box["right"] <= PHONE["width"] for box in boxes
+    )
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -413,8 +510,14 @@ def test_a_question_has_its_figure_as_a_picture_that_leads_to_it(browser, file, 
         tab.goto((tmp_path / "study/report.html").as_uri())
         question = tab.locator("#perceptrons")
         assert "Undecided: whether SLAM is within 5 % of ListNet" in question.inner_text()
-        drawn = question.locator(".panels svg" if viewport is PHONE else ".picture use").first.bounding_box()
-        assert drawn["x"] >= 0 and drawn["x"] + drawn["width"] <= viewport["width"] and drawn["height"] > 50
+        drawn = question.locator(
+            ".panels svg" if viewport is PHONE else ".picture use"
+        ).first.bounding_box()
+        assert (
+            drawn["x"] >= 0
+            and drawn["x"] + drawn["width"] <= viewport["width"]
+            and drawn["height"] > 50
+        )
         assert tab.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         question.locator(".picture").click()
         assert tab.locator("figure").evaluate("figure => figure.getBoundingClientRect().top") < 200
@@ -424,10 +527,16 @@ def test_curves_are_hidden_by_the_legend(visit):
     tab = visit()
     tab.locator("#figure-1 .more").click()
     entry = tab.get_by_role("button", name="to 2")
-    hidden = "all => all.filter(one => getComputedStyle(one).visibility === 'hidden').map(one => one.dataset.curve)"
+    hidden = (
+        "all => all.filter(one => getComputedStyle(one).visibility === 'hidden').map(one => "
+        "one.dataset.curve)"
+    )
     curves = tab.locator("figure [data-curve]")
     entry.click()
-    assert entry.get_attribute("aria-pressed") == "false" and curves.evaluate_all(hidden) == ["0", "0"]
+    assert entry.get_attribute("aria-pressed") == "false" and curves.evaluate_all(hidden) == [
+        "0",
+        "0",
+    ]
     entry.press("Enter")
     assert entry.get_attribute("aria-pressed") == "true" and curves.evaluate_all(hidden) == []
 
@@ -473,14 +582,24 @@ def test_tables_sort_and_their_data_can_be_saved(visit, file):
     with tab.expect_download() as download:
         table.get_by_role("link", name="CSV").click()
     assert download.value.suggested_filename == "finals.csv"
-    assert Path(download.value.path()).read_bytes() == (file.parent / "tables" / "finals.csv").read_bytes()
+    assert (
+        Path(download.value.path()).read_bytes()
+        == (file.parent / "tables" / "finals.csv").read_bytes()
+    )
 
 
 def test_it_can_be_read_without_its_script(visit):
     tab = visit(java_script_enabled=False)
-    assert tab.locator(".detail").first.is_visible() and tab.locator("figure svg").first.is_visible()
-    assert not tab.locator("#filter").is_visible() and not tab.locator(".tools button").first.is_visible()
-    assert tab.locator(".board table").first.is_visible() and not tab.locator("#choose").is_visible()
+    assert (
+        tab.locator(".detail").first.is_visible() and tab.locator("figure svg").first.is_visible()
+    )
+    assert (
+        not tab.locator("#filter").is_visible()
+        and not tab.locator(".tools button").first.is_visible()
+    )
+    assert (
+        tab.locator(".board table").first.is_visible() and not tab.locator("#choose").is_visible()
+    )
     assert tab.locator(".board > summary").count() == 3
 
 
@@ -488,10 +607,14 @@ def test_a_table_that_is_too_wide_has_a_block_for_each_row(visit):
     tab = visit(PHONE, anchor="#table-finals")
     table = tab.locator("#table-finals table")
     tab.wait_for_function("document.querySelector('#table-finals table.cards') !== null")
-    boxes = [table.locator("tbody tr").first.locator("td").nth(i).bounding_box() for i in (0, 1, 29)]
+    boxes = [
+        table.locator("tbody tr").first.locator("td").nth(i).bounding_box() for i in (0, 1, 29)
+    ]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"] for box in boxes)
     assert boxes[2]["y"] > boxes[0]["y"]
-    label = table.locator("td").nth(1).evaluate("cell => getComputedStyle(cell, '::before').content")
+    label = (
+        table.locator("td").nth(1).evaluate("cell => getComputedStyle(cell, '::before').content")
+    )
     assert "a_column_0" in label
     table.locator("thead button").nth(0).click()
     assert table.locator("tbody td:first-child").all_text_contents() == ["a", "b", "c"]
@@ -511,10 +634,13 @@ def test_claims_are_open_in_print_and_figures_keep_their_legends(visit):
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     details = tab.locator(".detail")
     assert (
-        all(details.nth(i).is_visible() for i in range(12)) and tab.locator("#claim-claim-4 .cells table").is_visible()
+        all(details.nth(i).is_visible() for i in range(12))
+        and tab.locator("#claim-claim-4 .cells table").is_visible()
     )
     assert tab.locator("#words dl").is_visible()
-    assert tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside") == "avoid"
+    assert (
+        tab.locator("figure").evaluate("figure => getComputedStyle(figure).breakInside") == "avoid"
+    )
     assert tab.evaluate("document.documentElement.scrollWidth") == 718
     tab.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not tab.locator("#words dl").is_visible()

@@ -1,6 +1,7 @@
 """A real Slurm on this machine, and a copy of the project to run on it.
 
-The tests are skipped, and say so, where Slurm's daemons cannot be started; with SCANT_SLURM set they are never skipped.
+The tests are skipped, and say so, where Slurm's daemons cannot be started; with SCANT_SLURM set
+they are never skipped.
 """
 
 import os
@@ -15,10 +16,16 @@ import pytest
 from projects import Forked
 
 HERE = Path(__file__).parent
-# What is made: of each family a figure and a table, by a job of each rule that a cluster runs many of.
+# What is made: of each family a figure and a table, by a job of each rule that a cluster runs many
+# of.
 ASKED = [
     f"results/cluster/{file}"
-    for file in ("figures/figure-2.2.svg", "figures/figure-5.2.svg", "tables/finals.csv", "tables/ads.csv")
+    for file in (
+        "figures/figure-2.2.svg",
+        "figures/figure-5.2.svg",
+        "tables/finals.csv",
+        "tables/ads.csv",
+    )
 ]
 NEEDED = ("munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd")
 
@@ -45,12 +52,18 @@ class Slurm:
     def __call__(self, *command) -> str:
         """What one of Slurm's own commands prints."""
         done = subprocess.run(
-            list(map(str, command)), env=os.environ | self.variables, capture_output=True, text=True, check=True
+            list(map(str, command)),
+            env=os.environ | self.variables,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         return done.stdout.strip()
 
     def jobs(self, *states) -> list[str]:
-        """The numbers of the jobs in these states, as Slurm names them; without any, of those not yet at their end."""
+        """The numbers of the jobs in these states, as Slurm names them; without any, of those not
+        yet at their end.
+        """
         chosen = ["--states", ",".join(states)] if states else []
         return self("squeue", "--noheader", "--format=%i", *chosen).split()
 
@@ -93,7 +106,9 @@ class Study(Forked):
         return self.process
 
     def kill(self) -> None:
-        """End Snakemake at once, if it is still running; its jobs are not its children, and go on."""
+        """End Snakemake at once, if it is still running; its jobs are not its children, and go
+        on.
+        """
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -102,7 +117,9 @@ class Study(Forked):
         return (self.folder / "printed").read_text()
 
     def check(self, *files) -> None:
-        """That these files are there, with what else is there, and that all of it is as in the reference."""
+        """That these files are there, with what else is there, and that all of it is as in the
+        reference.
+        """
         digests = self.digests("cluster")
         assert {str(Path(file).relative_to("results/cluster")) for file in files} <= digests.keys()
         assert digests.items() <= self.reference.items()

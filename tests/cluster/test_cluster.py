@@ -1,4 +1,6 @@
-"""The study on a real Slurm: the same bytes as on one machine, also after jobs, nodes or Snakemake itself have died."""
+"""The study on a real Slurm: the same bytes as on one machine, also after jobs, nodes or Snakemake
+itself have died.
+"""
 
 import re
 
@@ -7,7 +9,9 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
 TROUBLED = ("cancelled", "crashed", "greedy", "late")
-RUNS = {name: f"results/cluster/runs/perceptron/digits/{name}/seed-0-1.parquet" for name in TROUBLED}
+RUNS = {
+    name: f"results/cluster/runs/perceptron/digits/{name}/seed-0-1.parquet" for name in TROUBLED
+}
 SIMULATED = "results/cluster/runs/simulated/linear/listnet/seed-0-1.parquet"
 ALONE = ("--group-components", "run=1")  # no job is in a group with others
 
@@ -15,14 +19,23 @@ ALONE = ("--group-components", "run=1")  # no job is in a group with others
 def test_the_profile_gives_the_bytes_of_a_run_on_one_machine(study):
     printed = study.snakemake(*study.profile(), study="cluster")
     assert study.digests("cluster") == study.reference
-    rows = study.slurm("sacct", "--noheader", "--allocations", "--format=JobName%60,Account,State").splitlines()
-    assert len(rows) == len(re.findall("has been submitted", printed)) <= 16, "short jobs share a Slurm job"
+    rows = study.slurm(
+        "sacct", "--noheader", "--allocations", "--format=JobName%60,Account,State"
+    ).splitlines()
+    assert len(rows) == len(re.findall("has been submitted", printed)) <= 16, (
+        "short jobs share a Slurm job"
+    )
     assert {tuple(row.split()[1:]) for row in rows} == {("science", "COMPLETED")}
 
 
 def test_one_allocation_gives_the_bytes_too(study):
     size = ("--cpus-per-task", 1, "--mem", 3000, "--time", 5)
-    script = (study.folder / "profiles/allocation.sh", SIMULATED, "--configfile", "config/studies/cluster.yaml")
+    script = (
+        study.folder / "profiles/allocation.sh",
+        SIMULATED,
+        "--configfile",
+        "config/studies/cluster.yaml",
+    )
     place = ("--chdir", study.folder, f"--export=ALL,PYTHONPATH={study.folder / 'src'}")
     study.slurm("sbatch", "--wait", *size, *place, *script)
     study.check(SIMULATED)
@@ -39,7 +52,8 @@ def test_faults_end_in_the_same_bytes(study):
     study.slurm("scancel", jobs["cancelled"])
     study.slurm.script("crash", study.slurm.folder, at["crashed"][1])
 
-    ends = {"cancelled": "CANCELLED", "greedy": "FAILED", "crashed": "NODE_FAIL", "late": "TIMEOUT"}  # in their order
+    # in their order
+    ends = {"cancelled": "CANCELLED", "greedy": "FAILED", "crashed": "NODE_FAIL", "late": "TIMEOUT"}
     for name, state in ends.items():
         study.wait(lambda name=name, state=state: jobs[name] in study.slurm.jobs(state))
         held[name].unlink()

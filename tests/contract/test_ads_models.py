@@ -19,14 +19,18 @@ every_kind = pytest.mark.parametrize("kind", LEARNT)
 
 
 def drawn(seed, rows=1500, d=5, actions=4):
-    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K, else seldom."""
+    """A log of a uniform policy: ad a is clicked where feature a is the largest of the first K,
+    else seldom.
+    """
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, d)).astype(np.float32)
     action = random.integers(0, actions, rows, dtype=np.int32)
     good = features[:, :actions].argmax(axis=1) == action
     reward = (random.random(rows) < np.where(good, 0.8, 0.05)).astype(float)
     ids = tuple("abcdefgh"[:actions])
-    return Log(features, action, reward, np.full(rows, 1 / actions), ids, tuple(f"f{j}" for j in range(d)))
+    return Log(
+        features, action, reward, np.full(rows, 1 / actions), ids, tuple(f"f{j}" for j in range(d))
+    )
 
 
 LOG = drawn(0)
@@ -80,10 +84,18 @@ def test_what_a_learner_heeds_follows_from_what_it_is():
         ({}, "all", False),
     ],
 )
-def test_negatives_are_under_sampled_where_the_class_says_so(monkeypatch, facts, undersampled, heeded):
-    """A sweep keeps the levels of `undersample` for just those scorers whose negatives it changes."""
+def test_negatives_are_under_sampled_where_the_class_says_so(
+    monkeypatch, facts, undersampled, heeded
+):
+    """A sweep keeps the levels of `undersample` for just those scorers whose negatives it
+    changes.
+    """
     rows = []
-    fit = {"fit": lambda self, features, clicked, random: rows.append((int(clicked.sum()), len(clicked)))}
+    fit = {
+        "fit": lambda self, features, clicked, random: rows.append(
+            (int(clicked.sum()), len(clicked))
+        )
+    }
     third = type("Third", (Flat,), facts | fit | {"kind": "third"})
     monkeypatch.setitem(KINDS, "third", third)
     assert third.heeds_in("undersample", {"undersampled": undersampled}) is heeded
@@ -154,7 +166,9 @@ def test_an_ad_that_nothing_can_be_learnt_of_is_never_chosen(kind, state):
     if state == "never shown":
         log = LOG.take(LOG.action != 2)
     else:
-        log = replace(LOG, reward=np.where(LOG.action == 2, float(state == "only clicks"), LOG.reward))
+        log = replace(
+            LOG, reward=np.where(LOG.action == 2, float(state == "only clicks"), LOG.reward)
+        )
     model = fitted(kind, log)
     assert model.untrained == ("c",)
     assert set(model.best(NEW)) == {0, 1, 3}

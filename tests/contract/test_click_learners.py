@@ -1,4 +1,6 @@
-"""What learners from clicks keep to: the compiled loop is the plain class, and both are what their papers say."""
+"""What learners from clicks keep to: the compiled loop is the plain class, and both are what their
+papers say.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -65,7 +67,9 @@ def test_the_compiled_loop_is_the_plain_class(stream, kind, user, shown):
 @pytest.mark.parametrize("user", ["position", "trust", PLACED])
 @pytest.mark.parametrize("propensities", ["affine", "swapped", "none"])
 def test_the_compiled_loop_is_the_plain_class_by_propensities(stream, propensities, user):
-    known, settings = (made(stream, "ips", user=user, propensities=name) for name in ("known", propensities))
+    known, settings = (
+        made(stream, "ips", user=user, propensities=name) for name in ("known", propensities)
+    )
     weights = same(stream, settings)
     assert not np.allclose(weights, compiled(stream, known, 5.0, empty="one").weights)
 
@@ -79,7 +83,9 @@ def same(stream, settings):
         np.testing.assert_array_equal(fast.events, slow.events)
         np.testing.assert_array_equal(fast.updated, slow.updated)
         for name in ("measured", "loss", "ranker"):
-            np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-12, atol=1e-13, err_msg=name)
+            np.testing.assert_allclose(
+                getattr(fast, name), getattr(slow, name), rtol=1e-12, atol=1e-13, err_msg=name
+            )
         np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
         assert fast.updated.any()
     return fast.weights
@@ -87,8 +93,14 @@ def same(stream, settings):
 
 @pytest.mark.parametrize("user", USERS)
 def test_pairs_above_alone_are_those_of_the_plain_class(stream, user):
-    settings, of_all = (made(stream, "clicked", user=user, pairs=pairs) for pairs in ("above", "observed"))
-    fast, slow, other = compiled(stream, settings, 1.0), plain(stream, settings, 1.0), compiled(stream, of_all, 1.0)
+    settings, of_all = (
+        made(stream, "clicked", user=user, pairs=pairs) for pairs in ("above", "observed")
+    )
+    fast, slow, other = (
+        compiled(stream, settings, 1.0),
+        plain(stream, settings, 1.0),
+        compiled(stream, of_all, 1.0),
+    )
     np.testing.assert_array_equal(fast.updated, slow.updated)
     np.testing.assert_allclose(fast.measured, slow.measured, rtol=1e-12)
     np.testing.assert_allclose(fast.weights, slow.weights, rtol=1e-6, atol=1e-9)
@@ -96,36 +108,51 @@ def test_pairs_above_alone_are_those_of_the_plain_class(stream, user):
 
 
 def test_what_clicks_prefer_by_hand():
-    """Places 2 and 4 of 5 were clicked: one pair above the first, two above the second, and the next below both."""
+    """Places 2 and 4 of 5 were clicked: one pair above the first, two above the second, and the
+    next below both.
+    """
     scores, ranking = np.zeros(5, np.float32), np.array([4, 3, 2, 1, 0], np.int32)
     clicked, g = np.array([0, 1, 0, 1, 0], np.int8), np.full(5, np.nan)
     assert kernels.clicked_gradient(scores, ranking, clicked, True, g)
     np.testing.assert_array_equal(g, 0.5 * np.array([0, -2, 1, -1, 2]))
     assert kernels.clicked_gradient(scores, ranking, clicked, False, g)
     np.testing.assert_array_equal(g, 0.5 * np.array([2, -3, 2, -3, 2]))
-    assert not kernels.clicked_gradient(scores, ranking, np.array([1, 1, 0, 0, 0], np.int8), True, g)
+    assert not kernels.clicked_gradient(
+        scores, ranking, np.array([1, 1, 0, 0, 0], np.int8), True, g
+    )
 
 
 @given(st.data())
 def test_the_compiled_gradient_is_that_of_the_plain_weights(data):
     m = data.draw(st.integers(2, 14))
     places = data.draw(st.integers(1, min(m, 10)))
-    scores = np.array(data.draw(st.lists(st.floats(-40, 40, width=32), min_size=m, max_size=m)), np.float32)
+    scores = np.array(
+        data.draw(st.lists(st.floats(-40, 40, width=32), min_size=m, max_size=m)), np.float32
+    )
     ranking = np.array(data.draw(st.permutations(range(m))), np.int32)
     clicked = np.array(data.draw(st.lists(st.booleans(), min_size=places, max_size=places)))
     g, odds, left, bits = np.zeros(m), np.zeros(m), np.zeros(10), np.zeros(m, np.int64)
-    found = kernels.preference_gradient(scores, ranking, clicked.astype(np.int8), odds, left, bits, g)
+    found = kernels.preference_gradient(
+        scores, ranking, clicked.astype(np.int8), odds, left, bits, g
+    )
     weights = pair_weights(scores, ranking, clicked)
     assert found == bool(preferences(clicked))
     np.testing.assert_allclose(g, weights.sum(1) - weights.sum(0), rtol=1e-9, atol=1e-14)
 
 
 def test_scores_far_apart_leave_the_gradient_finite():
-    """Exponentials of such scores underflow, and a low document may be shown where only low ones are left."""
-    scores, ranking = np.array([0, -2000, -2001, -3000], np.float32), np.array([2, 0, 3, 1], np.int32)
+    """Exponentials of such scores underflow, and a low document may be shown where only low ones
+    are left.
+    """
+    scores, ranking = (
+        np.array([0, -2000, -2001, -3000], np.float32),
+        np.array([2, 0, 3, 1], np.int32),
+    )
     for pattern in product((0, 1), repeat=3):
         g, odds, left, bits = np.zeros(4), np.zeros(4), np.zeros(3), np.zeros(4, np.int64)
-        kernels.preference_gradient(scores, ranking, np.array(pattern, np.int8), odds, left, bits, g)
+        kernels.preference_gradient(
+            scores, ranking, np.array(pattern, np.int8), odds, left, bits, g
+        )
         assert np.isfinite(g).all()
         assert np.isfinite(pair_weights(scores, ranking, np.array(pattern, bool))).all()
 
@@ -193,7 +220,9 @@ def test_grades_of_documents_that_are_not_shown_change_nothing(noisy, packed, ki
 
 
 def patterns(user, grades):
-    """Each pattern of clicks that a user may leave on documents of these grades, with its probability."""
+    """Each pattern of clicks that a user may leave on documents of these grades, with its
+    probability.
+    """
     found = {}
 
     def look(place, clicked, chance):
@@ -228,17 +257,25 @@ def test_a_user_clicks_as_often_as_its_probabilities_say(name):
 
 @pytest.mark.parametrize("scores", SCORES)
 def test_probabilities_of_rankings(scores):
-    """Place by place, in proportion to the exponentials of the scores of those left; of all rankings they sum to 1."""
+    """Place by place, in proportion to the exponentials of the scores of those left; of all
+    rankings they sum to 1.
+    """
     odds = np.exp(scores)
     for ranking in THREE:
         a, b, _ = odds[ranking]
         assert np.exp(log_probability(scores, ranking, 1)) == pytest.approx(a / odds.sum())
-        assert np.exp(log_probability(scores, ranking, 3)) == pytest.approx(a / odds.sum() * b / (odds.sum() - a))
+        assert np.exp(log_probability(scores, ranking, 3)) == pytest.approx(
+            a / odds.sum() * b / (odds.sum() - a)
+        )
     assert sum(np.exp(log_probability(scores, ranking, 3)) for ranking in THREE) == pytest.approx(1)
 
 
 def test_rankings_are_sampled_with_these_probabilities():
-    scores, random, counts = np.array([0.4, -0.3, 1.1], np.float32), generator(7, "sampled"), dict.fromkeys(range(6), 0)
+    scores, random, counts = (
+        np.array([0.4, -0.3, 1.1], np.float32),
+        generator(7, "sampled"),
+        dict.fromkeys(range(6), 0),
+    )
     for _ in range(6000):
         ranking = sampled_ranking(scores, random)
         counts[next(i for i, other in enumerate(THREE) if (ranking == other).all())] += 1
@@ -265,7 +302,9 @@ def test_preferences_that_clicks_show(clicked, found):
 
 
 def test_weights_of_pairs_are_those_of_the_paper():
-    """Rankings of four of which three are shown, each pattern of clicks: rho of a ranking and its exchange sum to 1."""
+    """Rankings of four of which three are shown, each pattern of clicks: rho of a ranking and its
+    exchange sum to 1.
+    """
     scores = np.array([0.4, -0.3, 1.1, 0.2])
     odds = np.exp(scores)
     for ranking in map(np.array, permutations(range(4))):
@@ -278,12 +317,16 @@ def test_weights_of_pairs_are_those_of_the_paper():
                 exchanged[[above, below]] = ranking[[below, above]]
                 other = np.exp(log_probability(scores, exchanged, 3))
                 k, j = ranking[above], ranking[below]
-                expected[k, j] = other / (chance + other) * odds[k] * odds[j] / (odds[k] + odds[j]) ** 2
+                expected[k, j] = (
+                    other / (chance + other) * odds[k] * odds[j] / (odds[k] + odds[j]) ** 2
+                )
             np.testing.assert_allclose(weights, expected, rtol=1e-9)
 
 
 def expected_weights(scores, shown, chances):
-    """The expectation of PDGD's pair weights over all rankings of three documents and all clicks."""
+    """The expectation of PDGD's pair weights over all rankings of three documents and all
+    clicks.
+    """
     total = np.zeros((3, 3))
     for ranking in THREE:
         for clicked, chance in chances(ranking[:shown]).items():
@@ -295,26 +338,34 @@ def expected_weights(scores, shown, chances):
 def weights_of(scores, ranking, clicked):
     """The probability of a ranking, times the weights that clicks on it give to pairs."""
     scores, ranking = np.array(scores), np.array(ranking)
-    return np.exp(log_probability(scores, ranking, 3)) * pair_weights(scores, ranking, np.array(clicked))
+    return np.exp(log_probability(scores, ranking, 3)) * pair_weights(
+        scores, ranking, np.array(clicked)
+    )
 
 
 def shown_preference(ranking, chances, above, below):
-    """The probability that clicks on a ranking show a preference of the first document to the second."""
+    """The probability that clicks on a ranking show a preference of the first document to the
+    second.
+    """
     found = 0.0
     for clicked, chance in chances(ranking).items():
-        found += chance * any((ranking[k], ranking[j]) == (above, below) for k, j in preferences(np.array(clicked)))
+        found += chance * any(
+            (ranking[k], ranking[j]) == (above, below) for k, j in preferences(np.array(clicked))
+        )
     return found
 
 
 def advantages(i, j, shown, chances):
-    """P(clicks prefer i to j | R) - P(clicks prefer j to i | R*), for each ranking R that shows both."""
+    """P(clicks prefer i to j | R) - P(clicks prefer j to i | R*), for each ranking R that shows
+    both.
+    """
     for ranking in THREE:
         if {i, j} <= {*ranking[:shown]}:
             exchanged = np.array([{i: j, j: i}.get(document, document) for document in ranking])
             yield (
                 shown_preference(ranking[:shown], chances, i, j)
                 - shown_preference(exchanged[:shown], chances, j, i)
-            )  # fmt: skip
+            )
 
 
 def of_user(user, grades):
@@ -334,15 +385,19 @@ USERS_OF_THREE = {name: user_for(name, 2) for name in USERS}
 def test_the_gradient_is_unbiased_as_the_paper_says(scores, shown):
     """Oosterhuis & de Rijke 2018, 3.3: E[gradient] = sum of alpha_ij (f'(d_i) - f'(d_j)).
 
-    alpha_ij is 0 if the user has no preference between the two, which is: clicks prefer i to j in a ranking as often as
-    they prefer j to i in the one with the two exchanged. It is above 0 if they do so more often, in no ranking less.
+    alpha_ij is 0 if the user has no preference between the two, which is: clicks prefer i to j in a
+    ranking as often as they prefer j to i in the one with the two exchanged. It is above 0 if they
+    do so more often, in no ranking less.
     """
     seen = {"none": 0, "preferred": 0}
     for grades in map(np.array, product(range(3), repeat=3)):
         for chances in (of_user(user, grades) for user in USERS_OF_THREE.values()):
             weights = expected_weights(scores, shown, chances)
             for i, j in permutations(range(3), 2):
-                alpha, differences = weights[i, j] - weights[j, i], [*advantages(i, j, shown, chances)]
+                alpha, differences = (
+                    weights[i, j] - weights[j, i],
+                    [*advantages(i, j, shown, chances)],
+                )
                 if grades[i] == grades[j]:
                     np.testing.assert_allclose(differences, 0, atol=1e-12)
                     assert alpha == pytest.approx(0, abs=1e-12)
@@ -367,7 +422,9 @@ def test_users_who_do_not_leave_prefer_greater_grades_in_every_ranking(scores):
 
 @pytest.mark.parametrize("scores", SCORES)
 def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_every_ranking(scores):
-    """The paper's condition does not hold of the navigational user, while its conclusion does on lists of three."""
+    """The paper's condition does not hold of the navigational user, while its conclusion does on
+    lists of three.
+    """
     worst = 0.0
     for grades in map(np.array, product(range(3), repeat=3)):
         chances = of_user(USERS_OF_THREE["navigational"], grades)
@@ -380,13 +437,17 @@ def test_who_leaves_after_a_good_document_prefers_it_on_the_whole_but_not_in_eve
 
 
 def test_without_rho_there_is_a_preference_among_equals():
-    """The control: of equal documents the one on top more often is seen more often, and so preferred more often."""
+    """The control: of equal documents the one on top more often is seen more often, and so
+    preferred more often.
+    """
     scores, grades = np.array([1.0, 0.0, -1.0]), np.array([1, 1, 1])
     chances, total = of_user(USERS_OF_THREE["informational"], grades), np.zeros((3, 3))
     for ranking in THREE:
         for clicked, chance in chances(ranking).items():
             for above, below in preferences(np.array(clicked)):
-                total[ranking[above], ranking[below]] += chance * np.exp(log_probability(scores, ranking, 3))
+                total[ranking[above], ranking[below]] += chance * np.exp(
+                    log_probability(scores, ranking, 3)
+                )
     assert (total - total.T)[np.triu_indices(3, 1)].min() > 0.03
 
 
@@ -395,9 +456,16 @@ def test_without_rho_there_is_a_preference_among_equals():
 
 def expected_gradient(user, grades, ranking, scores, propensities):
     """The expectation of the gradient in the scores over all clicks on the whole ranking."""
-    settings = Settings("ips", "own", user.click, user.stop, user.look, len(grades), propensities=propensities)
+    settings = Settings(
+        "ips", "own", user.click, user.stop, user.look, len(grades), propensities=propensities
+    )
     learner = LEARNERS["ips"]({"features": len(grades)}, 1.0, settings, None)
-    learner.round, learner.swapped, learner.last_scores, total = 1, 0, scores.astype(np.float32), 0.0
+    learner.round, learner.swapped, learner.last_scores, total = (
+        1,
+        0,
+        scores.astype(np.float32),
+        0.0,
+    )
     for clicked, chance in patterns(user, grades[ranking]).items():
         direction = learner.direction(np.eye(len(grades)), ranking, np.array(clicked))
         total = total - chance * (0 if direction is None else direction)
@@ -405,7 +473,9 @@ def expected_gradient(user, grades, ranking, scores, propensities):
 
 
 def gradient_of_everything_looked_at(clicks, scores):
-    """That of the loss in which each document counts as often as it would be clicked if it were looked at."""
+    """That of the loss in which each document counts as often as it would be clicked if it were
+    looked at.
+    """
     slope = clicks[:, None] / (1 + np.exp(scores[:, None] - scores))
     return slope.sum(0) - slope.sum(1)
 
@@ -431,7 +501,9 @@ def test_which_propensities_make_the_gradient_unbiased(name, propensities, biase
 
 
 def test_a_list_without_a_click_leaves_weights_of_0_where_they_are(stream):
-    """Each document counts alike, and scores are equal: whatever rounding left would rank the next query."""
+    """Each document counts alike, and scores are equal: whatever rounding left would rank the next
+    query.
+    """
     settings = made(stream, "ips", user="position", propensities="affine")
     learner = LEARNERS["ips"](stream.metadata, 1.0, settings, None)
     assert len({*learner.shifts}) == 1 and learner.shifts[0] > 0
@@ -440,7 +512,9 @@ def test_a_list_without_a_click_leaves_weights_of_0_where_they_are(stream):
     assert learner.direction(features, np.arange(10), nothing).tolist() == [0, 0, 0]
     g = np.ones(10)
     clicked, order = nothing.astype(np.int8), np.arange(10, dtype=np.uint32)
-    assert kernels.weighted_gradient(learner.last_scores, order, clicked, learner.chances, learner.shifts, g)
+    assert kernels.weighted_gradient(
+        learner.last_scores, order, clicked, learner.chances, learner.shifts, g
+    )
     assert not g.any()
 
 
@@ -488,12 +562,17 @@ class Coins:
 def drafts(current, candidate):
     """Each interleaved list with its teams, over all coins; all are equally probable."""
     rounds = (len(current) + 1) // 2
-    return [team_draft(current, candidate, Coins(coins)) for coins in product((True, False), repeat=rounds)]
+    return [
+        team_draft(current, candidate, Coins(coins))
+        for coins in product((True, False), repeat=rounds)
+    ]
 
 
 @pytest.mark.parametrize("candidate", THREE)
 def test_every_place_is_either_teams_with_equal_chances(candidate):
-    """So that a user who clicks without regard to documents prefers neither, whatever the two rankings are."""
+    """So that a user who clicks without regard to documents prefers neither, whatever the two
+    rankings are.
+    """
     teams = np.array([teams for _, teams in drafts(np.arange(3), candidate)])
     np.testing.assert_array_equal(teams.mean(0), 0.5)
 
@@ -544,6 +623,8 @@ def test_learning_beats_not_learning(noisy, kind):
 
 def test_an_own_user_is_one_of_the_settings(noisy):
     own = {"click": [0.05, 0.3, 0.5, 0.7, 0.95], "stop": [0.2, 0.3, 0.5, 0.7, 0.9]}
-    named, given_so = (compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own))
+    named, given_so = (
+        compiled(noisy, made(noisy, "pdgd", user=user), 0.1) for user in ("navigational", own)
+    )
     assert named.measured.tobytes() == given_so.measured.tobytes()
     assert user_for(own, 2) == User((tuple(own["click"]),), tuple(own["stop"]))

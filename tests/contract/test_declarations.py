@@ -23,9 +23,13 @@ from scant.study.schema import COMMON
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = list(families.families().values())
-BUILT_IN = {f"{family.kind}, {kind}": (family, kind) for family in FAMILIES for kind in family.learners}
+BUILT_IN = {
+    f"{family.kind}, {kind}": (family, kind) for family in FAMILIES for kind in family.learners
+}
 SHOWN = {shown.name: shown for _, shown in families.shown()}
-QUANTITIES = {f"{family.kind}, {name}": one for family in FAMILIES for name, one in family.quantities.items()}
+QUANTITIES = {
+    f"{family.kind}, {name}": one for family in FAMILIES for name, one in family.quantities.items()
+}
 SEES = ("all", "top", "loss", "nothing")
 READS = {  # by what a frame is made of: how many arguments its function takes of it
     "traces": 2, "times": 2, "coverage": 2, "regret": 3, "streams": 1, "logs": 1, "nothing": 0,
@@ -57,7 +61,9 @@ def of_setting(setting: Setting) -> list[str]:
         jsonschema.Draft202012Validator.check_schema(setting.schema)
         for name, value in defaults.items():
             if value is not None:
-                jsonschema.validate(list(value) if isinstance(value, tuple) else value, setting.schema)
+                jsonschema.validate(
+                    list(value) if isinstance(value, tuple) else value, setting.schema
+                )
             elif name in setting.rule:
                 jsonschema.validate(None, setting.schema)
     except jsonschema.SchemaError as error:
@@ -77,7 +83,9 @@ def of_experiments(family) -> list[str]:
         found += of_setting(setting)
         found += [f"{setting.name} does nothing under {name}, which is no setting" for name in setting.unless
                   if name not in names]  # fmt: skip
-        if setting.some and not any(setting.name in learner.heeds for learner in family.learners.values()):
+        if setting.some and not any(
+            setting.name in learner.heeds for learner in family.learners.values()
+        ):
             found.append(f"no learner heeds {setting.name}")
     return found
 
@@ -116,21 +124,33 @@ def test_what_is_wrong_with_a_setting_is_said(changes, words):
 
 def of_learner(learner: type, family) -> list[str]:
     """What a class lacks of what it is to declare in a family, or declares amiss."""
-    found = [f"declares no {name}" for name in ("kind", "about", "looks") if not vars(learner).get(name)]
+    found = [
+        f"declares no {name}" for name in ("kind", "about", "looks") if not vars(learner).get(name)
+    ]
     if learner.about and not is_sentence(learner.about):
         found.append("about is no sentence")
-    found += [f"{look} is no Look in a colour of the palette" for look in learner.looks.values() if not _drawn(look)]
+    found += [
+        f"{look} is no Look in a colour of the palette"
+        for look in learner.looks.values()
+        if not _drawn(look)
+    ]
     if learner.sees not in SEES:
         found.append(f"sees {learner.sees!r}, which is none of {', '.join(SEES)}")
     heeded = {setting.name for setting in family.settings if setting.some}
-    found += [f"heeds {name}, which no setting of {family.kind} is" for name in learner.heeds if name not in heeded]
+    found += [
+        f"heeds {name}, which no setting of {family.kind} is"
+        for name in learner.heeds
+        if name not in heeded
+    ]
     known = settings_of(learner)
     if len(known) < len(learner.settings):
         found.append("declares a setting twice")
     for setting in known.values():
         found += of_setting(setting)
         if setting.when and setting.when[0] not in known:
-            found.append(f"{setting.name} needs the setting {setting.when[0]}, which is not declared")
+            found.append(
+                f"{setting.name} needs the setting {setting.when[0]}, which is not declared"
+            )
     of_base = next((check for base, check in BASES.items() if issubclass(learner, base)), None)
     return [*found, *of_base(learner)] if of_base else found
 
@@ -146,13 +166,21 @@ def _drawn(look) -> bool:
 
 def methods(learner, *names) -> list[str]:
     """The methods that a class lacks."""
-    return [f"there is no {name}(...)" for name in names if not callable(getattr(learner, name, None))]
+    return [
+        f"there is no {name}(...)" for name in names if not callable(getattr(learner, name, None))
+    ]
 
 
 def arguments(taken, declared) -> list[str]:
     """How the arguments of `__init__` and the settings that are declared differ."""
-    found = [f"takes {name}, but declares no such setting" for name in taken if name not in declared]
-    return found + [f"declares the setting {name}, but does not take it" for name in declared if name not in taken]
+    found = [
+        f"takes {name}, but declares no such setting" for name in taken if name not in declared
+    ]
+    return found + [
+        f"declares the setting {name}, but does not take it"
+        for name in declared
+        if name not in taken
+    ]
 
 
 GRIDS = {"rates", "lambdas", "alphas"}  # settings that list what to play and choose from
@@ -160,12 +188,24 @@ GRIDS = {"rates", "lambdas", "alphas"}  # settings that list what to play and ch
 
 def of_contextual(learner) -> list[str]:
     """A learner that sees every grade: its settings are those of `Settings` in its module."""
-    found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
-    known = {field.name for field in fields(getattr(inspect.getmodule(learner), "Settings", online.Settings))}
+    found = methods(learner, "rank", "learn") + (
+        [] if "" in learner.looks else [("has no look under the key ''")]
+    )
+    known = {
+        field.name
+        for field in fields(getattr(inspect.getmodule(learner), "Settings", online.Settings))
+    }
     declared = {*settings_of(learner)}
-    found += [f"declares the setting {name}, which Settings has not" for name in sorted(declared - known - GRIDS)]
+    found += [
+        f"declares the setting {name}, which Settings has not"
+        for name in sorted(declared - known - GRIDS)
+    ]
     for name in ("defaults", "released", "released_simulated"):
-        found += [f"{name} has {key}, which Settings has not" for key in getattr(learner, name) if key not in known]
+        found += [
+            f"{name} has {key}, which Settings has not"
+            for key in getattr(learner, name)
+            if key not in known
+        ]
     if learner.learns != bool(declared & GRIDS):
         found.append("has rates if, and only if, it learns")
     if not isinstance(vars(learner).get("branch"), int):
@@ -174,11 +214,15 @@ def of_contextual(learner) -> list[str]:
 
 
 def of_top(learner) -> list[str]:
-    """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or a setting."""
+    """A learner that descends on a surrogate: it has a look for each, and a surrogate of its own or
+    a setting.
+    """
     found = methods(learner, "rank", "learn", "events", "suffered")
     named = settings_of(learner).get("surrogate")
     surrogates = named.rule["enum"] if named else top.OBJECTIVES
-    found += [f"has no look for the surrogate {name}" for name in surrogates if name not in learner.looks]
+    found += [
+        f"has no look for the surrogate {name}" for name in surrogates if name not in learner.looks
+    ]
     if learner.learns != ("rates" in settings_of(learner)):
         found.append("has rates if, and only if, it learns")
     if bool(learner.objective) == ("surrogate" in settings_of(learner)):
@@ -202,8 +246,13 @@ def of_clicks(learner) -> list[str]:
 
 def of_player(learner) -> list[str]:
     """A player of games: its settings are the arguments of `__init__` after facts and random."""
-    found = methods(learner, "rank", "learn") + ([] if "" in learner.looks else ["has no look under the key ''"])
-    taken = {name: argument.default for name, argument in [*inspect.signature(learner).parameters.items()][2:]}
+    found = methods(learner, "rank", "learn") + (
+        [] if "" in learner.looks else [("has no look under the key ''")]
+    )
+    taken = {
+        name: argument.default
+        for name, argument in [*inspect.signature(learner).parameters.items()][2:]
+    }
     declared = settings_of(learner)
     found += arguments(taken, declared)
     return found + [
@@ -214,7 +263,9 @@ def of_player(learner) -> list[str]:
 
 
 def of_ads(learner) -> list[str]:
-    """A learner of ads: its settings are the arguments of `__init__`, but for lambda, which is chosen from a grid."""
+    """A learner of ads: its settings are the arguments of `__init__`, but for lambda, which is
+    chosen from a grid.
+    """
     found = [] if "" in learner.looks else ["has no look under the key ''"]
     declared = settings_of(learner)
     if learner.regularised != ("lambdas" in declared):
@@ -267,7 +318,10 @@ class Leader(FTPL):
 
 class Flat(Scorer):
     kind, about, looks = "mine", "Scores all alike.", {"": Look("pink", "P")}
-    settings = (KINDS["logistic"].settings[0], Setting("width", {"type": "number"}, "How wide it is.", absent=1.0))
+    settings = (
+        KINDS["logistic"].settings[0],
+        Setting("width", {"type": "number"}, ("How wide it is."), absent=1.0),
+    )
 
     def __init__(self, regularisation, width):
         self.width = width
@@ -295,13 +349,19 @@ ANYWHERE = [
     ({"settings": (WIDTH, WIDTH)}, "declares a setting twice"),
     ({"settings": (replace(WIDTH, about=""),)}, "width is not described by a sentence"),
     ({"settings": (replace(WIDTH, rule={"type": "wide"}),)}, "the rule of width is no JSON schema"),
-    ({"settings": (replace(WIDTH, rule={"minimum": 2}),)}, "what width is by default breaks its rule"),
+    (
+        {"settings": (replace(WIDTH, rule={"minimum": 2}),)},
+        ("what width is by default breaks its rule"),
+    ),
     ({"settings": (replace(WIDTH, when=("shape", "flat")),)}, "width needs the setting shape"),
 ]
 IN_ONE = {
     "perceptron": [
         ({"looks": {"ap": Look("pink", "P")}}, "has no look under the key ''"),
-        ({"settings": (*Ranker.settings, WIDTH)}, "declares the setting width, which Settings has not"),
+        (
+            {"settings": (*Ranker.settings, WIDTH)},
+            ("declares the setting width, which Settings has not"),
+        ),
         ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
         ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
         ({"settings": Ranker.settings[:1]}, "has rates if, and only if, it learns"),
@@ -310,23 +370,41 @@ IN_ONE = {
     ],
     "top": [
         ({"looks": {"squared": Look("pink", "P")}}, "has no look for the surrogate kl"),
-        ({"settings": Descent.settings[1:]}, "has neither a surrogate of its own nor a setting for it"),
-        ({"settings": Descent.settings[:2]}, "has the setting k if, and only if, it sees the top alone"),
+        (
+            {"settings": Descent.settings[1:]},
+            ("has neither a surrogate of its own nor a setting for it"),
+        ),
+        (
+            {"settings": Descent.settings[:2]},
+            ("has the setting k if, and only if, it sees the top alone"),
+        ),
         ({"learn": None}, "there is no learn(...)"),
     ],
     "fixed-items": [
         ({"looks": {"#other-id": Look("pink", "P")}}, "has no look under the key ''"),
         ({"settings": ()}, "takes epsilon, but declares no such setting"),
-        ({"settings": (EPSILON, Setting("eta", {"type": "number"}))}, "declares the setting eta, but does not take it"),
-        ({"settings": (replace(EPSILON, absent=1),)}, "takes epsilon=None by default, but declares 1"),
+        (
+            {"settings": (EPSILON, Setting("eta", {"type": "number"}))},
+            ("declares the setting eta, but does not take it"),
+        ),
+        (
+            {"settings": (replace(EPSILON, absent=1),)},
+            ("takes epsilon=None by default, but declares 1"),
+        ),
         ({"learn": None}, "there is no learn(...)"),
     ],
     "ads": [
-        ({"settings": Flat.settings[1:]}, "is regularised if, and only if, it has the setting lambdas"),
+        (
+            {"settings": Flat.settings[1:]},
+            ("is regularised if, and only if, it has the setting lambdas"),
+        ),
         ({"settings": Flat.settings[:1]}, "takes width, but declares no such setting"),
         ({"learns": "rows"}, "learns from 'rows'"),
         ({"score": None}, "there is no score(...)"),
-        ({"__init__": lambda self, width: None}, "is regularised, but does not take regularisation"),
+        (
+            {"__init__": lambda self, width: None},
+            "is regularised, but does not take regularisation",
+        ),
     ],
 }
 MISDECLARED = [(kind, *case) for kind in EXAMPLES for case in [*ANYWHERE, *IN_ONE[kind]]]
@@ -343,7 +421,11 @@ def test_the_examples_declare_all_of_themselves_and_inherit_none_of_it(kind):
 @pytest.mark.parametrize(("kind", "changes", "words"), MISDECLARED)
 def test_what_a_learner_lacks_is_said(kind, changes, words):
     example = EXAMPLES[kind]
-    whole = {name: vars(example)[name] for name in ("kind", "about", "looks", "branch") if name in vars(example)}
+    whole = {
+        name: vars(example)[name]
+        for name in ("kind", "about", "looks", "branch")
+        if name in vars(example)
+    }
     lacking = type("Mine", (example,), whole | changes)
     assert any(words in defect for defect in of_learner(lacking, families.family(kind)))
 
@@ -359,7 +441,11 @@ TEMPLATES = {  # what each is made with besides its settings
 def test_templates_of_ones_own_learners_declare_what_they_take(kind, monkeypatch):
     monkeypatch.chdir(ROOT)
     learner = own_class(kind)
-    assert is_sentence(learner.about) and all(map(_drawn, learner.looks.values())) and "" in learner.looks
+    assert (
+        is_sentence(learner.about)
+        and all(map(_drawn, learner.looks.values()))
+        and "" in learner.looks
+    )
     taken = [name for name in inspect.signature(learner).parameters if name not in TEMPLATES[kind]]
     assert taken and not arguments(taken, settings_of(learner))
     assert not [defect for setting in learner.settings for defect in of_setting(setting)]
@@ -391,7 +477,11 @@ def of_shown(shown: Shown) -> list[str]:
     found += [words for words in missing if words]
     if len(found) == 0:
         frame = families.called(shown.frame)
-        seed = {"seed": 1} if shown.reads == "nothing" and "seed" in inspect.signature(frame).parameters else {}
+        seed = (
+            {"seed": 1}
+            if shown.reads == "nothing" and "seed" in inspect.signature(frame).parameters
+            else {}
+        )
         found += filter(None, [takes(frame, *[None] * READS[shown.reads], **seed, **shown.options)])
         found += filter(None, [takes(families.called(shown.draw), None)] if shown.draw else [])
     return found
@@ -403,7 +493,8 @@ def test_a_figure_or_table_is_declared_whole(shown):
 
 
 def test_a_name_stands_for_one_figure_or_table():
-    assert all(SHOWN[shown.name] is shown for _, shown in families.shown())  # two families may share one
+    # two families may share one
+    assert all(SHOWN[shown.name] is shown for _, shown in families.shown())
 
 
 @pytest.mark.parametrize(
@@ -431,7 +522,12 @@ def of_quantity(quantity: Quantity) -> list[str]:
     found = [] if quantity.words and not quantity.words.endswith(".") else ["it has no words"]
     if missing := of_dotted(quantity.values):
         return [*found, missing]
-    return [*found, *filter(None, [takes(families.called(quantity.values), None, **dict.fromkeys(quantity.options))])]
+    return [
+        *found,
+        *filter(
+            None, [takes(families.called(quantity.values), None, **dict.fromkeys(quantity.options))]
+        ),
+    ]
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
@@ -461,9 +557,14 @@ def test_a_family_says_where_learners_play_and_what_makes_a_run(family):
     assert place.schema["additionalProperties"] is False
     assert {*place.readings} <= {*place.schema["properties"]}
     draws = families.called(place.simulations[1]).values() if place.simulations else ()
-    taken = {name for draw in draws for name in defaults_of(draw)} - {"radius"}  # the adversary's scale changes nothing
+    # the adversary's scale changes nothing
+    taken = {name for draw in draws for name in defaults_of(draw)} - {"radius"}
     assert taken <= {*place.rules}
     assert {*family.told} <= {setting.name for setting in family.settings}
-    assert not of_dotted(family.engine) and not takes(families.called(family.engine), {}, "target", [0], {})
-    assert not family.toys or (not of_dotted(family.toys) and not takes(families.called(family.toys)))
+    assert not of_dotted(family.engine) and not takes(
+        families.called(family.engine), {}, "target", [0], {}
+    )
+    assert not family.toys or (
+        not of_dotted(family.toys) and not takes(families.called(family.toys))
+    )
     assert family.memory > 0 and family.minutes > 0

@@ -1,4 +1,6 @@
-"""What every learner of the games keeps to; the compiled loops and the plain classes play the same game."""
+"""What every learner of the games keeps to; the compiled loops and the plain classes play the same
+game.
+"""
 
 from itertools import product
 
@@ -28,7 +30,11 @@ LOOPS = {
     "rtopkf, top 4": {"kind": "rtopkf", "k": 4, "black_box": {"kind": "ftpl", "epsilon": 0.3}},
     "rtopkf, one block": {"kind": "rtopkf", "k": 3, "blocks": 1},
     **{
-        f"rtopkf, {sort}": {"kind": "rtopkf", "k": 2, "black_box": {"kind": "online-rank", "sort": sort}}
+        f"rtopkf, {sort}": {
+            "kind": "rtopkf",
+            "k": 2,
+            "black_box": {"kind": "online-rank", "sort": sort},
+        }
         for sort in SORTS
     },
     "rtopkf-anytime": "rtopkf-anytime",
@@ -50,21 +56,37 @@ PLAIN = {
     "comb-band": "comb-band",
     "rtopkf, hedge": {"kind": "rtopkf", "black_box": "hedge"},
 }
-LOSSES = ["sum-loss", "pairwise-loss", "dcg", "dcg@3", "precision@4", "ndcg", "ndcg@3", "auc-loss", "ap"]
+LOSSES = [
+    "sum-loss",
+    "pairwise-loss",
+    "dcg",
+    "dcg@3",
+    "precision@4",
+    "ndcg",
+    "ndcg@3",
+    "auc-loss",
+    "ap",
+]
 NOT_FOR_AP = {"rtopkf-adaptive", "rtopkf-adaptive, random", "permelearn", "comb-band"}
 TABLES = {"hedge", "multiplicative-weights"}  # a weight for each of at most 6! rankings
-OF_CELLS = ("forecaster", "exploration-by-optimisation")  # few items, and losses that are observable from the top 2
+# few items, and losses that are observable from the top 2
+OF_CELLS = ("forecaster", "exploration-by-optimisation")
 ATLAS = [
-    ("all alike", "precision@3", 3, 1, 1), ("locally", "sum-loss", 3, 2, 1), ("locally", "dcg", 3, 2, 1),
-    ("locally", "precision@2", 3, 1, 1), ("locally", "precision@2", 4, 2, 1), ("locally", "dcg@1", 3, 1, 2),
+    ("all alike", "precision@3", 3, 1, 1), ("locally", "sum-loss", 3, 2, 1),
+    ("locally", "dcg", 3, 2, 1),
+    ("locally", "precision@2", 3, 1, 1), ("locally", "precision@2", 4, 2, 1),
+    ("locally", "dcg@1", 3, 1, 2),
     ("globally", "sum-loss", 3, 1, 1), ("globally", "ndcg", 3, 2, 1), ("globally", "dcg", 3, 1, 2),
-    ("all", "pairwise-loss", 3, 3, 1), ("all", "ndcg", 3, 3, 1), ("all", "ap", 3, 3, 1), ("all", "sum-loss", 3, 3, 2),
+    ("all", "pairwise-loss", 3, 3, 1), ("all", "ndcg", 3, 3, 1), ("all", "ap", 3, 3, 1),
+    ("all", "sum-loss", 3, 3, 2),
 ]  # fmt: skip
 
 
 def real_values(random, rounds, items):
     """Values for the position loss: negative ones, fractions, and rounds without any."""
-    return np.round(random.standard_normal((rounds, items)), 3) * (np.arange(rounds)[:, None] % 7 > 0)
+    return np.round(random.standard_normal((rounds, items)), 3) * (
+        np.arange(rounds)[:, None] % 7 > 0
+    )
 
 
 def stream_of(name, rounds=70, items=7):
@@ -77,7 +99,13 @@ def stream_of(name, rounds=70, items=7):
         return streams.draw("bernoulli", random, rounds, items=3, relevant=2)
     if name == "five items":
         return streams.draw("bernoulli", random, rounds, items=5, relevant=2)
-    return streams.draw(name, random, rounds, items=items, **({"relevant": 3} if name in ("flip", "switching") else {}))
+    return streams.draw(
+        name,
+        random,
+        rounds,
+        items=items,
+        **({"relevant": 3} if name in ("flip", "switching") else {}),
+    )
 
 
 GAMES = {
@@ -90,8 +118,14 @@ GAMES = {
     "uniform, position-loss": ("uniform", "position-loss"),
     "real, position-loss": ("real", "position-loss"),
     "indistinguishable, ndcg": ("indistinguishable", "ndcg"),
-    **{f"three items, {loss}": ("three items", loss) for loss in ("sum-loss", "dcg", "precision@2", "auc-loss")},
-    **{f"five items, {loss}": ("five items", loss) for loss in ("position-loss", "dcg", "ndcg", "ap")},
+    **{
+        f"three items, {loss}": ("three items", loss)
+        for loss in ("sum-loss", "dcg", "precision@2", "auc-loss")
+    },
+    **{
+        f"five items, {loss}": ("five items", loss)
+        for loss in ("position-loss", "dcg", "ndcg", "ap")
+    },
 }
 
 
@@ -102,13 +136,20 @@ def games():
 
 
 def test_no_learner_or_stream_or_loss_is_left_out(games):
-    kinds = {one if isinstance(one, str) else one["kind"] for one in [*LOOPS.values(), *PLAIN.values()]}
+    kinds = {
+        one if isinstance(one, str) else one["kind"] for one in [*LOOPS.values(), *PLAIN.values()]
+    }
     assert kinds == set(LEARNERS)
-    assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {*losses.LOSSES, *losses.CUT_LOSSES}
+    assert {loss.partition("@")[0] for _, loss in GAMES.values()} == {
+        *losses.LOSSES,
+        *losses.CUT_LOSSES,
+    }
     for name, learner in LOOPS.items():
         assert build(Game(small_stream(name), loss_for(name)), learner, generator(0)).loop(), name
     for name, learner in PLAIN.items():
-        assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), name
+        assert not build(Game(stream_of("flip", items=4), "dcg"), learner, generator(0)).loop(), (
+            name
+        )
 
 
 def test_no_two_learners_have_the_same_kind_or_look():
@@ -122,7 +163,9 @@ def test_no_two_learners_have_the_same_kind_or_look():
 
 def playable(name, learner, game):
     k = learner.get("k", 1) if isinstance(learner, dict) else 1
-    if name in OF_CELLS and (game.items > 3 or (name == "exploration-by-optimisation" and game.loss.name == "ndcg")):
+    if name in OF_CELLS and (
+        game.items > 3 or (name == "exploration-by-optimisation" and game.loss.name == "ndcg")
+    ):
         return False  # NDCG is observable from the top 2 of 3, not locally
     if name.startswith("semi-bandit") and not game.loss.name.startswith("precision"):
         return False
@@ -159,14 +202,23 @@ def test_the_compiled_loop_is_the_plain_class(games, game, name):
 @pytest.mark.parametrize("name", OF_CELLS)
 @pytest.mark.parametrize(("kind", "loss", "m", "k", "grades"), ATLAS)
 def test_so_it_is_on_a_cell_of_every_kind_for_a_thousand_rounds(kind, loss, m, k, grades, name):
-    """Rounding does not grow: for exploration by optimisation, whose solver would amplify it, there is none."""
+    """Rounding does not grow: for exploration by optimisation, whose solver would amplify it, there
+    is none.
+    """
     rate = cell(loss, m, k, grades).rate
-    observed = "all alike" if rate.rate == "0" else "locally" if rate.locally_observable else "globally"
-    assert kind == ("all" if observed == "locally" and k == m else observed) and rate.globally_observable
+    observed = (
+        "all alike" if rate.rate == "0" else "locally" if rate.locally_observable else "globally"
+    )
+    assert (
+        kind == ("all" if observed == "locally" and k == m else observed)
+        and rate.globally_observable
+    )
     if name == "exploration-by-optimisation" and kind == "globally":
         return  # refused
     settings = {"grades": grades, "k": k, "loss": loss} if kind != "all alike" else {"relevant": 1}
-    stream = streams.draw("hard" if "k" in settings else "bernoulli", generator(4), 1000, items=m, **settings)
+    stream = streams.draw(
+        "hard" if "k" in settings else "bernoulli", generator(4), 1000, items=m, **settings
+    )
     game, kept = Game(stream, loss), np.arange(1, 1001)
     one, two = generator(1, "noise"), generator(1, "noise")
     compiled = play(game, {"kind": name, "k": k}, one, kept)
@@ -177,35 +229,50 @@ def test_so_it_is_on_a_cell_of_every_kind_for_a_thousand_rounds(kind, loss, m, k
         np.testing.assert_array_equal(compiled.bound, plain.bound)
 
 
-@pytest.mark.parametrize("name", ["ftpl", "fpl-gumbel", *(f"online-rank, {sort}" for sort in SORTS), "rtopkf-adaptive"])
+@pytest.mark.parametrize(
+    "name", ["ftpl", "fpl-gumbel", *(f"online-rank, {sort}" for sort in SORTS), "rtopkf-adaptive"]
+)
 def test_so_it_is_with_more_items_than_are_sorted_by_counting(name):
-    game = Game(streams.draw("k-choice", generator(2), 60, items=COUNTING_LIMIT + 10, choices=20), "position-loss")
+    game = Game(
+        streams.draw("k-choice", generator(2), 60, items=COUNTING_LIMIT + 10, choices=20),
+        "position-loss",
+    )
     learner = LOOPS[name] if name != "rtopkf-adaptive" else {"kind": "rtopkf-adaptive", "k": 50}
-    compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
+    compiled, plain = (
+        play(game, learner, generator(1), compiled=compiled) for compiled in (True, False)
+    )
     np.testing.assert_array_equal(compiled.value, plain.value)
     assert regret(compiled)[-1] != 0
 
 
 @pytest.mark.parametrize(("items", "k"), [(2, 1), (3, 1), (3, 2)])
 def test_so_it_is_with_blocks_that_grow_and_shrink(items, k):
-    """Two items change places again and again, so that exploiting loses more and blocks are short, then no more."""
+    """Two items change places again and again, so that exploiting loses more and blocks are short,
+    then no more.
+    """
     rounds = np.arange(4000)
     stream = np.zeros((4000, items), np.int8)
     stream[rounds, np.minimum(rounds, 3000) // 300 % 2] = 1
     game, learner = Game(stream, "dcg"), {"kind": "rtopkf-adaptive", "k": k}
-    compiled, plain = (play(game, learner, generator(1), rounds + 1, compiled) for compiled in (True, False))
+    compiled, plain = (
+        play(game, learner, generator(1), rounds + 1, compiled) for compiled in (True, False)
+    )
     np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12)
     np.testing.assert_array_equal(compiled.explored, plain.explored)
 
 
 def test_so_it_is_with_large_values_and_long_games(monkeypatch):
-    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are computed anew."""
+    """Weights drift by more than exp() holds, up and down, and the odds of the quick sort are
+    computed anew.
+    """
     for sign in (1, -1):
         game = Game(sign * stream_of("graded", 300, 5).astype(float) * 10, "position-loss")
         for sort, eta in product(SORTS, (0.001, 1.0, 40.0)):
             monkeypatch.setattr(game_bounds, "online_rank_eta", lambda *_, eta=eta: eta)
             learner = {"kind": "online-rank", "sort": sort}
-            compiled, plain = (play(game, learner, generator(1), compiled=compiled) for compiled in (True, False))
+            compiled, plain = (
+                play(game, learner, generator(1), compiled=compiled) for compiled in (True, False)
+            )
             np.testing.assert_allclose(compiled.value, plain.value, rtol=1e-12)
 
 
@@ -225,14 +292,20 @@ def test_a_game_again_is_the_same_game_and_leaves_the_stream_as_it_was(name):
 
 @pytest.mark.parametrize("name", [name for name in [*LOOPS, *PLAIN] if name != "best-fixed"])
 def test_a_ranking_is_made_before_its_round_is_seen(name):
-    """Other values from some round on (the same ones, for other items) change nothing of the rounds before."""
+    """Other values from some round on (the same ones, for other items) change nothing of the rounds
+    before.
+    """
     stream, learner = small_stream(name), {**LOOPS, **PLAIN}[name]
     kept = np.arange(1, 71)
-    whole = np.diff(play(Game(stream, loss_for(name)), learner, generator(3), kept).value, prepend=0)
+    whole = np.diff(
+        play(Game(stream, loss_for(name)), learner, generator(3), kept).value, prepend=0
+    )
     for t in (1, 40):
         changed = stream.copy()
         changed[t:] = changed[t:, ::-1]
-        parts = np.diff(play(Game(changed, loss_for(name)), learner, generator(3), kept).value, prepend=0)
+        parts = np.diff(
+            play(Game(changed, loss_for(name)), learner, generator(3), kept).value, prepend=0
+        )
         np.testing.assert_allclose(parts[:t], whole[:t], atol=1e-9)
 
 
@@ -252,9 +325,12 @@ def test_the_anytime_learners_need_no_horizon(name):
     np.testing.assert_array_equal(long.bound, short.bound)
 
 
-@pytest.mark.parametrize("name", [name for name in LOOPS if LEARNERS[name.partition(",")[0]].sees == "top"])
+@pytest.mark.parametrize(
+    "name", [name for name in LOOPS if LEARNERS[name.partition(",")[0]].sees == "top"]
+)
 def test_what_is_not_shown_on_top_changes_no_ranking(name):
-    """The value of an item is only known from rounds in which it was among the top k: with k = 1 (or more, in turn),
+    """The value of an item is only known from rounds in which it was among the top k: with k = 1
+    (or more, in turn),
 
     a stream in which unseen values are drawn anew gives the same rankings.
     """
@@ -279,7 +355,9 @@ def test_what_is_not_shown_on_top_changes_no_ranking(name):
 @pytest.mark.parametrize("setting", ["etaa", "facts"])
 def test_unknown_settings_are_named(learner, setting):
     game = Game(stream_of("flip", items=5), "dcg")
-    with pytest.raises(SettingError, match=f"unknown setting of the learner '{learner}' '{setting}'"):
+    with pytest.raises(
+        SettingError, match=(f"unknown setting of the learner '{learner}' '{setting}'")
+    ):
         build(game, {"kind": learner, setting: 1}, generator(0))
 
 

@@ -16,8 +16,20 @@ VARIANTS = {
     "slam-ap": {"kind": "slam", "measure": "ap"},
     "slam-ndcg": {"kind": "slam", "measure": "ndcg"},
     "slam-ndcg@10": {"kind": "slam", "measure": "ndcg@10"},
-    "slam-settings": {"kind": "slam", "measure": "ndcg", "trigger": "ap", "decay": 0.5, "margin": 2.0, "by_loss": True},
-    "slam-averaged": {"kind": "slam", "measure": "ndcg@10", "margin": "grade-gap", "averaged": True},
+    "slam-settings": {
+        "kind": "slam",
+        "measure": "ndcg",
+        "trigger": "ap",
+        "decay": 0.5,
+        "margin": 2.0,
+        "by_loss": True,
+    },
+    "slam-averaged": {
+        "kind": "slam",
+        "measure": "ndcg@10",
+        "margin": "grade-gap",
+        "averaged": True,
+    },
     "slam-averaged-ap": {"kind": "slam", "measure": "ap", "averaged": True},
     "max-hinge": {"kind": "max-hinge"},
     "max-hinge-ap": {"kind": "max-hinge", "measure": "ap", "decay": 0.25},
@@ -33,11 +45,25 @@ VARIANTS = {
     "ideal": {"kind": "ideal"},
 }
 SOURCES = ("text", "released-code")
-CASES = {f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)}
+CASES = {
+    f"{name}, {source}": (VARIANTS[name], source) for name, source in product(VARIANTS, SOURCES)
+}
 every_case = pytest.mark.parametrize(("learner", "source"), CASES.values(), ids=CASES.keys())
 every_kind = pytest.mark.parametrize("kind", LEARNERS)
-# Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the papers' 10.
-FURTHER = ("err", "err@3", "precision@1", "precision@5", "dcg", "dcg@10", "ndcg@1", "ndcg@5", "ndcg@40", "ndcg@100")
+# Each measure that runs may record, whole and cut: below, at and above the sizes of queries and the
+# papers' 10.
+FURTHER = (
+    "err",
+    "err@3",
+    "precision@1",
+    "precision@5",
+    "dcg",
+    "dcg@10",
+    "ndcg@1",
+    "ndcg@5",
+    "ndcg@40",
+    "ndcg@100",
+)
 LINEAR = [kind for kind, learner in LEARNERS.items() if issubclass(learner, Linear)]
 
 
@@ -47,11 +73,15 @@ def test_no_built_in_learner_is_left_out():
 
 
 def odd_queries(random, features, relevant=None):
-    """Queries of every odd kind: one document, none relevant, all of one grade, documents that are the same."""
+    """Queries of every odd kind: one document, none relevant, all of one grade, documents that are
+    the same.
+    """
     for q, m in enumerate([1, 2, 5, 12, 20, 33, 45] * 4):
         grades = random.integers(0, 5, m)
         if relevant:
-            grades = np.r_[random.integers(1, 5, min(relevant, m)), np.zeros(max(0, m - relevant), int)]
+            grades = np.r_[
+                random.integers(1, 5, min(relevant, m)), np.zeros(max(0, m - relevant), int)
+            ]
         elif q % 7 == q // 7:
             grades[:] = 0
         elif (q + 3) % 7 == q // 7:
@@ -70,7 +100,9 @@ def stream(packed):
 
 @pytest.fixture(scope="module")
 def exact_stream(packed):
-    """Features are of 1/64, and powers of two of the documents are relevant: perceptrons' sums have no rounding."""
+    """Features are of 1/64, and powers of two of the documents are relevant: perceptrons' sums have
+    no rounding.
+    """
     random = np.random.default_rng(12)
     return packed(odd_queries(random, lambda m: random.integers(-64, 65, (m, 9)) / 64, relevant=4))
 
@@ -81,7 +113,9 @@ def readings(source, simulated=True):
 
 def made(stream, learner, source="text", rate=0.3, seed=3):
     noise = generator(seed, "noise")
-    return class_of(learner["kind"]).from_study(learner, readings(source), stream.metadata, rate, noise)
+    return class_of(learner["kind"]).from_study(
+        learner, readings(source), stream.metadata, rate, noise
+    )
 
 
 def compiled_run(stream, learner, source="text", rate=0.3, empty="zero", rounds=90, measures=()):
@@ -116,7 +150,9 @@ def test_the_compiled_loop_is_the_plain_class(stream, learner, source, empty):
         np.testing.assert_allclose(compiled.weights, plain.weights, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("learner", ["slam-ap", "slam-averaged-ap", "max-hinge", "binary-perceptron"])
+@pytest.mark.parametrize(
+    "learner", ["slam-ap", "slam-averaged-ap", "max-hinge", "binary-perceptron"]
+)
 @pytest.mark.parametrize("rate", [2.0**-5, 4.0])
 def test_where_arithmetic_is_exact_they_are_equal_to_the_last_bit(exact_stream, learner, rate):
     _, _, compiled, plain = both(exact_stream, VARIANTS[learner], "text", rate, rounds=300)
@@ -129,7 +165,9 @@ def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(strea
     queries, runs = query_order(stream, generator(3, "queries"), 90), []
     for seed in (3, 4):
         one, other = (made(stream, {"kind": kind}, seed=seed) for _ in range(2))
-        runs.append((play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other)))
+        runs.append(
+            (play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other))
+        )
     for one, other in zip(*runs, strict=True):
         assert np.array_equal(one.measured, other.measured) != LEARNERS[kind].draws
 
@@ -146,13 +184,17 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
         return
     measured = played.measured[:, list(MEASURES).index(settings.measure)]
     np.testing.assert_array_equal(played.loss[there], 1 - measured[there])
-    if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":  # what is shown does not say so
+    # what is shown does not say so
+    if settings.kind in ("slam", "max-hinge") and settings.iterate != "last":
         shown = {key: value for key, value in learner.items() if key != "iterate"}
-        np.testing.assert_array_equal(played.updated, compiled_run(stream, shown, source, empty=empty)[2].updated)
+        np.testing.assert_array_equal(
+            played.updated, compiled_run(stream, shown, source, empty=empty)[2].updated
+        )
     elif settings.kind in ("slam", "max-hinge"):
         trigger = played.measured[:, list(MEASURES).index(settings.trigger)]
         np.testing.assert_array_equal(played.updated, there & (trigger < 1))
-    elif settings.kind == "listnet":  # every round; the released code's also where no document is relevant
+    # every round; the released code's also where no document is relevant
+    elif settings.kind == "listnet":
         np.testing.assert_array_equal(played.updated, there | (source == "released-code"))
     elif not LEARNERS[settings.kind].learns:
         assert not played.updated.any()
@@ -160,14 +202,18 @@ def test_an_update_is_made_where_something_is_lost(stream, learner, source, empt
 
 @every_case
 def test_a_ranking_is_made_before_its_grades_are_seen(stream, learner, source):
-    """What a round measures is the ranking by the weights that the rounds before it left, or by a mean of these."""
+    """What a round measures is the ranking by the weights that the rounds before it left, or by a
+    mean of these.
+    """
     if learner["kind"] not in LINEAR:
         return
     queries = query_order(stream, generator(3, "queries"), 60)
     whole = play(stream, queries, made(stream, learner, source))
     for t, suffix in {0: 0, 1: 0, 7: 2, 30: 8, 59: 16}.items():
         start = {"last": t, "average": 0, "suffix": suffix}[learner.get("iterate", "last")]
-        before = (play(stream, queries[:u], made(stream, learner, source)) for u in range(start, t + 1))
+        before = (
+            play(stream, queries[:u], made(stream, learner, source)) for u in range(start, t + 1)
+        )
         weights = np.mean([played.weights for played in before], axis=0)
         features, grades = stream[queries[t]]
         ranking = rank((features.astype(float) @ weights).astype(np.float32))
@@ -180,7 +226,10 @@ def test_a_learner_without_a_branch_of_the_compiled_loop_plays_as_it_is(stream):
         branch = None
 
     queries, slam = query_order(stream, generator(3, "queries"), 90), {"kind": "slam"}
-    one, other = (Plain.from_study(slam, readings("text"), stream.metadata, 0.3, generator(3)) for _ in range(2))
+    one, other = (
+        Plain.from_study(slam, readings("text"), stream.metadata, 0.3, generator(3))
+        for _ in range(2)
+    )
     whole, plain = play(stream, queries, one), play_plain((stream[q] for q in queries), 90, other)
     for name in ("measured", "loss", "updated", "weights"):
         assert getattr(whole, name).tobytes() == getattr(plain, name).tobytes()
@@ -207,10 +256,14 @@ def test_the_plain_loop_asks_for_grades_after_the_ranking(monkeypatch):
 
     features = np.array([[1.0], [3.0], [2.0]])
     monkeypatch.setattr(learners, "own_class", {"mine:Mine": Mine}.get)
-    learner = UserLearner.from_study({"kind": "mine:Mine"}, readings("text"), {"features": 1}, 1.0, generator(0))
+    learner = UserLearner.from_study(
+        {"kind": "mine:Mine"}, readings("text"), {"features": 1}, 1.0, generator(0)
+    )
     played = play_plain([(features, answer)] * 2, 2, learner)
     assert shown == ["ranking", "grades", "learning"] * 2
-    assert played.measured[0] == pytest.approx([measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()])
+    assert played.measured[0] == pytest.approx(
+        [measure([1, 2, 0], [0, 1, 2]) for measure in MEASURES.values()]
+    )
     assert (played.weights, played.updated.tolist(), played.failed_in) == (None, [0, 0], 0)
 
 
@@ -234,7 +287,9 @@ def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(st
 
 
 def test_the_measures_are_the_readable_ones(stream):
-    played = play(stream, np.arange(len(stream)), made(stream, {"kind": "random"}, seed=1), measures=FURTHER)
+    played = play(
+        stream, np.arange(len(stream)), made(stream, {"kind": "random"}, seed=1), measures=FURTHER
+    )
     random = generator(1, "noise")
     for q in range(len(stream)):
         x, grades = stream[q]
@@ -302,7 +357,12 @@ def test_scores_that_are_not_finite_end_the_play(stream, learner, rate):
     _, queries, compiled, plain = both(stream, VARIANTS[learner], "text", rate)
     alike(compiled, plain)
     assert 1 < compiled.failed_in <= len(queries)
-    assert len(compiled.loss) == len(compiled.measured) == len(compiled.updated) == compiled.failed_in - 1
+    assert (
+        len(compiled.loss)
+        == len(compiled.measured)
+        == len(compiled.updated)
+        == compiled.failed_in - 1
+    )
     assert np.isfinite(compiled.measured).all()
 
 
@@ -320,8 +380,9 @@ def complete(learner, source="text", simulated=False):
 
 def test_what_the_readings_make_of_a_learner():
     assert complete({"kind": "slam", "measure": "ap", "rates": [0.5, "theory"]}) == (
-        Settings("slam", "ap", "ap"), [0.5, "theory"],
-    )  # fmt: skip
+        Settings("slam", "ap", "ap"),
+        [0.5, "theory"],
+    )
     assert complete({"kind": "listnet"}) == (Settings("listnet", "ndcg@10", "ndcg@10", 0.5), [1.0])
     assert complete({"kind": "listnet", "decay": 0.0})[0].decay == 0
     assert complete({"kind": "random"})[1] == [None]
@@ -332,8 +393,12 @@ def test_what_the_readings_make_of_a_learner():
         "random": Settings("random", "ap", "ap"),
     }
     for kind, settings in released.items():
-        assert complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0] == settings
-    for kind in ("slam", "max-hinge", "listnet"):  # the code has one rate, whatever the study's grid
+        assert (
+            complete({"kind": kind, "measure": "ap", "rates": [9.0]}, "released-code")[0]
+            == settings
+        )
+    # the code has one rate, whatever the study's grid
+    for kind in ("slam", "max-hinge", "listnet"):
         assert complete({"kind": kind, "rates": [3.0, "theory"]}, "released-code")[1] == [1.0]
     assert complete({"kind": "max-hinge"}, "released-code", simulated=True)[0].decay == 0.5
 
@@ -379,7 +444,15 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
         x, grades = stream[q]
         assert played.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
     for kind in ("own_learner:Second", "no_such_module:First"):
-        with pytest.raises(SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"):
+        with pytest.raises(
+            SettingError, match=(f"learner '{kind}' cannot be imported .*module:Class")
+        ):
             made(stream, {"kind": kind})
-    with pytest.raises(SettingError, match=r"'own_learner:First' cannot be made with its options: .*'places'"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"'own_learner:First' cannot be made with its options: "
+            r".*'places'"
+        ),
+    ):
         made(stream, {"kind": "own_learner:First", "options": {"places": 2}})

@@ -1,4 +1,6 @@
-"""What steps as large as the gradients so far tell keep to: compiled loops and plain classes alike."""
+"""What steps as large as the gradients so far tell keep to: compiled loops and plain classes
+alike.
+"""
 
 from itertools import product
 
@@ -29,7 +31,11 @@ def any_stream(request):
 
 def made(stream, learner, known, rounds=80, seed=3, **readings):
     """A learner at the only rate that it has."""
-    cls, readings, facts = known[learner["kind"]], READINGS | readings, stream.metadata | {"rounds": rounds}
+    cls, readings, facts = (
+        known[learner["kind"]],
+        READINGS | readings,
+        stream.metadata | {"rounds": rounds},
+    )
     [rate] = cls.rates(learner, readings)
     return cls.from_study(learner, readings, facts, rate, generator(seed, "noise"))
 
@@ -37,7 +43,11 @@ def made(stream, learner, known, rounds=80, seed=3, **readings):
 def of_top(stream, learner, rounds=80, plain=False, seed=3, **readings):
     queries = query_order(stream, generator(seed, "queries"), rounds)
     player = made(stream, learner, top.DESCENDING, rounds, seed, **readings)
-    return play_plain((stream[q] for q in queries), rounds, player) if plain else play(stream, queries, player)
+    return (
+        play_plain((stream[q] for q in queries), rounds, player)
+        if plain
+        else play(stream, queries, player)
+    )
 
 
 def test_the_kernels_constants_are_those_of_the_plain_classes():
@@ -49,10 +59,15 @@ def test_the_kernels_constants_are_those_of_the_plain_classes():
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("learner", FULL)
 def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, learner, kind):
-    one, other = (made(any_stream, FULL[learner] | {"steps": kind}, learners.LEARNERS) for _ in range(2))
+    one, other = (
+        made(any_stream, FULL[learner] | {"steps": kind}, learners.LEARNERS) for _ in range(2)
+    )
     assert (one.rate is None) == (kind in FREE) and one.setup.decay == 0
     queries = query_order(any_stream, generator(3, "queries"), 90)
-    compiled, played = play(any_stream, queries, one), play_plain((any_stream[q] for q in queries), 90, other)
+    compiled, played = (
+        play(any_stream, queries, one),
+        play_plain((any_stream[q] for q in queries), 90, other),
+    )
     np.testing.assert_array_equal(compiled.updated, played.updated)
     np.testing.assert_allclose(compiled.measured, played.measured, rtol=1e-12)
     np.testing.assert_allclose(compiled.weights, played.weights, rtol=1e-5, atol=1e-7)
@@ -63,10 +78,16 @@ def test_the_compiled_loop_is_the_plain_class_with_every_grade_seen(any_stream, 
 @pytest.mark.parametrize("objective", top.OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective, kind):
     """With and without every grade seen, inside the ball and at its edge."""
-    for learner, radius in product(({"kind": "ogd"}, {"kind": "rtop", "k": 2, "gamma": 0.5}), (0.05, 5.0)):
+    for learner, radius in product(
+        ({"kind": "ogd"}, {"kind": "rtop", "k": 2, "gamma": 0.5}), (0.05, 5.0)
+    ):
         if learner["kind"] == "rtop" and objective in ("listnet", "ndcg-squared"):
             continue
-        options = {"surrogate": objective, "epsilon": 0.3} if objective == "smoothdcg" else {"surrogate": objective}
+        options = (
+            {"surrogate": objective, "epsilon": 0.3}
+            if objective == "smoothdcg"
+            else {"surrogate": objective}
+        )
         one, two = (
             of_top(any_stream, learner | options | {"steps": kind}, plain=plain, radius=radius)
             for plain in (False, True)
@@ -74,7 +95,9 @@ def test_the_compiled_loop_is_the_plain_class_on_the_ball(any_stream, objective,
         np.testing.assert_array_equal(one.events, two.events)
         np.testing.assert_array_equal(one.updated, two.updated)
         for name in ("measured", "ranker"):
-            np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name)
+            np.testing.assert_allclose(
+                getattr(one, name), getattr(two, name), rtol=1e-12, err_msg=name
+            )
         np.testing.assert_allclose(one.weights, two.weights, rtol=1e-5, atol=1e-8)
         assert np.linalg.norm(one.weights) <= radius * (1 + 1e-12)
         assert (len(one.watched) == 0) == (kind == SCHEDULE)
@@ -110,7 +133,8 @@ def test_nothing_moves_while_gradients_are_zero(kind):
     way.take(weights, np.array([1.0, 0.0, 0.0]))
     moved = weights.copy()
     assert moved[0] < 0 and not moved[1:].any()
-    if kind in ("coin", "cocob"):  # what is bet on depends on gradients alone, that of others on their sum of squares
+    # what is bet on depends on gradients alone, that of others on their sum of squares
+    if kind in ("coin", "cocob"):
         way.take(weights, np.zeros(3))
         np.testing.assert_array_equal(weights, moved)
 
@@ -131,7 +155,8 @@ def test_small_cases_by_hand():
     dog.take(weights, 3 * ones)
     assert weights[0] == pytest.approx(-1e-6 - 3 / 5 * 1e-6)
     weights, coin = np.zeros(1), CoinBetting(1, 1.0)
-    for expected in (-1 / 2, -2 / 3 * 3 / 2, -3 / 4 * 5 / 2):  # share heads / (coins + 1) of a wealth that grows so
+    # share heads / (coins + 1) of a wealth that grows so
+    for expected in (-1 / 2, -2 / 3 * 3 / 2, -3 / 4 * 5 / 2):
         coin.take(weights, ones)
         assert weights[0] == pytest.approx(expected)
     weights, cocob = np.zeros(1), steps.Cocob(1, 1.0)
@@ -141,7 +166,9 @@ def test_small_cases_by_hand():
 
 
 def plain_cocob(gradients):
-    """Where one coordinate is after each of its gradients: Orabona and Tommasi 2017, Algorithm 2, from 0."""
+    """Where one coordinate is after each of its gradients: Orabona and Tommasi 2017, Algorithm 2,
+    from 0.
+    """
     largest = lengths = reward = total = weight = 0.0
     for gradient in gradients:
         largest = max(largest, abs(gradient))
@@ -154,7 +181,9 @@ def plain_cocob(gradients):
 
 
 def test_cocob_is_its_algorithm_until_what_limits_its_bets_are_the_sums():
-    """400 gradients, whose sums in each coordinate end above 100 times the largest; some are 0 at first."""
+    """400 gradients, whose sums in each coordinate end above 100 times the largest; some are 0 at
+    first.
+    """
     random = np.random.default_rng(11)
     gradients = random.uniform(0.3, 1.0, (400, 3)) * np.where(random.random((400, 3)) < 0.7, -1, 1)
     gradients[:5, 1], gradients[200:, 2] = 0.0, 1.5 * gradients[200:, 2]
@@ -186,12 +215,17 @@ def test_the_bettor_is_never_ruined(known):
 @pytest.mark.parametrize("kind", STEPS)
 def test_a_rate_for_steps_that_need_none_is_refused(kind, key):
     value = {"rates": [0.1], "decay": 0.5}[key]
-    for cls, learner in ((learners.Slam, {"kind": "slam"}), (top.RTop, {"kind": "rtop", "surrogate": "squared"})):
+    for cls, learner in (
+        (learners.Slam, {"kind": "slam"}),
+        (top.RTop, {"kind": "rtop", "surrogate": "squared"}),
+    ):
         learner |= {"steps": kind, key: value}
         if key == "rates" and kind not in FREE:
             cls.check(learner)
             learner["rates"] = ["theory"]
         if key == "rates" or cls is learners.Slam:
-            with pytest.raises(SettingError, match=f"{kind}.*({key} would do nothing|no rate: use numbers)"):
+            with pytest.raises(
+                SettingError, match=(f"{kind}.*({key} would do nothing|no rate: use numbers)")
+            ):
                 cls.check(learner)
     learners.Slam.check({"kind": "slam", "steps": SCHEDULE, key: value})

@@ -1,4 +1,6 @@
-"""What learners that see the top of their rankings keep to, the compiled loop and the plain class alike."""
+"""What learners that see the top of their rankings keep to, the compiled loop and the plain class
+alike.
+"""
 
 import importlib.util
 from dataclasses import replace
@@ -20,13 +22,16 @@ from scant.rankers.top import DESCENDING, LOSSES, OBJECTIVES, SCHEDULES, Setting
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 RTOP = ("squared", "kl", "smoothdcg", "ranksvm")
-FURTHER = ("err", "err@3", "precision@5", "dcg@10", "dcg", "ndcg@1", "ndcg@5", "ndcg@40")  # measures
+# measures
+FURTHER = ("err", "err@3", "precision@5", "dcg@10", "dcg", "ndcg@1", "ndcg@5", "ndcg@40")
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 
 
 @pytest.fixture(scope="module")
 def digits(packed):
-    """Real: which of these handwritten digits are the same as the query's? No package of sklearn is imported."""
+    """Real: which of these handwritten digits are the same as the query's? No package of sklearn is
+    imported.
+    """
     root = Path(importlib.util.find_spec("sklearn").origin).parent
     table = np.loadtxt(root / "datasets/data/digits.csv.gz", delimiter=",")
     queries, _ = simulated.retrieval(np.random.default_rng(1), table[:, :-1], table[:, -1], 60, 12)
@@ -50,7 +55,13 @@ def after(stream, queries, settings, rate, seed=3):
 
 def compiled(stream, settings, rate, rounds=60, seed=3, empty="zero", measures=()):
     queries = query_order(stream, generator(seed, "queries"), rounds)
-    return play(stream, queries, Top(stream.metadata, rate, settings, generator(seed, "noise")), empty, measures)
+    return play(
+        stream,
+        queries,
+        Top(stream.metadata, rate, settings, generator(seed, "noise")),
+        empty,
+        measures,
+    )
 
 
 def plain(stream, settings, rate, rounds=60, seed=3, empty="zero", measures=()):
@@ -64,7 +75,9 @@ def alike(one, two):
     np.testing.assert_array_equal(one.events, two.events)
     np.testing.assert_array_equal(one.updated, two.updated)
     for name in ("measured", "loss", "ranker"):
-        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-12, atol=1e-13, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(two, name), rtol=1e-12, atol=1e-13, err_msg=name
+        )
     np.testing.assert_allclose(one.surrogate, two.surrogate, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(one.weights, two.weights, rtol=1e-6, atol=1e-8)
 
@@ -76,15 +89,27 @@ def alike(one, two):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
     """Each k, with judges, schedules, mismatches, rates and radii in turn."""
-    turns = product((None, "ranksvm", "smoothdcg"), ("thesis", "aistats16"), (1, 10), ((1.0, 1.0), (0.03, 50.0)))
+    turns = product(
+        (None, "ranksvm", "smoothdcg"), ("thesis", "aistats16"), (1, 10), ((1.0, 1.0), (0.03, 50.0))
+    )
     turns, start = list(turns), 5 * OBJECTIVES.index(objective) + 12 * (source == "text")
     for number, k in enumerate((0, 0, 1, 1, 2, 2, 2, 3, 7, 7, 100)):
         learner = {"kind": "rtop", "k": k, "gamma": 0.5} if k else {"kind": "ogd"}
         learner |= {"surrogate": objective}
         if objective == "smoothdcg":
-            learner |= {"epsilon": 0.2, "epsilon_decay": 0.1, "sign": ("negated", "as-printed")[k % 2]}
+            learner |= {
+                "epsilon": 0.2,
+                "epsilon_decay": 0.1,
+                "sign": ("negated", "as-printed")[k % 2],
+            }
         judge, schedule, mismatch, (rate, radius) = turns[(start + 7 * number) % len(turns)]
-        readings = {"source": source, "schedule": schedule, "mismatch": mismatch, "radius": radius, "judge": judge}
+        readings = {
+            "source": source,
+            "schedule": schedule,
+            "mismatch": mismatch,
+            "radius": radius,
+            "judge": judge,
+        }
         try:
             settings = complete(learner, readings, 40)
         except SettingError:
@@ -100,12 +125,24 @@ def test_the_compiled_loop_is_the_plain_class(stream, objective, source):
 @pytest.mark.parametrize("objective", LOSSES)
 def test_the_compiled_loop_is_the_plain_class_for_what_was_seen(stream, objective):
     """Each k, with and without weights, exploration, a control variate and an intercept."""
-    explored = ([0, {}], [0.3, {}], ["slot", {}], [0.5, {"weights": "full"}], ["schedule", {"weights": "full"}])
+    explored = (
+        [0, {}],
+        [0.3, {}],
+        ["slot", {}],
+        [0.5, {"weights": "full"}],
+        ["schedule", {"weights": "full"}],
+    )
     slots = (["slot", {"weights": "full"}], ["slot", {"weights": "full", "gamma": 0.5}])
     for k, (exploration, more) in product((1, 2, 3, 10, "all"), (*explored, *slots)):
         if (k == 1 and objective != "squared") or ("weights" in more and objective == "listnet"):
             continue
-        learner = {"kind": "seen", "surrogate": objective, "k": k, "exploration": exploration, **more}
+        learner = {
+            "kind": "seen",
+            "surrogate": objective,
+            "k": k,
+            "exploration": exploration,
+            **more,
+        }
         if objective == "squared":
             learner |= {"centre" if "weights" in more else "intercept": k in (2, 3)}
         DESCENDING["seen"].check(learner)
@@ -126,7 +163,10 @@ def test_the_compiled_loop_is_the_plain_class_for_averages(stream, kind, iterate
         learner = {"kind": kind, "iterate": iterate, **of_kind.get(kind, {})}
         learner |= {} if kind == "listnet" else {"surrogate": objective}
         settings = complete(learner, READINGS | {"judge": "ranksvm", "mismatch": 1}, 60)
-        one, last = (compiled(stream, replace(settings, iterate=which), 1.0, 60) for which in (iterate, "last"))
+        one, last = (
+            compiled(stream, replace(settings, iterate=which), 1.0, 60)
+            for which in (iterate, "last")
+        )
         alike(one, plain(stream, settings, 1.0, 60))
         assert one.ranker.tobytes() != last.ranker.tobytes()
         if DESCENDING[kind].sees == "all":  # what it shows does not change what it learns
@@ -150,8 +190,16 @@ def test_with_full_weights_and_the_schedule_but_no_control_variate_it_is_rtopkf(
 @pytest.mark.parametrize("exploration", ["slot", 0.3, "thesis", "aistats16"])
 def test_the_compiled_loop_is_the_plain_class_however_it_explores(noisy, objective, exploration):
     for k in (1, 4):
-        learner = {"kind": "rtop", "surrogate": objective, "exploration": exploration, "k": k, "iterate": "suffix"}
-        settings = complete(learner | ({"epsilon": 0.3} if objective == "smoothdcg" else {}), READINGS, 40)
+        learner = {
+            "kind": "rtop",
+            "surrogate": objective,
+            "exploration": exploration,
+            "k": k,
+            "iterate": "suffix",
+        }
+        settings = complete(
+            learner | ({"epsilon": 0.3} if objective == "smoothdcg" else {}), READINGS, 40
+        )
         assert settings.decay == {"thesis": 2 / 3, "aistats16": 0}.get(exploration, 1 / 2)
         alike(compiled(noisy, settings, 0.3, 40), plain(noisy, settings, 0.3, 40))
 
@@ -159,16 +207,25 @@ def test_the_compiled_loop_is_the_plain_class_however_it_explores(noisy, objecti
 @pytest.mark.parametrize("schedule", ["thesis", "aistats16"])
 def test_a_papers_exploration_is_that_of_its_reading(schedule):
     """Whatever the experiment's is."""
-    for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "seen", "surrogate": "squared"}):
-        by_reading = complete(learner | {"exploration": "schedule"}, READINGS | {"schedule": schedule}, 1000)
+    for learner in (
+        {"kind": "rtop", "surrogate": "squared"},
+        {"kind": "seen", "surrogate": "squared"},
+    ):
+        by_reading = complete(
+            learner | {"exploration": "schedule"}, READINGS | {"schedule": schedule}, 1000
+        )
         for reading in ("thesis", "aistats16"):
-            named = complete(learner | {"exploration": schedule}, READINGS | {"schedule": reading}, 1000)
+            named = complete(
+                learner | {"exploration": schedule}, READINGS | {"schedule": reading}, 1000
+            )
             assert replace(named, exploration="schedule") == by_reading
 
 
 def test_a_slot_shows_the_own_ranking_but_for_place_k_which_holds_any_from_there_on(noisy):
     k, places, rounds = 3, [], 3000
-    settings = complete({"kind": "seen", "surrogate": "squared", "k": k, "exploration": "slot"}, READINGS, rounds)
+    settings = complete(
+        {"kind": "seen", "surrogate": "squared", "k": k, "exploration": "slot"}, READINGS, rounds
+    )
     learner, (x, _) = Top(noisy.metadata, 0.1, settings, generator(3, "noise")), noisy[0]
     for _ in range(rounds):
         ranking = learner.rank(x)
@@ -183,9 +240,16 @@ def test_a_slot_shows_the_own_ranking_but_for_place_k_which_holds_any_from_there
 
 @pytest.mark.parametrize("kind", ["ogd", "seen", "rtop"])
 def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
-    """A stream of the same documents, each less its query's mean, is learnt alike up to rounding."""
-    moved = packed((digits[q][1], digits[q][0] - digits[q][0].mean(axis=0, dtype=float)) for q in range(len(digits)))
-    learner = {"kind": kind, "surrogate": "squared"} | ({} if kind == "ogd" else {"k": 3, "exploration": "slot"})
+    """A stream of the same documents, each less its query's mean, is learnt alike up to
+    rounding.
+    """
+    moved = packed(
+        (digits[q][1], digits[q][0] - digits[q][0].mean(axis=0, dtype=float))
+        for q in range(len(digits))
+    )
+    learner = {"kind": kind, "surrogate": "squared"} | (
+        {} if kind == "ogd" else {"k": 3, "exploration": "slot"}
+    )
     plain_features = complete(learner, READINGS | {"radius": 10.0}, 60)
     one = compiled(digits, replace(plain_features, centre=True), 0.001)
     other, without = compiled(moved, plain_features, 0.001), compiled(digits, plain_features, 0.001)
@@ -196,22 +260,34 @@ def test_centred_features_come_to_the_same_as_the_setting(packed, digits, kind):
 
 @pytest.mark.parametrize("steps", ["schedule", "adagrad-features"])
 def test_an_intercept_is_a_feature_that_is_1_for_all_documents(packed, noisy, steps):
-    ones = packed((noisy[q][1], np.c_[noisy[q][0], np.ones(len(noisy[q][1]))]) for q in range(len(noisy)))
-    settings = complete(
-        {"kind": "seen", "surrogate": "squared", "k": 2, "steps": steps}, READINGS | {"radius": 9.0}, 60
+    ones = packed(
+        (noisy[q][1], np.c_[noisy[q][0], np.ones(len(noisy[q][1]))]) for q in range(len(noisy))
     )
-    one, other = compiled(noisy, replace(settings, intercept=True), 0.1), compiled(ones, settings, 0.1)
+    settings = complete(
+        {"kind": "seen", "surrogate": "squared", "k": 2, "steps": steps},
+        READINGS | {"radius": 9.0},
+        60,
+    )
+    one, other = (
+        compiled(noisy, replace(settings, intercept=True), 0.1),
+        compiled(ones, settings, 0.1),
+    )
     np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(one.measured, other.measured)
 
 
 def test_where_there_is_nothing_to_learn_an_intercept_learns_nothing_else(packed):
-    """200 queries of two documents with one grade: features that are centred explain it by what is on top."""
+    """200 queries of two documents with one grade: features that are centred explain it by what is
+    on top.
+    """
     random = np.random.default_rng(5)
     alike = packed((np.array([1, 1]), random.normal(size=(2, 3))) for _ in range(200))
-    settings = complete({"kind": "seen", "surrogate": "squared", "k": 1}, READINGS | {"radius": 9.0}, 2000)
+    settings = complete(
+        {"kind": "seen", "surrogate": "squared", "k": 1}, READINGS | {"radius": 9.0}, 2000
+    )
     centred, constant = (
-        compiled(alike, replace(settings, **{key: True}), 0.3, 2000).weights for key in ("centre", "intercept")
+        compiled(alike, replace(settings, **{key: True}), 0.3, 2000).weights
+        for key in ("centre", "intercept")
     )
     assert np.linalg.norm(centred) > 0.5
     assert np.linalg.norm(constant[:-1]) < 0.01 and constant[-1] == pytest.approx(1, abs=0.01)
@@ -232,7 +308,9 @@ def test_each_way_to_weigh_what_is_seen_has_its_intercept(settings, use):
 @pytest.mark.parametrize("kind", DESCENDING)
 def test_other_noise_gives_another_run_if_the_learner_draws_random_numbers(noisy, kind):
     learner = {"kind": kind} if kind == "listnet" else {"kind": kind, "surrogate": "squared"}
-    settings = complete(learner | {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {}), READINGS, 60)
+    settings = complete(
+        learner | {"rtop": {"gamma": 0.5}, "seen": {"exploration": 0.5}}.get(kind, {}), READINGS, 60
+    )
     queries = query_order(noisy, generator(3, "queries"), 60)
     one, other = (after(noisy, queries, settings, 0.5, seed) for seed in (3, 4))
     assert np.array_equal(one.measured, other.measured) != DESCENDING[kind].draws
@@ -255,7 +333,9 @@ def test_queries_without_a_relevant_document_are_learnt_from(odd, empty):
 
 @pytest.mark.parametrize("empty", ["zero", "one"])
 @pytest.mark.parametrize("objective", RTOP)
-def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(stream, objective, empty):
+def test_further_measures_are_those_of_the_plain_loop_and_change_nothing_else(
+    stream, objective, empty
+):
     settings = complete({"kind": "rtop", "surrogate": objective, "gamma": 0.5}, READINGS, 60)
     one = compiled(stream, settings, 0.5, empty=empty, measures=FURTHER)
     alike(one, plain(stream, settings, 0.5, empty=empty, measures=FURTHER))
@@ -292,7 +372,9 @@ def watched(stream, settings, rate, rounds=60):
 @pytest.mark.parametrize("k", [2, 5])
 def test_what_is_not_on_top_is_not_seen(stream, packed, objective, k):
     """Nor does it change anything, plain or compiled, when it is another grade."""
-    settings = complete({"kind": "rtop", "surrogate": objective, "k": k, "gamma": 0.5}, READINGS, len(stream))
+    settings = complete(
+        {"kind": "rtop", "surrogate": objective, "k": k, "gamma": 0.5}, READINGS, len(stream)
+    )
     queries, learner = watched(stream, settings, 0.5, rounds=len(stream))  # each query once
     others, hidden = {}, 0
     for q, (ranking, seen) in zip(queries, learner.seen, strict=True):
@@ -328,12 +410,16 @@ def test_one_round_is_the_papers_step(noisy):
     """From weights of 0 the scores are tied, and the first document is on top."""
     x, grades = noisy[0]
     for objective, k in product(RTOP, (2, 4)):
-        settings = Settings("rtop", objective, objective, k, 1e-9, decay=2 / 3, radius=1e9, epsilon=0.5)
+        settings = Settings(
+            "rtop", objective, objective, k, 1e-9, decay=2 / 3, radius=1e9, epsilon=0.5
+        )
         weights = after(noisy, np.array([0]), settings, 0.25).weights
         seen = np.where(np.arange(len(grades)) < k, grades, 0)
         if objective == "ranksvm":
             pairs = [(i, j) for i in range(k) for j in range(k) if grades[i] > grades[j]]
-            gradient = np.bincount([j for _, j in pairs], minlength=9) - np.bincount([i for i, _ in pairs], minlength=9)
+            gradient = np.bincount([j for _, j in pairs], minlength=9) - np.bincount(
+                [i for i, _ in pairs], minlength=9
+            )
         elif objective == "squared":
             gradient = -2.0 * seen
         elif objective == "kl":
@@ -356,9 +442,15 @@ def test_exploration_is_drawn_by_the_schedule(noisy):
     """Round by round: a uniform number below gamma_t."""
     rounds = 400
     queries = query_order(noisy, generator(3, "queries"), rounds)
-    for source, schedule in (("text", "thesis"), ("text", "aistats16"), ("released-code", "thesis")):
+    for source, schedule in (
+        ("text", "thesis"),
+        ("text", "aistats16"),
+        ("released-code", "thesis"),
+    ):
         settings = complete(
-            {"kind": "rtop", "surrogate": "squared"}, READINGS | {"source": source, "schedule": schedule}, rounds
+            {"kind": "rtop", "surrogate": "squared"},
+            READINGS | {"source": source, "schedule": schedule},
+            rounds,
         )
         expected, random = [], generator(3, "noise")
         for t, q in enumerate(queries):
@@ -367,12 +459,17 @@ def test_exploration_is_drawn_by_the_schedule(noisy):
             if expected[-1]:
                 random.random(len(noisy[q][1]))
         for of in (compiled, plain):
-            np.testing.assert_array_equal(of(noisy, settings, 0.01, rounds).events[:, EXPLORED], expected)
+            np.testing.assert_array_equal(
+                of(noisy, settings, 0.01, rounds).events[:, EXPLORED], expected
+            )
         assert sum(expected) > 5
 
 
 def test_an_explored_ranking_is_any_ranking(packed):
-    """Six rankings of grades 0, 1 and 2 have six NDCGs. The top of another set is a mismatch: 2 in 3 for k = 1."""
+    """Six rankings of grades 0, 1 and 2 have six NDCGs.
+
+    The top of another set is a mismatch: 2 in 3 for k = 1.
+    """
     stream = packed([([0, 1, 2], np.eye(3) * [1, 3, 2])])
     rounds = 12_000
     for k, share in {1: 2 / 3, 2: 2 / 3, 3: 0.0}.items():
@@ -403,7 +500,9 @@ def test_what_is_not_explored_is_the_rankers_own(stream):
 
 
 def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
-    """The ranker's measure is by its weights; the loss is that of the scores shown, uniform in an explored round."""
+    """The ranker's measure is by its weights; the loss is that of the scores shown, uniform in an
+    explored round.
+    """
     settings = flat(Settings("rtop", "squared", "kl", 1, 0.5, radius=5.0))
     queries = query_order(noisy, generator(3, "queries"), 80)
     whole, random, explored = compiled(noisy, settings, 0.2, 80), generator(3, "noise"), 0
@@ -416,7 +515,9 @@ def test_the_ranker_and_the_surrogate_of_an_explored_round(noisy):
             explored += 1
             scores = np.array([random.random() for _ in grades], np.float32)
         assert whole.measured[t, 0] == pytest.approx(ndcg(rank(scores), grades), rel=1e-12)
-        assert whole.surrogate[t] == pytest.approx(value_and_gradient("kl", scores.astype(float), grades)[0])
+        assert whole.surrogate[t] == pytest.approx(
+            value_and_gradient("kl", scores.astype(float), grades)[0]
+        )
     assert explored == whole.events[:, EXPLORED].sum() > 20
 
 
@@ -433,71 +534,105 @@ def test_descent_on_listnet_is_the_learner_of_the_perceptron_study(stream):
         settings = complete(learner, READINGS | {"radius": 1e9}, 90)
         played = after(stream, queries, settings, 0.3)
         for name in ("measured", "loss", "updated", "weights", "ranker"):
-            np.testing.assert_array_equal(getattr(played, name), getattr(expected, name), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(played, name), getattr(expected, name), err_msg=name
+            )
         assert not played.events.any()
 
 
 @pytest.mark.parametrize("judge", OBJECTIVES)
 def test_the_judge_changes_no_play(stream, judge):
-    for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}):
+    for learner in (
+        {"kind": "ogd", "surrogate": "squared"},
+        {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5},
+    ):
         own = complete(learner, READINGS, 60)
         judged = replace(own, judge=judge)
         one, two = compiled(stream, own, 0.1), compiled(stream, judged, 0.1)
         assert one.weights.tobytes() == two.weights.tobytes()
         assert one.events.tobytes() == two.events.tobytes()
-        assert (one.surrogate.tobytes() == two.surrogate.tobytes()) == (judge == learner["surrogate"])
+        assert (one.surrogate.tobytes() == two.surrogate.tobytes()) == (
+            judge == learner["surrogate"]
+        )
 
 
 # --- steps
 
 
 def test_the_step_is_the_schedules(packed):
-    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1), whatever is explored."""
+    """One document of feature and grade 1: squared descends by 2 eta_t (w - 1), whatever is
+    explored.
+    """
     stream, rounds = packed([([1], np.ones((1, 1)))]), 30
     queries = np.zeros(rounds, np.int64)
     for kind, schedule in product(("rtop", "ogd"), SCHEDULES):
         source = "released-code" if schedule == "released-code" else "text"
         reading = {"source": source, "schedule": "thesis" if source != "text" else schedule}
         learner, readings = {"kind": kind, "surrogate": "squared"}, READINGS | reading
-        settings, [rate] = complete(learner, readings, rounds), DESCENDING[kind].rates(learner, readings)
+        settings, [rate] = (
+            complete(learner, readings, rounds),
+            DESCENDING[kind].rates(learner, readings),
+        )
         power = 2 / 3 if kind == "rtop" else 1 / 2
         w = 0.0
         for t in range(1, rounds + 1):
             of_round = {
-                "thesis": 0.01 * t**-power, "aistats16": rounds**-power, "released-code": 0.1 * t**-power
+                "thesis": 0.01 * t**-power, "aistats16": rounds**-power,
+                "released-code": 0.1 * t**-power
             }[schedule]  # fmt: skip
             w -= of_round * 2 * (np.float32(w) - 1.0)
-            assert after(stream, queries[:t], settings, rate).weights[0] == pytest.approx(w, rel=1e-6)
+            assert after(stream, queries[:t], settings, rate).weights[0] == pytest.approx(
+                w, rel=1e-6
+            )
 
 
 def test_smoothings_schedule_and_sign(packed):
-    """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, and its sign is the reading's."""
+    """Two tied documents of gains 1 and 0: the first step is 1/4 over epsilon, and its sign is the
+    reading's.
+    """
     stream = packed([([1, 0], np.eye(2))])
     for sign, way in {"negated": 1.0, "as-printed": -1.0}.items():
         for kind, k in (("ogd", 0), ("rtop", 1)):
-            settings = Settings(kind, "smoothdcg", "smoothdcg", k, 1e-9 if k else 0.0, epsilon=0.5, sign=sign, radius=9)
+            settings = Settings(
+                kind,
+                "smoothdcg",
+                "smoothdcg",
+                k,
+                1e-9 if k else 0.0,
+                epsilon=0.5,
+                sign=sign,
+                radius=9,
+            )
             played = after(stream, np.array([0]), settings, 0.1)
             np.testing.assert_allclose(played.weights, way * 0.1 * np.array([0.5, -0.5]), rtol=1e-8)
             assert played.surrogate.tolist() == [-0.5]  # of the loss, whichever way it descends
-    settings = Settings("ogd", "smoothdcg", "smoothdcg", decay=0.0, epsilon=0.5, epsilon_decay=1.0, radius=1e-3)
+    settings = Settings(
+        "ogd", "smoothdcg", "smoothdcg", decay=0.0, epsilon=0.5, epsilon_decay=1.0, radius=1e-3
+    )
     surrogate = after(stream, np.zeros(4, np.int64), settings, 9.0).surrogate
     scores = np.float32(1e-3 / np.sqrt(2)) * np.array([1.0, -1.0])
     for t in (2, 3, 4):
         expected = value_and_gradient("smoothdcg", scores, [1, 0], 0.5 / t)[0]
         assert surrogate[t - 1] == pytest.approx(expected, rel=1e-6)
-    squared = Settings("ogd", "squared", "squared", sign="as-printed", radius=9)  # the sign is SmoothDCG's alone
+    # the sign is SmoothDCG's alone
+    squared = Settings("ogd", "squared", "squared", sign="as-printed", radius=9)
     for of in (compiled, plain):
         np.testing.assert_allclose(of(stream, squared, 0.1, 1).weights, [0.2, 0.0])
 
 
 @pytest.mark.parametrize("radius", [0.01, 1.0])
 def test_weights_never_leave_the_ball(stream, radius):
-    for learner in ({"kind": "ogd", "surrogate": "squared"}, {"kind": "rtop", "surrogate": "kl", "gamma": 0.5}):
+    for learner in (
+        {"kind": "ogd", "surrogate": "squared"},
+        {"kind": "rtop", "surrogate": "kl", "gamma": 0.5},
+    ):
         settings = complete(learner, READINGS | {"radius": radius}, 40)
         queries, one = watched(stream, settings, 0.5, 40)
         assert max(one.norms) <= radius * (1 + 1e-12)
         assert max(one.norms) >= radius * (1 - 1e-12)  # they do reach it
-        lengths = [np.linalg.norm(after(stream, queries[:t], settings, 0.5).weights) for t in range(1, 41)]
+        lengths = [
+            np.linalg.norm(after(stream, queries[:t], settings, 0.5).weights) for t in range(1, 41)
+        ]
         np.testing.assert_allclose(lengths, one.norms[1:], rtol=1e-6)
         assert max(lengths) <= radius * (1 + 1e-12)
 
@@ -507,19 +642,30 @@ def test_weights_never_leave_the_ball(stream, radius):
 
 def test_a_query_of_one_document_has_no_pair(packed):
     single = packed([([3], [[1.0, 2.0]]), ([0], [[0.5, -1.0]])])
-    for learner in ({"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5}, {"kind": "ogd", "surrogate": "ranksvm"}):
+    for learner in (
+        {"kind": "rtop", "surrogate": "ranksvm", "gamma": 0.5},
+        {"kind": "ogd", "surrogate": "ranksvm"},
+    ):
         settings = complete(learner, READINGS, 40)
         played = compiled(single, settings, 1.0, 40)
         alike(played, plain(single, settings, 1.0, 40))
-        assert not played.updated.any() and not played.weights.any() and played.events[:, IDLE].all()
-    for learner in ({"kind": "rtop", "surrogate": "squared"}, {"kind": "listnet"}, {"kind": "ogd", "surrogate": "kl"}):
+        assert (
+            not played.updated.any() and not played.weights.any() and played.events[:, IDLE].all()
+        )
+    for learner in (
+        {"kind": "rtop", "surrogate": "squared"},
+        {"kind": "listnet"},
+        {"kind": "ogd", "surrogate": "kl"},
+    ):
         settings = complete(learner, READINGS, 40)
         played = compiled(single, settings, 1.0, 40)
         assert played.updated.all() and not played.events[:, IDLE].any()
 
 
 def test_clipped_exponents_are_counted(packed):
-    """Scores of 400 and 350 after one step to the ball; of the k on top alone, under feedback at the top."""
+    """Scores of 400 and 350 after one step to the ball; of the k on top alone, under feedback at
+    the top.
+    """
     stream = packed([([2, 2, 1], [[400.0], [350.0], [250.0]])])
     for k, expected in {0: 2, 1: 1, 2: 2}.items():
         settings = Settings("rtop" if k else "ogd", "kl", "squared", k, 1e-9 if k else 0.0)
@@ -529,7 +675,9 @@ def test_clipped_exponents_are_counted(packed):
             assert played.events[1, CLIPPED] == expected
             assert np.isfinite(played.weights).all()
     for k in (0, 1):  # all scores are in the softmax; those above 709 epsilon would overflow
-        settings = Settings("rtop" if k else "ogd", "smoothdcg", "kl", k, 1e-9 if k else 0.0, epsilon=0.4)
+        settings = Settings(
+            "rtop" if k else "ogd", "smoothdcg", "kl", k, 1e-9 if k else 0.0, epsilon=0.4
+        )
         for of in (compiled, plain):
             assert of(stream, settings, 100.0, 2).events[:, CLIPPED].tolist() == [0, 2]
 

@@ -3,7 +3,8 @@
     python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
     python tests/fuzz/fuzz.py visits apply --keep    two in turn; what reached new code is kept in tests/fuzz/corpus
 
-What is compiled runs with checks of bounds. An input that takes 5 s of processor time, or a gigabyte, is a finding.
+What is compiled runs with checks of bounds. An input that takes 5 s of processor time, or a
+gigabyte, is a finding.
 """
 
 import argparse
@@ -28,8 +29,12 @@ def main() -> None:
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     parser.add_argument("--seconds", type=int, default=600, help="for each target")
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
-    parser.add_argument("--memory", type=int, default=3000, help="MB, beyond which a target is ended")
-    parser.add_argument("--corpus", type=Path, help="a folder with one for each target, to go on with")
+    parser.add_argument(
+        "--memory", type=int, default=3000, help=("MB, beyond which a target is ended")
+    )
+    parser.add_argument(
+        "--corpus", type=Path, help=("a folder with one for each target, to go on with")
+    )
     parser.add_argument("--keep", action="store_true", help="keep the corpus")
     arguments = parser.parse_args()
     os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
@@ -42,7 +47,9 @@ def main() -> None:
 
     for module in pkgutil.iter_modules(scant.kernels.__path__, "scant.kernels."):
         importlib.import_module(module.name)  # Numba cannot compile what is instrumented
-    with atheris.instrument_imports(include=["scant", "scant_ads", "fuzz_targets", "fuzz_seeds", "tarfile", "zipfile"]):
+    with atheris.instrument_imports(
+        include=["scant", "scant_ads", "fuzz_targets", "fuzz_seeds", "tarfile", "zipfile"]
+    ):
         import fuzz_seeds
         import fuzz_targets
     folder = arguments.corpus or Path(tempfile.mkdtemp(prefix="scant-corpus-"))
@@ -57,8 +64,17 @@ def main() -> None:
             (corpus / f"seed-{number}").write_bytes(seed)
             fuzz_targets.TARGETS[name](seed)  # compiles
         print(f"TARGET {name}", flush=True)
-        options = ["-max_len=16384", "-timeout=60", f"-max_total_time={arguments.seconds}", "-print_final_stats=1"]
-        options += [f"-rss_limit_mb={arguments.memory}", f"-artifact_prefix={findings}/crash-", str(corpus)]
+        options = [
+            "-max_len=16384",
+            "-timeout=60",
+            f"-max_total_time={arguments.seconds}",
+            "-print_final_stats=1",
+        ]
+        options += [
+            f"-rss_limit_mb={arguments.memory}",
+            f"-artifact_prefix={findings}/crash-",
+            str(corpus),
+        ]
         if not (child := os.fork()):  # libFuzzer ends the process that it runs in
             atheris.Setup([sys.argv[0], *options], watched(fuzz_targets.TARGETS[name], findings))
             atheris.Fuzz()
@@ -84,9 +100,16 @@ def watched(target, findings: Path):
             target(data)
         except Exception as error:
             last = traceback.extract_tb(error.__traceback__)
-            ours = next((frame for frame in reversed(last) if "/scant/" in frame.filename), last[-1])
-            note(f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}", data, str(error))
-        spent, taken = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+            ours = next(
+                (frame for frame in reversed(last) if "/scant/" in frame.filename), last[-1]
+            )
+            note(
+                f"{type(error).__name__}-{Path(ours.filename).stem}-{ours.lineno}", data, str(error)
+            )
+        spent, taken = (
+            time.process_time() - began,
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before,
+        )
         if spent > SECONDS:
             note("slow", data, f"{spent:.1f} s")
         if taken > KILOBYTES:
@@ -101,7 +124,9 @@ def keep(folder: Path, kept: Path) -> None:
     with zipfile.ZipFile(kept, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
             if not path.name.startswith("seed-") and archive.fp.tell() < MOST:
-                archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+                archive.writestr(
+                    zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED
+                )
 
 
 if __name__ == "__main__":

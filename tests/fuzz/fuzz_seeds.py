@@ -32,26 +32,47 @@ def _letor() -> list[bytes]:
         b"2 qid:10 1:0.5 2:-1e-3 3:7 # doc\n0 qid:10 2:.25\r\n\n# note\n+1.0 qid:11 1:1 3:1e2\n",
         b"0 1:2 # 7\n1 3:0.1#7 x\n4 # 8",
         b"1 qid:1 1:nan\n",
-        b"1 qid:1 1:1e39\n2 qid:1 1:1e-0001\n0 qid:2 1:123456789012345678901234567890e-30 2:0.000000000000000001\n",
+        (
+            b"1 qid:1 1:1e39\n2 qid:1 1:1e-0001\n0 qid:2 1:123456789012345678901234567890e-30 "
+            b"2:0.000000000000000001\n"
+        ),
     ]
 
 
 def _uci() -> list[bytes]:
     blanks = [b"a 1\t2.5  -3e2\n b 4 5 6\r\n", b"1 2 3 a\n4 5 6 1.0", b"1 2;3 4 a\n"]
-    return [*blanks, b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n", b"1,2,3,a\n4,5,6,1.0\n", b"1,nan,3,4\n", b"1,2\n"]
+    return [
+        *blanks,
+        b"a,1,2.5,-3e2\nb, 4,5,6\r\n\n01.,7,8,9\n",
+        b"1,2,3,a\n4,5,6,1.0\n",
+        b"1,nan,3,4\n",
+        b"1,2\n",
+    ]
 
 
 def _logs() -> list[bytes]:
     text = (
         b"action,reward,propensity,timestamp,position,propensity:a,propensity:b,policy:p,x,y=1\n"
-        b"a,0,0.25,2019-11-24 00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
+        b"a,0,0.25,2019-11-24 "
+        b"00:03:13+00:00,1,0.25,0.75,0.5,31,1\nb,1,0.75,2019-11-24T00:03:13Z,2,0.25,0.75,1,-4e2,0\n"
     )
     log = formats.read_log(_put(text))
     logs.write(log, own := FOLDER / "own.parquet")
     frame = pa.table(
-        {"action": [1, 2], "reward": [0.0, 1.0], "propensity": [0.5, 0.5], "policy:p": [0.1, 1], "x": [1, 2]}
+        {
+            "action": [1, 2],
+            "reward": [0.0, 1.0],
+            "propensity": [0.5, 0.5],
+            "policy:p": [0.1, 1],
+            "x": [1, 2],
+        }
     )
-    return [text, b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n", own.read_bytes(), as_parquet(frame)]
+    return [
+        text,
+        b"action,reward,propensity,x\n1,0,.5,1\n1,1,.5,2\n",
+        own.read_bytes(),
+        as_parquet(frame),
+    ]
 
 
 def _visits() -> list[bytes]:
@@ -59,11 +80,23 @@ def _visits() -> list[bytes]:
         b"action;click;propensity;timestamp;y;city;x\na;0;0,25;1574553793;1;Ulm;1,5\nb;1;0,75;1574553794;2;;NA\n"
         b"a;1;0,25;1574553795;1;Bonn;-2\n"
     )
-    frame = pa.table({
-        "action": pa.array(["a", "b", "a"]).dictionary_encode(), "click": [0, 1, None], "propensity": [0.5, 0.5, 0.5],
-        "y": [1, 2, None], "city": ["u", None, "v"], "when": pa.array([0, 1, 2], pa.timestamp("s")), "drop": [1, 2, 3],
-    })  # fmt: skip
-    made = [text, text.replace(b";", b"\t"), b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:], as_parquet(frame)]
+    frame = pa.table(
+        {
+            "action": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "click": [0, 1, None],
+            "propensity": [0.5, 0.5, 0.5],
+            "y": [1, 2, None],
+            "city": ["u", None, "v"],
+            "when": pa.array([0, 1, 2], pa.timestamp("s")),
+            "drop": [1, 2, 3],
+        }
+    )
+    made = [
+        text,
+        text.replace(b";", b"\t"),
+        b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:],
+        as_parquet(frame),
+    ]
     for table in (frame, frame.slice(0, 2)):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema) as writer:
@@ -81,23 +114,33 @@ def _objects() -> list[bytes]:
     table = {"action": ["a", "b", "a"], "click": [0, 1, 0], "propensity": [0.5] * 3, "y": [1, 2, 3]}
     texts = [json.dumps(context), '{"age": "2", "vip": true}', None]
     event = {
-        "_label_cost": -1, "_label_probability": 0.5, "_labelIndex": 1, "a": [2, 1], "p": [0.5, 0.5], "EventId": "e",
-        "Timestamp": "2021-02-04T16:31:29Z", "pdrop": 0,
+        "_label_cost": -1,
+        "_label_probability": 0.5,
+        "_labelIndex": 1,
+        "a": [2, 1],
+        "p": [0.5, 0.5],
+        "EventId": "e",
+        "Timestamp": "2021-02-04T16:31:29Z",
+        "pdrop": 0,
         "c": {"User": [context], "_multi": [{"_tag": "a"}, {"i": {"id": "b"}}]},
-    }  # fmt: skip
+    }
     return [
-        *(as_parquet(pa.table(table | {"context": contexts})) for contexts in (texts, [context, {}, None])),
+        *(
+            as_parquet(pa.table(table | {"context": contexts}))
+            for contexts in (texts, [context, {}, None])
+        ),
         (json.dumps(event) + "\n" + json.dumps({"RewardValue": 1}) + "\n").encode(),
         b"1:-1:0.5 2:0 'tag| a b:0.5 |n:2 x:1 city:paris\n2:0:0.5 |n x\n",
         b"shared |u a:1 b\n0:-1:0.5 t|A x\n|A y\n\nshared | a\n|A x\n0:0:0.5 |A y\n",
         b",action,click,propensity,x\n0,a,0,25 %,1\n1,b,1,50 %,2\n",
-    ]  # fmt: skip
+    ]
 
 
 def _openbandit() -> list[bytes]:
     return [
         b",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n"
-        b"0,2019-11-24 00:00:17.0041+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
+        b"0,2019-11-24 00:00:17.0041+00:00,1,3,0,0.5,81ce,0.0,1.5\n1,2019-11-24 "
+        b"00:00:18+00:00,0,1,1,0.5,81cf,0.0,0\n",
         b"timestamp,item_id,position,click,action_prob,user_feature_0,user-item_affinity_0\n2019-11-24,0,3,0,1,a,0.0\n",
     ]
 
@@ -109,7 +152,10 @@ def _features() -> dict:
 def _tables() -> list[bytes]:
     own = {"query": [1, 1, 2], "grade": [0, 4, 1]} | _features()
     made = []
-    for dataset, table in ((ranking, pa.table(own)), (examples, pa.table({"label": ["a", "1", "01"]} | _features()))):
+    for dataset, table in (
+        (ranking, pa.table(own)),
+        (examples, pa.table({"label": ["a", "1", "01"]} | _features())),
+    ):
         made.append(as_parquet(table))
         tables.convert(dataset, "all", _put(made[-1]), target := FOLDER / "made.parquet")
         made.append(target.read_bytes())
@@ -124,12 +170,36 @@ def _streams() -> list[bytes]:
 
 
 def _runs() -> list[bytes]:
-    identity = {"kind": "perceptron", "experiment": "e", "stream": "s", "learner": "l", "source": "paper"}
+    identity = {
+        "kind": "perceptron",
+        "experiment": "e",
+        "stream": "s",
+        "learner": "l",
+        "source": "paper",
+    }
     about = identity | {
-        "own_measure": "ndcg", "learner_settings": {"kind": "slam"}, "resolved": {}, "stream_settings": {},
-    }  # fmt: skip
-    rows = pa.table({"seed": [0, 1], "rate": [1.0, np.nan], "theory": [0, 1], "round": [1, 1], "ndcg": [0.5, 1.0]})
-    game = {"kind": "fixed-items", "experiment": "e", "stream": "s", "items": 3, "loss": "sum", "gain": False}
+        "own_measure": "ndcg",
+        "learner_settings": {"kind": "slam"},
+        "resolved": {},
+        "stream_settings": {},
+    }
+    rows = pa.table(
+        {
+            "seed": [0, 1],
+            "rate": [1.0, np.nan],
+            "theory": [0, 1],
+            "round": [1, 1],
+            "ndcg": [0.5, 1.0],
+        }
+    )
+    game = {
+        "kind": "fixed-items",
+        "experiment": "e",
+        "stream": "s",
+        "items": 3,
+        "loss": "sum",
+        "gain": False,
+    }
     best = pa.table({"seed": [0], "round": [1], "best": [1.0], "gap": [0.1], "norm": [1.0]})
     made = []
     for table, metadata in (
@@ -146,12 +216,23 @@ def _runs() -> list[bytes]:
 def _answers() -> list[bytes]:
     text, head = b"2 qid:10 1:0.5\n", b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n%s"
     packed = gzip.compress(text, mtime=0)
-    whole = [head % (len(text), b"", text), head % (len(packed), b"Content-Encoding: gzip\r\n", packed)]
-    found = [
-        b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
+    whole = [
+        head % (len(text), b"", text),
+        head % (len(packed), b"Content-Encoding: gzip\r\n", packed),
     ]
-    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
-    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 -1 no\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n\r\n", chunks]
+    found = [
+        b"HTTP/1.1 302 Found\r\nLocation: %s\r\n\r\n" % to
+        for to in (b"https://[::1", b"/b", b"http://b:9/c", b"")
+    ]
+    chunks = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n2 qid\r\n3\r\n:1\n\r\n0\r\n\r\n"
+    )
+    others = [
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+        b"HTTP/1.1 -1 no\r\n\r\n",
+        (b"HTTP/1.1 404 Not Found\r\n\r\n"),
+        chunks,
+    ]
     return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]
 
 
@@ -162,7 +243,8 @@ def _settings() -> list[bytes]:
         b"true: 1\nTrue: 2\n",
         b"a: {1: 1, 1.0: 2, 0x1: 3}\n? &b c\n: 0xff\n*b : 1e400\n",
         b"~: 1\nnull: !!set {a, b}\n",
-        b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  features: 3\n"
+        b"toy:\n  title: T\n  home: https://h\n  terms: None.\n  task: ranking\n  parser: letor\n  "
+        b"features: 3\n"
         b"  grades: 2\n  normalised: false\n  parts: {all: {file: a.txt, sha256: null}}\n",
     ]
     return [*small, *(re.sub(rb"(?m)^ *#.*\n", b"", (ROOT / name).read_bytes()) for name in names)]
@@ -171,9 +253,18 @@ def _settings() -> list[bytes]:
 def _campaigns() -> list[bytes]:
     pieces = campaigns.Pieces("linear", np.array([0, 1]), np.array([0, 1]), np.zeros((2, 2)))
     made = campaigns.Campaign(
-        "hotel", campaigns.Settings(dimensions=3, informative=2), 100, np.full(5, 0.2), np.full(5, 0.1),
-        np.array([np.nan, np.nan, 0.5]), pieces, np.ones((2, 5)), np.zeros(5), np.ones((3, 5)), np.zeros(5),
-    )  # fmt: skip
+        "hotel",
+        campaigns.Settings(dimensions=3, informative=2),
+        100,
+        np.full(5, 0.2),
+        np.full(5, 0.1),
+        np.array([np.nan, np.nan, 0.5]),
+        pieces,
+        np.ones((2, 5)),
+        np.zeros(5),
+        np.ones((3, 5)),
+        np.zeros(5),
+    )
     campaigns.save(made, path := FOLDER / "campaign.json")
     held = json.loads(path.read_text())
     del held[files.SEAL]
@@ -217,33 +308,59 @@ def _contexts() -> list[bytes]:
         writer.write_table(frame)
     packed = b"\x1f\x8b" + gzip.compress(text, mtime=0)[2:]
     wrong = b"x;city\nold;Ulm\n", b"city,y=1\nUlm,2\n", b"x,city\n"
-    return [text, text.replace(b",", b";"), packed, as_parquet(frame), sink.getvalue().to_pybytes(), *wrong]
+    return [
+        text,
+        text.replace(b",", b";"),
+        packed,
+        as_parquet(frame),
+        sink.getvalue().to_pybytes(),
+        *wrong,
+    ]
 
 
 def _policies() -> list[bytes]:
     random = np.random.default_rng(0)
-    log = pa.table({
-        "action": random.choice(["a", "b", "c"], 60), "reward": random.integers(0, 2, 60), "propensity": [1 / 3] * 60,
-        "x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60),
-    })  # fmt: skip
+    log = pa.table(
+        {
+            "action": random.choice(["a", "b", "c"], 60),
+            "reward": random.integers(0, 2, 60),
+            "propensity": [1 / 3] * 60,
+            "x": [None, *random.random(59)],
+            "city": random.choice(["u", "v"], 60),
+        }
+    )
     made = []
     for kind in ("logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"):
-        Policy(kind, steps=50, lambdas=(0.1,), trees=2).fit(log).save(path := FOLDER / "policy.arrow")
+        Policy(kind, steps=50, lambdas=(0.1,), trees=2).fit(log).save(
+            path := FOLDER / "policy.arrow"
+        )
         made.append(path.read_bytes())
     return made
 
 
 def _groups() -> list[bytes]:
     text = b"2 1:0.5 3:7\n0 2:.25 # doc\n\n+1.0 1:1\r\n"
-    return [b"2\n1\n\0" + text, b"3\n\0" + text, b" 1\r\n2 \0# note\n" + text, b"1\n\0" + text, b"x\n\0" + text]
+    return [
+        b"2\n1\n\0" + text,
+        b"3\n\0" + text,
+        b" 1\r\n2 \0# note\n" + text,
+        b"1\n\0" + text,
+        b"x\n\0" + text,
+    ]
 
 
 def _parts() -> list[bytes]:
     made = [good_part(), *(seed for seed in _visits() if seed.startswith(b"PAR1"))]
-    many = pa.table({
-        "action": ["a", "b"] * 40, "click": [0, 1, 1, 0] * 20, "propensity": [0.5] * 80, "y": [*range(80)],
-        "city": ["u", "v"] * 40, "when": pa.array([*range(80)], pa.timestamp("s")),
-    })  # fmt: skip
+    many = pa.table(
+        {
+            "action": ["a", "b"] * 40,
+            "click": [0, 1, 1, 0] * 20,
+            "propensity": [0.5] * 80,
+            "y": [*range(80)],
+            "city": ["u", "v"] * 40,
+            "when": pa.array([*range(80)], pa.timestamp("s")),
+        }
+    )
     made += [
         as_parquet(many),
         as_parquet(many.drop_columns("city")),
@@ -255,8 +372,16 @@ def _parts() -> list[bytes]:
 def _results() -> list[bytes]:
     claims = pa.table({"id": ["a"], "verdict": ["holds"], "estimate": [0.5]})
     files.write_parquet(claims, path := FOLDER / "claims.parquet", {"readings": "00000000"})
-    rows = b"claim,reading,first,place,against,estimate,low,high,n\na,paper,True,x,y (e),0.5,0.1,0.9,20\n"
-    made = [b"\0" + b'{"study": {"a": 1}}', b"\1" + path.read_bytes(), b"\2" + rows, b"\3measure,value\nndcg,0.5\n"]
+    rows = (
+        b"claim,reading,first,place,against,estimate,low,high,n\na,paper,True,x,y "
+        b"(e),0.5,0.1,0.9,20\n"
+    )
+    made = [
+        b"\0" + b'{"study": {"a": 1}}',
+        b"\1" + path.read_bytes(),
+        b"\2" + rows,
+        b"\3measure,value\nndcg,0.5\n",
+    ]
     return made + [b"\4" + run for run in _runs()]
 
 
@@ -264,12 +389,25 @@ def _manifests() -> list[bytes]:
     names = ("claims.csv", "tables/finals.csv", "report.html", "tables/old.csv")
     sums = {name: hashlib.sha256(STUDY[f"results/small/{name}"]).hexdigest() for name in names}
     made = {"date": "2026-11-23T05:46:42+00:00", "commit": "ce9418c", "clean": True, "lock": None}
-    whole = {"study": "small", "files": {name: sums[name] for name in names[:2]}, "settings": {"rates": [1, math.inf]},
-             "claims": {"a": "1"}, "code": {"top": "2"}, "modules": {"m": "3"}, "versions": {"numpy": "2"},
-             "data": {"d/test": None}, "made": made, "results": {name: sums[name] for name in names[:3]},
-             "earlier": {names[3]: sums[names[3]]}, "workflow": {}}  # fmt: skip
+    whole = {
+        "study": "small",
+        "files": {name: sums[name] for name in names[:2]},
+        "settings": {"rates": [1, math.inf]},
+        "claims": {"a": "1"},
+        "code": {"top": "2"},
+        "modules": {"m": "3"},
+        "versions": {"numpy": "2"},
+        "data": {"d/test": None},
+        "made": made,
+        "results": {name: sums[name] for name in names[:3]},
+        "earlier": {names[3]: sums[names[3]]},
+        "workflow": {},
+    }
     other = whole | {"study": "../other", "earlier": sums | {"../../precious.zip": "0" * 64}}
-    return [json.dumps(content).encode() for content in (whole, {**whole, "results": {}}, other, [whole])]
+    return [
+        json.dumps(content).encode()
+        for content in (whole, {**whole, "results": {}}, other, [whole])
+    ]
 
 
 _SEEDS = {
@@ -277,7 +415,13 @@ _SEEDS = {
     "letor": _letor,
     "groups": _groups,
     "parts": _parts,
-    "folder": lambda: [bytes(range(12)), bytes(range(6, 24)), bytes((0, 1, 12)), bytes((0, 1, 18)), bytes((2, 12, 1))],
+    "folder": lambda: [
+        bytes(range(12)),
+        bytes(range(6, 24)),
+        bytes((0, 1, 12)),
+        bytes((0, 1, 18)),
+        bytes((2, 12, 1)),
+    ],
     "apply": _contexts,
     "seal": lambda: [b"", files.MARK, b"{" + files.MARK + b"0000", *_campaigns(), *_runs()[:1]],
     "results": _results,

@@ -1,8 +1,8 @@
 """What is fuzzed: one function for each parser of outside data, and files to start from.
 
-A target is given any bytes. It returns if they were read rightly or refused with a `ScantError`; every other exception,
-a crash or a wrong result is a finding. `fuzz.py` runs the targets under coverage, `tests/unit/test_fuzzing.py` with
-Hypothesis and on the corpus.
+A target is given any bytes. It returns if they were read rightly or refused with a `ScantError`;
+every other exception, a crash or a wrong result is a finding. `fuzz.py` runs the targets under
+coverage, `tests/unit/test_fuzzing.py` with Hypothesis and on the corpus.
 """
 
 import atexit
@@ -49,16 +49,23 @@ from scant_ads.reading import batches, formats
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tempfile.mkdtemp(prefix="scant-fuzz-"))
 OWN = os.getpid()
-atexit.register(lambda: os.getpid() == OWN and shutil.rmtree(FOLDER, ignore_errors=True))  # children leave it
+# children leave it
+atexit.register(lambda: os.getpid() == OWN and shutil.rmtree(FOLDER, ignore_errors=True))
 D, TOP = 3, 4  # features and highest grade of what is fuzzed
-ranking = Dataset("toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP)
-examples = Dataset("toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy")
+ranking = Dataset(
+    "toy", "ranking", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy", grades=TOP
+)
+examples = Dataset(
+    "toy", "classification", "parquet", D, {"all": Part("all", "toy")}, ("all",), "toy"
+)
 _numbers = itertools.count()
 
 
 @contextmanager
 def written(data: bytes):
-    """A new file of these bytes; a name is never used twice, since an earlier file may still be mapped."""
+    """A new file of these bytes; a name is never used twice, since an earlier file may still be
+    mapped.
+    """
     path = FOLDER / f"{next(_numbers)}"
     path.write_bytes(data)
     try:
@@ -78,7 +85,9 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 def fuzz_letor(data: bytes) -> None:
-    """The compiled parser agrees with the grammar in regular expressions, however the file is cut into blocks."""
+    """The compiled parser agrees with the grammar in regular expressions, however the file is cut
+    into blocks.
+    """
     with written(data) as path:
         for qid in ("field", "comment"):
             stated = letor_rows(data, qid)
@@ -93,30 +102,45 @@ def fuzz_letor(data: bytes) -> None:
                 assert line.tolist() == [row[0] for row in stated]
                 assert query.tolist() == [row[1] for row in stated]
                 assert grade.tolist() == [row[2] for row in stated]
-                np.testing.assert_allclose(features, [row[3] for row in stated], rtol=2e-7, atol=2e-45)
+                np.testing.assert_allclose(
+                    features, [row[3] for row in stated], rtol=2e-7, atol=2e-45
+                )
 
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def fuzz_groups(data: bytes) -> None:
-    """The numbers of rows of queries, a zero byte, and a text without query ids, converted to a table, whole or not."""
+    """The numbers of rows of queries, a zero byte, and a text without query ids, converted to a
+    table, whole or not.
+    """
     sizes, _, text = data.partition(b"\0")
     lines = [line.strip() for line in sizes.removeprefix(files.BOM).decode("latin-1").split("\n")]
     rows, groups = letor_rows(text, "beside"), [line for line in lines if line]
-    whole = rows and text.endswith(b"\n") and all(re.fullmatch(r"[1-9]\d{0,8}", line, re.ASCII) for line in groups)
+    whole = (
+        rows
+        and text.endswith(b"\n")
+        and all(re.fullmatch(r"[1-9]\d{0,8}", line, re.ASCII) for line in groups)
+    )
     whole = whole and sum(map(int, groups)) == len(rows)
     with folder_of({"a.txt": text, "a.txt.query": sizes}) as folder:
         part = Part("all", str(folder / "a.txt"))
-        wanted = Dataset("toy", "ranking", tables.GROUPS, D, {"all": part}, ("all",), "toy", grades=TOP)
+        wanted = Dataset(
+            "toy", "ranking", tables.GROUPS, D, {"all": part}, ("all",), "toy", grades=TOP
+        )
         try:
             tables.convert(wanted, "all", part.file, target := folder / "table.parquet")
         except ScantError:
-            assert not whole and {path.name for path in folder.iterdir()} == {"a.txt", "a.txt.query"}
+            assert not whole and {path.name for path in folder.iterdir()} == {
+                "a.txt",
+                "a.txt.query",
+            }
             return
         assert whole
         query, grade, features = map(np.concatenate, zip(*tables.read_ranking(target), strict=True))
-    assert query.tolist() == [query for query, size in enumerate(groups, 1) for _ in range(int(size))]
+    assert query.tolist() == [
+        query for query, size in enumerate(groups, 1) for _ in range(int(size))
+    ]
     assert grade.tolist() == [row[2] for row in rows]
     np.testing.assert_allclose(features, [row[3] for row in rows], rtol=2e-7, atol=2e-45)
 
@@ -136,7 +160,9 @@ def folder_of(contents: dict[str, bytes]):
 
 
 def letor_rows(data: bytes, qid: str) -> list | None:
-    """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field, comment or beside."""
+    """(line, query, grade, features) of each row, None if malformed; `qid`: where ids are, field,
+    comment or beside.
+    """
     rows, ids, used = [], [], False
     for number, line in enumerate(data.removeprefix(files.BOM).decode("latin-1").split("\n"), 1):
         text, hash_mark, comment = line.partition("#")
@@ -157,7 +183,11 @@ def letor_rows(data: bytes, qid: str) -> list | None:
         x, last = [0.0] * D, 0
         for field in fields:
             index, colon, value = field.partition(":")
-            if not colon or not re.fullmatch(r"\d{1,9}", index, re.ASCII) or not last < int(index) <= D:
+            if (
+                not colon
+                or not re.fullmatch(r"\d{1,9}", index, re.ASCII)
+                or not last < int(index) <= D
+            ):
                 return None
             if not NUMBER.fullmatch(value) or abs(float(value)) > 3.40282356e38:
                 return None
@@ -195,7 +225,9 @@ def _examples(data: bytes, label: str, classes) -> tuple[list[str], np.ndarray] 
     names, parts = [], []
     with written(data) as path, suppress(ScantError):
         for label_, features, line in uci.read_uci(path, D, label, classes):
-            assert features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
+            assert (
+                features.shape == (len(label_), D) == (len(line), D) and np.isfinite(features).all()
+            )
             assert all(isinstance(one, str) for one in label_)
             names += label_.tolist()
             parts.append(features)
@@ -218,28 +250,39 @@ def fuzz_visits(data: bytes) -> None:
         str(Log.read(path, propensities="percent").check())
     with written(data) as path, suppress(ScantError):
         opened = formats.read(path, {"reward": "click"}, ("drop",), ("y",))
-        assert (opened.visits is None) == any(problem.severity == "error" for problem in opened.problems)
+        assert (opened.visits is None) == any(
+            problem.severity == "error" for problem in opened.problems
+        )
         for problem in opened.problems:
             assert opened.place(problem) or problem.row is None
         if opened.visits is None:
             return
         str(Log.read(path, {"reward": "click"}).check())
         with suppress(ScantError):
-            found = compare.compare(opened.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN)
+            found = compare.compare(
+                opened.visits.policies, Log.read(path, {"reward": "click"}), declared=basis.UNKNOWN
+            )
             json.dumps(result._plain(found.rows[-1])), found.text(), found._repr_html_()
         log = opened.visits
-        assert ((log.reward >= 0) & (log.reward <= 1)).all() and ((log.propensity > 0) & (log.propensity <= 1)).all()
-        assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(log.features).any()
+        assert ((log.reward >= 0) & (log.reward <= 1)).all() and (
+            (log.propensity > 0) & (log.propensity <= 1)
+        ).all()
+        assert ((log.action >= 0) & (log.action < len(log.actions))).all() and not np.isinf(
+            log.features
+        ).any()
         encoded = encoding.fit(log).transform(log)
         logs.check(encoded, "log")
 
 
 def fuzz_parts(data: bytes) -> None:
-    """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are read."""
+    """A folder of parquet files, one of any bytes: numbers do not depend on how the rows are
+    read.
+    """
     if not data:
         return
     with folder_of(
-        {f"{data[0] % 2}.parquet": data[1:]} | ({"2.parquet": good_part()} if data[0] % 4 > 1 else {})
+        {f"{data[0] % 2}.parquet": data[1:]}
+        | ({"2.parquet": good_part()} if data[0] % 4 > 1 else {})
     ) as folder:
         found = []
         for rows in (2, 1 << 18):
@@ -252,11 +295,20 @@ def fuzz_parts(data: bytes) -> None:
                 assert repr(first) == repr(second)
 
 
-PLACES = ("{}.parquet", "day=1/{}.parquet", ".{}.parquet", "_temporary/0/{}.parquet", "a/.b/{}.parquet", "{}.crc")
+PLACES = (
+    "{}.parquet",
+    "day=1/{}.parquet",
+    ".{}.parquet",
+    "_temporary/0/{}.parquet",
+    "a/.b/{}.parquet",
+    "{}.crc",
+)
 
 
 def fuzz_folder(data: bytes) -> None:
-    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier entry."""
+    """A folder in which each byte is an entry: a part, a file that is none, or a link to an earlier
+    entry.
+    """
     shown, hidden, twice = set(), set(), False
     with folder_of({}) as folder:
         for number, byte in enumerate(data[:12]):
@@ -285,37 +337,63 @@ def fuzz_folder(data: bytes) -> None:
 
 
 def fuzz_apply(data: bytes) -> None:
-    """New visits, for which a policy chooses ads: the file is whole, with a row for each, or there is none."""
+    """New visits, for which a policy chooses ads: the file is whole, with a row for each, or there
+    is none.
+    """
     with folder_of({"visits": data}) as folder:
-        for name, keep in (("out.csv", ("more",)), ("out.parquet", ("city", "more")), ("out.csv", ())):
+        for name, keep in (
+            ("out.csv", ("more",)),
+            ("out.parquet", ("city", "more")),
+            ("out.csv", ()),
+        ):
             target = folder / name
             try:
-                done = applying.apply(_policy(), folder / "visits", target, epsilon=0.3, seed=1, keep=keep)
+                done = applying.apply(
+                    _policy(), folder / "visits", target, epsilon=0.3, seed=1, keep=keep
+                )
             except ScantError:
                 assert {path.name for path in folder.iterdir()} == {"visits"}
                 continue
             table = pa.csv.read_csv(target) if name.endswith(".csv") else pq.read_table(target)
-            assert table.num_rows == done.rows > 0 and table.column_names == [*keep, "action", "propensity"]
+            assert table.num_rows == done.rows > 0 and table.column_names == [
+                *keep,
+                "action",
+                "propensity",
+            ]
             target.unlink()
 
 
 @cache
 def _policy() -> Policy:
     random = np.random.default_rng(0)
-    log = pa.table({
-        "action": random.choice(["a", "b"], 60), "reward": random.integers(0, 2, 60), "propensity": [0.5] * 60,
-        "x": [None, *random.random(59)], "city": random.choice(["u", "v"], 60),
-    })  # fmt: skip
+    log = pa.table(
+        {
+            "action": random.choice(["a", "b"], 60),
+            "reward": random.integers(0, 2, 60),
+            "propensity": [0.5] * 60,
+            "x": [None, *random.random(59)],
+            "city": random.choice(["u", "v"], 60),
+        }
+    )
     return Policy("logistic", steps=50, lambdas=(0.1,)).fit(log)
 
 
 @cache
 def good_part() -> bytes:
     """A good part of a folder, like that of `_visits`."""
-    return as_parquet(pa.table({
-        "action": ["a", "b"], "click": [0, 1], "propensity": [0.5, 0.5], "y": [1, 2], "city": ["u", "v"],
-        "when": pa.array([0, 1], pa.timestamp("s")), "drop": [1, 2],
-    }))  # fmt: skip
+    return as_parquet(
+        pa.table(
+            {
+                "action": ["a", "b"],
+                "click": [0, 1],
+                "propensity": [0.5, 0.5],
+                "y": [1, 2],
+                "city": ["u", "v"],
+                "when": pa.array([0, 1], pa.timestamp("s")),
+                "drop": [1, 2],
+            }
+        )
+    )
 
 
 def fuzz_contexts(data: bytes) -> None:
@@ -331,8 +409,10 @@ def fuzz_policy(data: bytes) -> None:
     """Saved policies: what is loaded chooses among its ads."""
     with written(data) as path, suppress(ScantError):
         policy = Policy.load(path)
-        columns = {name: ["u", ""] if name in policy.learnt.encoder.texts else [0.5, None]
-                   for name in policy.learnt.encoder.names}  # fmt: skip
+        columns = {
+            name: ["u", ""] if name in policy.learnt.encoder.texts else [0.5, None]
+            for name in policy.learnt.encoder.names
+        }
         table = pa.table(columns)
         assert {*policy.predict(table)} <= {*policy.actions}
         np.testing.assert_allclose(policy.predict_proba(table).sum(axis=1), 1, atol=1e-9)
@@ -362,7 +442,10 @@ def fuzz_parquet(data: bytes) -> None:
         for dataset in (ranking, examples):
             with suppress(ScantError):
                 for block in tables.READERS["parquet"](path, dataset):
-                    assert np.isfinite(block.features).all() and block.features.shape == (len(block.line), D)
+                    assert np.isfinite(block.features).all() and block.features.shape == (
+                        len(block.line),
+                        D,
+                    )
         with suppress(ScantError):
             for query, grade, features in tables.read_ranking(path):
                 assert len(query) == len(grade) == len(features)
@@ -380,7 +463,9 @@ def fuzz_stream(data: bytes) -> None:
             return
         if len(there) <= 100 and there.features.shape[1] <= 1000:
             slam, random = {"kind": "slam", "measure": "ndcg"}, np.random.default_rng(0)
-            learner = learners.Slam.from_study(slam, {"source": "text"}, there.metadata, 1.0, random)
+            learner = learners.Slam.from_study(
+                slam, {"source": "text"}, there.metadata, 1.0, random
+            )
             play.play(there, np.arange(len(there)), learner)
             json.dumps(there.metadata)
 
@@ -401,7 +486,11 @@ def fuzz_seal(data: bytes) -> None:
     """Whatever a file holds: it has no seal, a broken one, or one that every changed bit breaks."""
     path = FOLDER / f"{next(_numbers)}"
     try:
-        for content in (data, data + files.MARK, data + files.MARK + files.BLANK.encode() + data[:9]):
+        for content in (
+            data,
+            data + files.MARK,
+            data + files.MARK + files.BLANK.encode() + data[:9],
+        ):
             path.write_bytes(content)
             with suppress(ValueError):
                 files.check_seal(path)
@@ -421,22 +510,33 @@ def fuzz_seal(data: bytes) -> None:
 
 def fuzz_results(data: bytes) -> None:
     """A folder of results of somebody else: manifest, claims, tables, runs."""
-    names = ("manifest.json", "claims.parquet", "claims-readings.csv", "tables/finals.csv", "runs/e/s/l/run.parquet")
+    names = (
+        "manifest.json",
+        "claims.parquet",
+        "claims-readings.csv",
+        "tables/finals.csv",
+        "runs/e/s/l/run.parquet",
+    )
     name = names[data[0] % len(names)] if data else "manifest.json"
     with folder_of({}) as folder:
         (path := folder / name).parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data[1:])
         there = Results(folder)
         for look in (
-            lambda: there.manifest, lambda: there.claims, lambda: there.readings, lambda: there.finals,
-            lambda: there.runs("e"), lambda: readings.read(folder / "claims-readings.csv"),
+            lambda: there.manifest,
+            lambda: there.claims,
+            lambda: there.readings,
+            lambda: there.finals,
+            lambda: there.runs("e"),
+            lambda: readings.read(folder / "claims-readings.csv"),
             lambda: readings.claims(folder / "claims.parquet"),
-        ):  # fmt: skip
+        ):
             with suppress(ScantError):
                 look()
 
 
-STUDY = {  # a finished study: what its manifest lists, what earlier settings asked for, and what is a user's
+# a finished study: what its manifest lists, what earlier settings asked for, and what is a user's
+STUDY = {
     "results/small/claims.csv": b"id,verdict,estimate,low,high,n\na,holds,1,0,2,3\n",
     "results/small/tables/finals.csv": b"learner,mean\na,1\n",
     "results/small/report.html": b"<p>page</p>",
@@ -459,11 +559,16 @@ def fuzz_manifest(data: bytes) -> None:
         (folder / "manifest.json").write_bytes(data)
         study = Results(folder)
         for look in (
-            lambda: study.manifest, lambda: verifying.verify(folder), lambda: reading.keep(folder),
-            lambda: differences.describe(differences.compare(reading.read(folder), reading.read(folder))),
+            lambda: study.manifest,
+            lambda: verifying.verify(folder),
+            lambda: reading.keep(folder),
+            lambda: differences.describe(
+                differences.compare(reading.read(folder), reading.read(folder))
+            ),
             lambda: pruning.delete(folder, pruning.prunable(folder, drawn=True)),
-            lambda: crates.write(folder), lambda: crates.write(folder, "precious.zip"),
-        ):  # fmt: skip
+            lambda: crates.write(folder),
+            lambda: crates.write(folder, "precious.zip"),
+        ):
             try:
                 look()
             except OSError as error:  # one line on the command line, too
@@ -471,13 +576,20 @@ def fuzz_manifest(data: bytes) -> None:
             except ScantError as error:
                 assert "\n" not in str(error)
         for name, content in STUDY.items():
-            assert Path(name).read_bytes() == content if name != OLD or Path(name).exists() else True, name
+            assert (
+                Path(name).read_bytes() == content if name != OLD or Path(name).exists() else True
+            ), name
         there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
-        assert all(name.startswith("results/reference/small/") or name in ("small.zip", "results/small/manifest.json")
-                   for name in there - {*STUDY}), there  # fmt: skip
+        assert all(
+            name.startswith("results/reference/small/")
+            or name in ("small.zip", "results/small/manifest.json")
+            for name in there - {*STUDY}
+        ), there
         if Path("small.zip").exists():
             with zipfile.ZipFile("small.zip") as packed:
-                assert not any(name.startswith("/") or ".." in name.split("/") for name in packed.namelist())
+                assert not any(
+                    name.startswith("/") or ".." in name.split("/") for name in packed.namelist()
+                )
 
 
 # --- settings
@@ -501,11 +613,20 @@ def _keys(content):
     """All keys of a document, at whatever depth."""
     if isinstance(content, dict):
         yield from content
-    for value in content.values() if isinstance(content, dict) else content if isinstance(content, list) else ():
+    for value in (
+        content.values()
+        if isinstance(content, dict)
+        else content
+        if isinstance(content, list)
+        else ()
+    ):
         yield from _keys(value)
 
 
-REGISTRY, DATASETS_SCHEMA = ROOT / "config/datasets.yaml", ROOT / "workflow/schemas/datasets.schema.yaml"
+REGISTRY, DATASETS_SCHEMA = (
+    ROOT / "config/datasets.yaml",
+    ROOT / "workflow/schemas/datasets.schema.yaml",
+)
 _load, _read = registry.load, schema.read_yaml
 _once = cache(_read)
 
@@ -551,14 +672,18 @@ def fuzz_archive(data: bytes) -> None:
     suffix = ("", ".gz", ".Z", None)[data[0] % 4]
     part, url = Part("all", "a.txt"), "https://toy"
     archive = Archive(url) if suffix is None else None
-    wanted = Dataset("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy", archive=archive, own=True)
+    wanted = Dataset(
+        "toy", "ranking", "letor", D, {"all": part}, ("all",), "toy", archive=archive, own=True
+    )
     cache = fetch.cache_name(wanted) if archive else ""
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         folder = Path(folder)
         mirror, target = folder / "mirror", folder / "out/target"
         (mirror / "toy").mkdir(parents=True)
         target.parent.mkdir()
-        (target.parent / cache if suffix is None else mirror / f"toy/a.txt{suffix}").write_bytes(data[1:])
+        (target.parent / cache if suffix is None else mirror / f"toy/a.txt{suffix}").write_bytes(
+            data[1:]
+        )
         with suppress(ScantError):
             fetch.fetch(wanted, "all", target, str(mirror), log=lambda text: None)
         there = {path.name for path in target.parent.iterdir()}
@@ -567,7 +692,9 @@ def fuzz_archive(data: bytes) -> None:
 
 
 def fuzz_answer(data: bytes) -> None:
-    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or an archive."""
+    """What a server answers, as raw bytes: one byte says whether it is a mirror, or has the file or
+    an archive.
+    """
     if not data:
         return
     url = "http://toy/a.gz" if data[0] % 8 > 3 else "http://toy/a"
@@ -575,8 +702,10 @@ def fuzz_answer(data: bytes) -> None:
     part, archive = Part("all", "a.txt", url=url if place == "url" else None), Archive(url)
     wanted = Dataset(
         *("toy", "ranking", "letor", D, {"all": part}, ("all",), "toy"),
-        archive=archive if place == "archive" else None, plain_http=True, own=True,
-    )  # fmt: skip
+        archive=archive if place == "archive" else None,
+        plain_http=True,
+        own=True,
+    )
 
     def connected(connection):
         ours, theirs = socket.socketpair()
@@ -586,21 +715,35 @@ def fuzz_answer(data: bytes) -> None:
         opened.callback(ours.close)
         return ours
 
-    with ExitStack() as opened, tempfile.TemporaryDirectory(dir=FOLDER) as folder, suppress(ScantError):
-        opened.enter_context(patch.object(urllib3.connection.HTTPConnection, "_new_conn", connected))
+    with (
+        ExitStack() as opened,
+        tempfile.TemporaryDirectory(dir=FOLDER) as folder,
+        suppress(ScantError),
+    ):
+        opened.enter_context(
+            patch.object(urllib3.connection.HTTPConnection, "_new_conn", connected)
+        )
         opened.enter_context(patch.object(fetch.time, "sleep"))
         opened.enter_context(patch.dict(os.environ, {"NO_PROXY": "*", "no_proxy": "*"}))
         (target := Path(folder, "out/target")).parent.mkdir()
         try:
             mirror = url if place == "mirror" else folder
-            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)["bytes"] <= 1100 * len(data)
+            assert fetch.fetch(wanted, "all", target, mirror, log=lambda text: None)[
+                "bytes"
+            ] <= 1100 * len(data)
         except ScantError as error:
             assert len(str(error)) < 900 and str(error).isprintable()
             assert not target.exists()
             raise
         finally:
             there = {path.name for path in target.parent.iterdir()}
-            assert there <= {"target", ".toy.lock"} | ({fetch.cache_name(wanted)} if wanted.archive else set()), there
+            assert there <= {"target", ".toy.lock"} | (
+                {fetch.cache_name(wanted)} if wanted.archive else set()
+            ), there
 
 
-TARGETS = {name.removeprefix("fuzz_"): target for name, target in list(globals().items()) if name.startswith("fuzz_")}
+TARGETS = {
+    name.removeprefix("fuzz_"): target
+    for name, target in list(globals().items())
+    if name.startswith("fuzz_")
+}

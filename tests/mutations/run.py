@@ -3,8 +3,9 @@
     python tests/mutations/run.py         all of `table.MUTATIONS`
     python tests/mutations/run.py 10      every tenth of them
 
-It fails if a mutation survives its tests, or no longer applies, or if a test fails without any. Loops run as plain
-Python, not compiled, so that it takes a minute or two of one core in place of an hour.
+It fails if a mutation survives its tests, or no longer applies, or if a test fails without any.
+Loops run as plain Python, not compiled, so that it takes a minute or two of one core in place of an
+hour.
 """
 
 import os
@@ -30,7 +31,10 @@ PASSED, FAILED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED
 
 
 def tested(src: Path, tests: list[str], printed: Path) -> int:
-    """Run tests on the package in `src`, in a fork; pytest's exit code. What it prints goes to a file."""
+    """Run tests on the package in `src`, in a fork; pytest's exit code.
+
+    What it prints goes to a file.
+    """
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -41,7 +45,9 @@ def tested(src: Path, tests: list[str], printed: Path) -> int:
     from scant.kernels import pieces
 
     assert Path(pieces.__file__).is_relative_to(src)
-    code = pytest.main(["-x", "-q", "-m", "", "-p", "no:cacheprovider", *(f"tests/{test}" for test in tests)])
+    code = pytest.main(
+        ["-x", "-q", "-m", "", "-p", "no:cacheprovider", *(f"tests/{test}" for test in tests)]
+    )
     sys.stdout.flush()
     os._exit(code)
 
@@ -61,12 +67,22 @@ def run(mutations: list[tuple[str, str, str, str]]) -> list[str]:
                 wrong.append(f"{file}: {old!r} occurs {text.count(old)} times, not once")
                 continue
             path.write_text(text.replace(old, new))
-            os.utime(path, (number, number))  # else bytecode of the same second and size would be taken for its own
+            # else bytecode of the same second and size would be taken for its own
+            os.utime(path, (number, number))
             printed.write_text("")
             code = tested(src, [test], printed)
-            print(f"{number:3}", "fails as it should:" if code == FAILED else "SURVIVES:", file, repr(new), flush=True)
+            print(
+                f"{number:3}",
+                "fails as it should:" if code == FAILED else "SURVIVES:",
+                file,
+                repr(new),
+                flush=True,
+            )
             if code != FAILED:
-                wrong.append(f"{file}: {old!r} as {new!r}: pytest ended with {code} on {test}\n{printed.read_text()}")
+                wrong.append(
+                    f"{file}: {old!r} as {new!r}: pytest ended with {code} on "
+                    f"{test}\n{printed.read_text()}"
+                )
             shutil.copy2(ROOT / "src" / file, path)
         return wrong
 

@@ -1,4 +1,5 @@
-"""Mutations: the file below src, a text that occurs once in it, what takes its place, and a test that then fails.
+"""Mutations: the file below src, a text that occurs once in it, what takes its place, and a test
+that then fails.
 
 Those of EQUIVALENT change no result, for the reason given.
 """
@@ -85,15 +86,22 @@ MUTATIONS = [
     ("scant/kernels/sorting.py", SORTING + "::test_places_are_those_of_numpys_stable_sort",
      "higher += rivals[j] > block[i]", "higher += rivals[j] >= block[i]"),
     ("scant/kernels/sorting.py", SORTING + "::test_places_are_those_of_numpys_stable_sort",
-     "scores[order[j - 1]] < score:\n            order[j] = order[j - 1]\n            j -= 1\n        order[j] = item",
-     "scores[order[j - 1]] <= score:\n            order[j] = order[j - 1]\n            j -= 1\n        order[j] = item"),
+     ("scores[order[j - 1]] < score:\n            order[j] = order[j - 1]\n            j -= 1\n    "
+      " "
+     "   order[j] = item"),
+     ("scores[order[j - 1]] <= score:\n            order[j] = order[j - 1]\n            j -= 1\n   "
+      " "
+     "    order[j] = item")),
     ("scant/kernels/sorting.py", SORTING + "::test_places_are_those_of_numpys_stable_sort",
      "if not 0 < scale < math.inf:", "if scale < 0:"),
     ("scant/kernels/sorting.py", SORTING + "::test_places_are_those_of_numpys_stable_sort",
      "scores[source[i]] >= scores[source[j]]", "scores[source[i]] > scores[source[j]]"),
     ("scant/kernels/games.py", PLAYED + "::test_the_compiled_loop_is_the_plain_class[rtopkf-adaptive-flip, dcg]",
-     "length = min(max(length, shortest), max(shortest, int(math.sqrt(c * t))))", "length = max(length, shortest)"),
-    ("scant/kernels/games.py", PLAYED + "::test_the_compiled_loop_is_the_plain_class[rtopkf-flip, dcg]",
+     "length = min(max(length, shortest), max(shortest, int(math.sqrt(c * t))))", ("length = "
+                                                                                  "max(length, "
+                                                                                  "shortest)")),
+    ("scant/kernels/games.py", PLAYED + ("::test_the_compiled_loop_is_the_plain_class[rtopkf-flip, "
+                                        "dcg]"),
      "explores = x < remaining", "explores = x <= remaining"),
     ("scant/kernels/games.py", PLAYED + "::test_so_it_is_with_blocks_that_grow_and_shrink[2-1]",
      "else length // 2", "else length"),
@@ -123,7 +131,8 @@ MUTATIONS = [
     ("scant/kernels/precision.py",
      PLAYED + "::test_the_compiled_loop_is_the_plain_class[semi-bandit, top 2-flip, precision@4]",
      "eta / math.sqrt(t + 1)", "eta / math.sqrt(t + 2)"),
-    ("scant/kernels/table.py", PLAYED + "::test_the_compiled_loop_is_the_plain_class[hedge-five items, dcg]",
+    ("scant/kernels/table.py", PLAYED + ("::test_the_compiled_loop_is_the_plain_class[hedge-five "
+                                        "items, dcg]"),
      "logs[r] -= eta * sign * worths[r]", "logs[r] -= eta * worths[r]"),
     ("scant/kernels/table.py", PLAYED + "::test_the_compiled_loop_is_the_plain_class[multiplicative-weights-five items, dcg]",
      "/ spread)", "/ (spread + least))"),
@@ -163,7 +172,8 @@ MUTATIONS = [
      "if learner.slot and place < k - 1:", "if learner.slot and place < k:"),
     ("scant/kernels/top.py", OF_TOP + "::test_the_compiled_loop_is_the_plain_class[digits-smoothdcg-text]",
      "g[i] *= total / epsilon", "g[i] *= total"),
-    ("scant/kernels/full.py", OF_ALL + "::test_the_compiled_loop_is_the_plain_class[zero-slam-ap, text]",
+    ("scant/kernels/full.py", OF_ALL + ("::test_the_compiled_loop_is_the_plain_class[zero-slam-ap, "
+                                       "text]"),
      "reached < 1.0:", "reached < 0.9:"),
     ("scant/kernels/top.py", OF_TOP + "::test_the_compiled_loop_is_the_plain_class_for_what_was_seen[digits-logistic]",
      "slope /= 1.0 + math.exp(-behind)", "slope /= 1.0 + math.exp(behind)"),
@@ -196,8 +206,11 @@ MUTATIONS = [
     ("scant/kernels/generalisation.py", SAMPLES + "::test_gradient_descent_is_the_plain_loop[listnet]",
      "/ (q + 1)", "/ (q + 2)"),
     ("scant/kernels/pairs.py", SCORERS + "::test_one_step_from_nothing_is_the_gradient_step",
-     "(regularisation * (t + 1 + offset))\n            for k in range(d):\n                mean[k] += scale * total[k]\n            kept",
-     "(regularisation * (t + offset))\n            for k in range(d):\n                mean[k] += scale * total[k]\n            kept"),
+     ("(regularisation * (t + 1 + offset))\n            for k in range(d):\n                "
+      "mean[k] "
+     "+= scale * total[k]\n            kept"),
+     ("(regularisation * (t + offset))\n            for k in range(d):\n                mean[k] += "
+     "scale * total[k]\n            kept")),
     ("scant/kernels/pairs.py", SCORERS + "::test_the_logistic_scorer_is_at_scikit_learns_optimum[0.01-separable]",
      "bias += 4.0 / math.sqrt(t + 1.0)", "bias += 4.0 / (t + 1.0)"),
     ("scant/kernels/trees.py", SCORERS + "::test_a_forest_is_that_of_scikit_learn",
@@ -205,7 +218,8 @@ MUTATIONS = [
     ("scant/kernels/trees.py", SCORERS + "::test_a_forest_scores_rows_of_several_blocks",
      "mean[start + rows[place]]", "mean[rows[place]]"),
     ("scant/bandits/scorers.py", SCORERS + "::test_steps_make_so_many_passes_over_the_rows_of_an_ad[logistic-20-options3-expected3]",
-     "min(most, max(LEAST_STEPS, settings.passes * rows))", "max(LEAST_STEPS, settings.passes * rows)"),
+     "min(most, max(LEAST_STEPS, settings.passes * rows))", ("max(LEAST_STEPS, settings.passes * "
+                                                            "rows)")),
     ("scant/bandits/scorers.py", SCORERS + "::test_an_unknown_kind_and_rewards_that_are_no_clicks",
      "    if not learner.graded:\n", "    if learner.ranker:\n"),
     ("scant_ads/evaluation/quotients.py", CLUSTERS + "::test_the_bound_is_the_least_mean_that_the_capital_does_not_refute[60-0.7]",
@@ -270,7 +284,9 @@ MUTATIONS = [
     ("scant_ads/evaluation/arms.py", BASELINE + "::test_the_control_is_the_only_arm_that_is_called_so",
      "if len(controls) == 1 < len(policies)", "if controls and len(policies) > 1"),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_dead_segments_share_the_error",
-     "design for of in (rows, rows[0], total[0]))) < ALARM / tests)", "design for of in (rows, rows[0], total[0]))) < ALARM)"),
+     "design for of in (rows, rows[0], total[0]))) < ALARM / tests)", ("design for of in (rows, "
+                                                                      "rows[0], total[0]))) < "
+                                                                      "ALARM)")),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
      "chances * tests * alike[_ends_of((start, end))]", "chances"),
     ("scant_ads/diagnosis/measurement.py", MEASURED + "::test_losses_are_less_likely_than_all_that_might_have_been",
@@ -296,7 +312,8 @@ MUTATIONS = [
     ("scant_ads/evaluation/lifts.py", LIFTS + "::test_rows_of_neither_of_two_arms_count",
      "if rest := both.rows - count.sum():", "if rest := 0:"),
     ("scant_ads/unit.py", UNIT + "::test_numbers_are_those_of_shares_times_the_largest",
-     '"matched_clicks": self.sum(row["matched_clicks"], matched)', '"matched_clicks": row["matched_clicks"]'),
+     '"matched_clicks": self.sum(row["matched_clicks"], matched)', ('"matched_clicks": '
+                                                                   'row["matched_clicks"]')),
     ("scant_ads/diagnosis/leaks.py", LEAKS + "::test_features_that_say_nothing_too_well_are_no_leaks",
      "slice(half, None, 2)", "slice(1 - half, None, 2)"),
     ("scant_ads/diagnosis/leaks.py", LEAKS + "::test_clicks_that_are_not_joined_yet_are_seen",
@@ -305,15 +322,21 @@ MUTATIONS = [
      "    if roles is None and log.id is not None:", "    if roles is None and log.id is None:"),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_what_chance_does_once_in_a_million_is_no_chance",
      '- repeat * np.arange(size.max())', '- repeat * np.arange(1, size.max() + 1)'),
-    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[few at one time]",
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + ("::test_visits_are_not_taken_for_lists[few at one "
+                                                "time]"),
      '(size - 1).sum() < SHARED * len(ad)', '(size - 1).sum() < SHARED'),
-    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[matched pairs]",
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + ("::test_visits_are_not_taken_for_lists[matched "
+                                                "pairs]"),
      '(key.is_named or not is_whole)', '(key.is_named or is_whole)'),
-    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[no ad twice in a day]",
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + ("::test_visits_are_not_taken_for_lists[no ad "
+                                                 "twice "
+                                                "in a day]"),
      'if (time % DAY).any() else {}', 'if time.any() else {}'),
-    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[an ad by hour]",
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + ("::test_visits_are_not_taken_for_lists[an ad by "
+                                                "hour]"),
      'uniform if "time" in columns else _least(head, ad)', 'uniform'),
-    ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_visits_are_not_taken_for_lists[number of the visit]",
+    ("scant_ads/diagnosis/lists.py", OF_LISTS + ("::test_visits_are_not_taken_for_lists[number of "
+                                                "the visit]"),
      'mend, True, is_sure)', 'mend, True, True)'),
     ("scant_ads/diagnosis/lists.py", OF_LISTS + "::test_slots_with_fewer_ads_further_down_have_propensities_of_their_place",
      ' and others.all()', ''),
@@ -354,11 +377,13 @@ MUTATIONS = [
     ("scant/bandits/intervals.py", BOUNDS + "::test_t_is_that_of_scipy",
      "one_sided = (1 + level) / 2", "one_sided = level"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_close_and_slope_have_ends_that_both_have_to_be_kept",
-     "return max(side.p_value() for side in sides), min(", "return min(side.p_value() for side in sides), min("),
+     "return max(side.p_value() for side in sides), min(", ("return min(side.p_value() for side in "
+                                                           "sides), min(")),
     ("scant/verdict/statistics.py", VERDICTS + "::test_close_and_slope_have_ends_that_both_have_to_be_kept",
      "min(1.0, len(sides) * against)", "min(1.0, against)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_a_mean_is_tested_by_the_evidence_in_its_t_statistic[0.4]",
-     "n, p = len(values), (1 - level) / 2\n    if test == T", "n, p = len(values), 1 - level\n    if test == T"),
+     "n, p = len(values), (1 - level) / 2\n    if test == T", ("n, p = len(values), 1 - level\n    "
+                                                              "if test == T")),
     ("scant/verdict/statistics.py", VERDICTS + "::test_a_claim_about_several_cells",
      "max(1, len(tested)) * failing.p_fails", "failing.p_fails"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_cells_are_corrected_for_their_number_and_for_the_family",
@@ -368,7 +393,9 @@ MUTATIONS = [
     ("scant/verdict/statistics.py", VERDICTS + "::test_where_the_mean_and_the_typical_seed_differ_nothing_is_decided",
      "<= threshold and not _typical(distances)", "<= threshold and False"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_where_the_mean_and_the_typical_seed_differ_nothing_is_decided",
-     "2 * (distances > 0).sum(axis=1) > distances.shape[1]", "2 * (distances > 0).all(axis=0).sum() > distances.shape[1]"),
+     "2 * (distances > 0).sum(axis=1) > distances.shape[1]", ("2 * (distances > "
+                                                             "0).all(axis=0).sum() > "
+                                                             "distances.shape[1]")),
     ("scant/verdict/statistics.py", VERDICTS + "::test_in_how_many_seeds_it_is_so_ties_count_against_the_claim",
      "inside=int(np.all(distances > 0,", "inside=int(np.all(distances >= 0,"),
     ("scant/verdict/statistics.py",
@@ -438,7 +465,8 @@ MUTATIONS = [
     ("scant_ads/reading/nested.py", NESTED + "::test_a_text_that_comes_late_among_numbers_is_an_error",
      'truth = ("0", "1")', 'truth = ("false", "true")'),
     ("scant_ads/reading/nested.py", NESTED + "::test_a_key_that_comes_late_is_left_out_and_told",
-     "if value is not None and value == value and name not in self.lists", "if name not in self.lists"),
+     "if value is not None and value == value and name not in self.lists", ("if name not in "
+                                                                           "self.lists")),
     ("scant_ads/reading/nested.py", NESTED + "::test_keys_that_are_values_are_refused",
      "keys > MOST", "keys > MOST + 1"),
     ("scant_ads/reading/wabbit.py", WABBIT + "::test_dsjson_that_says_less_is_the_same",
@@ -448,7 +476,8 @@ MUTATIONS = [
     ("scant_ads/reading/wabbit.py", WABBIT + "::test_visits_with_other_ads_have_lists_of_eligible_ones",
      'offered = ads if "" in ids else ids', "offered = ids"),
     ("scant_ads/reading/amounts.py", WABBIT + "::test_costs_in_a_column",
-     '(1 if self.rewards == "losses" else 0) - values', '(1 if self.rewards == "losses" else 0) + values'),
+     '(1 if self.rewards == "losses" else 0) - values', ('(1 if self.rewards == "losses" else 0) + '
+                                                        'values')),
     ("scant_ads/reading/amounts.py", WABBIT + "::test_propensities_in_percent_and_logarithms",
      '"log": np.exp,', '"log": np.exp2,'),
     ("scant_ads/evaluation/arms.py", ELIGIBLE + "::test_every_estimate_is_unbiased_over_all_logs_that_there_can_be",
@@ -458,7 +487,8 @@ MUTATIONS = [
     ("scant/bandits/policies.py", ELIGIBLE + "::test_every_learner_chooses_among_eligible_ads",
      "np.where(others > 0, 1.0 - self.epsilon, 1.0)", "1.0 - self.epsilon"),
     ("scant/bandits/learners.py", ELIGIBLE + "::test_a_rarely_eligible_ad_is_learnt_from_visits_that_could_show_it",
-     "for ad in learnt:\n                rows = log.eligible", "for ad in ():\n                rows = log.eligible"),
+     "for ad in learnt:\n                rows = log.eligible", ("for ad in ():\n                "
+                                                               "rows = log.eligible")),
     ("scant/bandits/policies.py", POLICIES + "::test_the_expected_value_is_that_over_the_distribution",
      "values = values * self.eligible", "values = values * 1"),
     ("scant/bandits/learners.py", ELIGIBLE + "::test_a_side_that_is_not_eligible_wins_no_match",
@@ -470,7 +500,8 @@ MUTATIONS = [
     ("scant_ads/reading/summing.py", HEALTH + "::test_chance_in_a_sorted_log_is_that_of_random_order",
      "if half and halves.differ else", "if half and not halves.differ else"),
     ("scant_ads/policies/learning.py", ROLES + "::test_rows_of_a_request_stay_together_when_a_log_is_split",
-     "trains |= np.isin(together, together[trains])", "trains &= np.isin(together, together[trains])"),
+     "trains |= np.isin(together, together[trains])", ("trains &= np.isin(together, "
+                                                      "together[trains])")),
     ("scant_ads/reading/layout.py", SCHEDULES + "::test_a_propensity_with_few_digits_is_the_fraction_that_it_means",
      "values[values == written] = 1 / number", "values[values != written] = 1 / number"),
     ("scant_ads/reading/arrays.py", APPLYING + "::test_a_text_is_one_of_others_or_the_only_one_of_its_value",
@@ -489,7 +520,8 @@ EQUIVALENT = [  # file, what is there, what could be, why no result changes
     ("scant/kernels/optimisation.py", "LEAST = 1e-30", "LEAST = 1e-31",
      "what it adds is below the rounding of the value"),
     ("scant/kernels/optimisation.py", "if mu <= goal * 1.5 or", "if mu <= goal or",
-     "a last step more: another point within the same accuracy, which nothing promises to be the same"),
+     ("a last step more: another point within the same accuracy, which nothing promises to be the "
+     "same")),
     ("scant/kernels/sorting.py", "COUNTING_LIMIT = 96", "COUNTING_LIMIT = 90",
      "which of two ways to sort: both are stable"),
     ("scant/kernels/games.py", "noise * math.log(random.standard_exponential())", "math.log(random.standard_exponential())",

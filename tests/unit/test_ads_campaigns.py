@@ -14,7 +14,9 @@ from scant.randomness import generator
 
 @pytest.fixture(autouse=True, scope="module")
 def coarse():
-    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged against what they are."""
+    """Campaigns calibrated on fewer points, which is faster; all that a test draws is judged
+    against what they are.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(campaigns, "POINTS", 1 << 16)
         campaigns._make.cache_clear()
@@ -33,10 +35,16 @@ def true_ctr(campaign, choose, draws, random):
 
 
 def average(campaign, seed, chunks=8):
-    """Impressions' shares, click rates and the uniform policy's rate, over quasi-random users of another shift."""
-    order = generator(campaign.settings.world, "campaign", campaign.name).permutation(campaign.settings.dimensions)
+    """Impressions' shares, click rates and the uniform policy's rate, over quasi-random users of
+    another shift.
+    """
+    order = generator(campaign.settings.world, "campaign", campaign.name).permutation(
+        campaign.settings.dimensions
+    )
     used = order[: campaign.settings.informative + campaigns.DISTRACTORS]
-    points = campaigns._points(campaign.settings.dimensions, used, campaign.thresholds, np.random.default_rng(seed))
+    points = campaigns._points(
+        campaign.settings.dimensions, used, campaign.thresholds, np.random.default_rng(seed)
+    )
     sums = np.zeros((2, len(campaign.shares)))
     for _ in range(chunks):
         users = next(points)
@@ -55,7 +63,9 @@ def test_a_campaign_carries_table_5_2_to_a_thousandth_on_an_independent_sample(m
     np.testing.assert_allclose(rates, np.array([0.17, 0.40, 0.45, 0.30, 0.23]) / 100, rtol=1e-3)
 
 
-@pytest.mark.parametrize(("name", "shape"), [("hotel", "tree"), ("bank-1", "bumps"), ("bank-2", "linear")])
+@pytest.mark.parametrize(
+    ("name", "shape"), [("hotel", "tree"), ("bank-1", "bumps"), ("bank-2", "linear")]
+)
 def test_every_campaign_and_shape_carries_its_table(name, shape):
     campaign = campaigns.make(name, shape=shape)
     impressions, percentages = campaigns.CAMPAIGNS[name]
@@ -67,8 +77,14 @@ def test_every_campaign_and_shape_carries_its_table(name, shape):
 def test_a_targeted_log_has_the_tables_impressions_and_clicks():
     campaign = campaigns.make("hotel")
     log = logs.check(campaign.log(campaign.rows, np.random.default_rng(0)), "log")
-    assert len(log) == 158463 and log.actions == ("1", "2", "3", "4", "5") and log.features.shape == (158463, 30)
-    for row, share, rate in zip(logs.facts(log)["actions"], campaign.shares, campaign.click_rates, strict=True):
+    assert (
+        len(log) == 158463
+        and log.actions == ("1", "2", "3", "4", "5")
+        and log.features.shape == (158463, 30)
+    )
+    for row, share, rate in zip(
+        logs.facts(log)["actions"], campaign.shares, campaign.click_rates, strict=True
+    ):
         assert stats.binomtest(row["impressions"], len(log), share).pvalue > 1e-4
         assert stats.binomtest(int(row["clicks"]), row["impressions"], rate).pvalue > 1e-4
 
@@ -81,7 +97,8 @@ def test_the_logged_propensities_are_the_policys_and_keep_its_floor():
     assert propensities.min() >= 0.05 and propensities.min() < 0.051
     np.testing.assert_allclose(log.propensity, propensities[np.arange(len(log)), log.action])
     shown = np.zeros((5,))
-    np.add.at(shown, log.action, 1 / log.propensity)  # each action's inverse propensities sum to the rows
+    # each action's inverse propensities sum to the rows
+    np.add.at(shown, log.action, 1 / log.propensity)
     np.testing.assert_allclose(shown / len(log), 1, atol=0.06)
 
 
@@ -122,7 +139,9 @@ def by_hand():
 
 
 def expected(value):
-    return integrate.quad(lambda z: value(z) * stats.norm.pdf(z), -12, 12, epsabs=1e-12, limit=200)[0]
+    return integrate.quad(lambda z: value(z) * stats.norm.pdf(z), -12, 12, epsabs=1e-12, limit=200)[
+        0
+    ]
 
 
 def test_rates_propensities_and_the_oracle_by_hand():
@@ -130,7 +149,9 @@ def test_rates_propensities_and_the_oracle_by_hand():
     x = np.array([[1, 5, 0], [-1, 0, 1]], np.float32)
     np.testing.assert_allclose(campaign.rates(x), expit([[-0.5, -1.5], [-3.5, -0.5]]))
     assert campaign.oracle(x).tolist() == [0, 1]
-    np.testing.assert_allclose(campaign.propensities(x)[:, 0], 0.1 + 0.8 * expit([2.0 + 0.3, -2.0 + 0.3]))
+    np.testing.assert_allclose(
+        campaign.propensities(x)[:, 0], 0.1 + 0.8 * expit([2.0 + 0.3, -2.0 + 0.3])
+    )
     np.testing.assert_allclose(campaign.propensities(x, "uniform"), 0.5)
 
 
@@ -138,7 +159,10 @@ def test_rates_propensities_and_the_oracle_by_hand():
 def test_the_true_ctr_is_that_of_quadrature(epsilon):
     campaign = by_hand()
     found, error = true_ctr(
-        campaign, lambda x: greedy(campaign.oracle(x), 2, epsilon), 300_000, np.random.default_rng(3)
+        campaign,
+        lambda x: greedy(campaign.oracle(x), 2, epsilon),
+        300_000,
+        np.random.default_rng(3),
     )
 
     def value(z):
@@ -171,7 +195,9 @@ def test_users_are_normal_in_two_thirds_of_the_features_and_0_or_1_in_the_others
     assert users.dtype == np.float32 and campaign.names == tuple(f"x{i}" for i in range(1, 13))
     assert all(stats.kstest(users[:, i], "norm").pvalue > 1e-4 for i in range(8))
     assert set(np.unique(users[:, 8:])) == {0, 1}
-    np.testing.assert_allclose(users[:, 8:].mean(axis=0), stats.norm.sf(campaign.thresholds[8:]), atol=0.01)
+    np.testing.assert_allclose(
+        users[:, 8:].mean(axis=0), stats.norm.sf(campaign.thresholds[8:]), atol=0.01
+    )
 
 
 @pytest.mark.parametrize("shape", campaigns.SHAPES)
@@ -194,7 +220,8 @@ def test_strength_common_part_and_quality_are_what_they_say(shape):
     f = np.log(campaign.rates(users)) - np.log1p(-campaign.rates(users))
     np.testing.assert_allclose(f.std(axis=0), 1.5, rtol=0.02)
     scores = (
-        campaign.pieces(users) @ campaign.weights * campaigns._weight_of_f(campaign.settings) + users @ campaign.view
+        campaign.pieces(users) @ campaign.weights * campaigns._weight_of_f(campaign.settings)
+        + users @ campaign.view
     )
     np.testing.assert_allclose(scores.std(axis=0), 2.0, rtol=0.02)
     for action in range(5):

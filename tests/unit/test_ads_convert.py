@@ -12,11 +12,15 @@ from scant.errors import DataError, SettingError
 
 def table(path, labels, features):
     """A classification table as `scant convert` makes it."""
-    text = "".join(f"{','.join(map(str, row))},{label}\n" for row, label in zip(features, labels, strict=True))
+    text = "".join(
+        f"{','.join(map(str, row))},{label}\n" for row, label in zip(features, labels, strict=True)
+    )
     original = path.with_suffix(".csv")
     files.write_text(original, text)
     part = Part("all", original.name)
-    dataset = Dataset("set", "classification", "csv-label-last", len(features[0]), {"all": part}, ("all",), "set")
+    dataset = Dataset(
+        "set", "classification", "csv-label-last", len(features[0]), {"all": part}, ("all",), "set"
+    )
     tables.convert(dataset, "all", original, path)
     return path
 
@@ -30,7 +34,9 @@ def labelled(examples=3000, classes=5, seed=0):
 
 def test_digits_come_as_scikit_learn_has_them(tmp_path):
     digits = load_digits()
-    made = convert.read_labelled(table(tmp_path / "digits.parquet", digits.target, digits.data.tolist()))
+    made = convert.read_labelled(
+        table(tmp_path / "digits.parquet", digits.target, digits.data.tolist())
+    )
     np.testing.assert_array_equal(made.features, digits.data.astype(np.float32))
     np.testing.assert_array_equal(made.label, digits.target)
     assert made.classes == tuple("0123456789") and made.label.dtype == np.int32
@@ -44,7 +50,13 @@ def test_classes_that_are_numbers_stand_in_their_order_over_several_tables(tmp_p
     ]
     made = convert.read_labelled(paths)
     assert made.classes == ("1", "2", "9", "10")
-    assert made.label.tolist() == [3, 2, 1, 0, 3] and made.features.ravel().tolist() == [1, 2, 3, 4, 5]
+    assert made.label.tolist() == [3, 2, 1, 0, 3] and made.features.ravel().tolist() == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
 
 
 def test_other_classes_stand_in_the_order_of_their_text(tmp_path):
@@ -82,7 +94,8 @@ def test_the_log_is_of_a_uniform_policy_and_pays_for_the_right_class():
     counts = np.zeros((5, 5))
     np.add.at(counts, (data.label, log.action), 1)
     expected = np.outer(counts.sum(axis=1), np.full(5, 0.2))
-    assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), 20) > 1e-4  # uniform whatever the class
+    # uniform whatever the class
+    assert stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), 20) > 1e-4
 
 
 def test_the_log_of_a_part_has_its_rows_in_order():
@@ -94,7 +107,9 @@ def test_the_log_of_a_part_has_its_rows_in_order():
 
 
 def test_rare_classes_are_logged():
-    data = convert.Labelled(np.zeros((50, 1), np.float32), np.array([0] * 49 + [1]), ("a", "b"), ("x",))
+    data = convert.Labelled(
+        np.zeros((50, 1), np.float32), np.array([0] * 49 + [1]), ("a", "b"), ("x",)
+    )
     train = np.arange(49)  # class b is never in training
     log = convert.bandit(data, np.random.default_rng(0), train)
     assert logs.check(log, "log").actions == ("a", "b")

@@ -12,7 +12,14 @@ from scant.bandits.evaluation import evaluate
 from scant.errors import SettingError
 from scant.present import making, traces
 
-EXACT = {"betting, no range", "hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"}
+EXACT = {
+    "betting, no range",
+    "hoeffding",
+    "empirical-bernstein",
+    "clopper-pearson",
+    "betting",
+    "betting-sequence",
+}
 
 
 def found(one, repeats=400, seed=0, **options):
@@ -20,7 +27,9 @@ def found(one, repeats=400, seed=0, **options):
     return {(row["bound"], row["side"]): row for row in rows}
 
 
-@pytest.mark.parametrize("one", settings((1000,), 1.3)[:-2], ids=lambda one: f"{one.campaign}-{one.policy}")
+@pytest.mark.parametrize(
+    "one", settings((1000,), 1.3)[:-2], ids=lambda one: f"{one.campaign}-{one.policy}"
+)
 def test_campaigns_carry_the_click_rates(one):
     share, weight, click = map(np.array, (one.share, one.weight, one.click))
     name = one.campaign.split(",")[0]
@@ -38,7 +47,9 @@ def test_the_rates_are_those_of_table_5_2():
     assert np.mean(study.RATES["bank"]) == pytest.approx(0.00310)
 
 
-@pytest.mark.parametrize("one", settings((1500,))[:-2], ids=lambda one: f"{one.campaign}-{one.policy}")
+@pytest.mark.parametrize(
+    "one", settings((1500,))[:-2], ids=lambda one: f"{one.campaign}-{one.policy}"
+)
 def test_counts_give_what_rows_give(one):
     one = Setting(**{**vars(one), "click": (0.3, 0.2, 0.2)})
     clicks, shows = study._draw(one, 3, np.random.default_rng(1))
@@ -51,16 +62,23 @@ def test_counts_give_what_rows_give(one):
             for w, k, n in zip(weight, clicked, shown, strict=True):
                 parts.append(np.column_stack([np.arange(n) < k, np.full(n, w)]))
         reward, w = np.concatenate(parts).astype(float).T
-        rows = evaluate(reward, np.full(1500, 1 / largest), w / largest, largest, 0.9, weights=one.weight).rows()
+        rows = evaluate(
+            reward, np.full(1500, 1 / largest), w / largest, largest, 0.9, weights=one.weight
+        ).rows()
         if np.isnan(rows[0]["estimate"]):  # refused: too few rows match
             continue
         for row in rows:
             name = "snips, delta" if row["estimator"] == "snips" else row["bound"]
             expected = [row[key] for key in ("estimate", "lower", "low", "high")]
-            assert [part[i] for part in ends[name]] == pytest.approx(expected, rel=1e-6, abs=1e-12), name
+            assert [part[i] for part in ends[name]] == pytest.approx(
+                expected, rel=1e-6, abs=1e-12
+            ), name
         assert ends["snips, frozen"][0][i] == ends["snips, delta"][0][i]
         seen = ends["empirical-bernstein, largest seen"][3][i]
-        assert seen == pytest.approx(ends["empirical-bernstein"][3][i]) or seen < ends["empirical-bernstein"][3][i]
+        assert (
+            seen == pytest.approx(ends["empirical-bernstein"][3][i])
+            or seen < ends["empirical-bernstein"][3][i]
+        )
 
 
 def test_drawn_counts_have_the_settings_shares():
@@ -82,7 +100,10 @@ def test_what_holds_and_what_does_not():
         assert bank[bound, "two-sided"]["coverage_high"] < 0.95  # a click or two: skew
         assert rare[bound, "two-sided"]["coverage_high"] < 0.6
     assert rare["empirical-bernstein, largest seen", "two-sided"]["coverage_high"] < 0.8
-    assert hotel["betting", "lower"]["width_mean"] < hotel["empirical-bernstein", "lower"]["width_mean"]
+    assert (
+        hotel["betting", "lower"]["width_mean"]
+        < hotel["empirical-bernstein", "lower"]["width_mean"]
+    )
 
 
 def test_a_frozen_normaliser_covers_less_where_large_weights_have_few_clicks():
@@ -136,8 +157,12 @@ def test_rows_say_how_sure_they_are():
     one = setting("hotel", "deterministic", 2000)
     row = found(one, 50, level=0.9)["t", "lower"]
     assert (row["campaign"], row["policy"], row["rows"], row["repeats"], row["level"]) == (
-        "hotel", "deterministic", 2000, 50, 0.9,
-    )  # fmt: skip
+        "hotel",
+        "deterministic",
+        2000,
+        50,
+        0.9,
+    )
     assert row["coverage"] == row["covered"] / 50 and row["true"] == one.truth
     assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
     again = coverage([one], 50, np.random.default_rng(0), 0.9, 200)
@@ -146,7 +171,9 @@ def test_rows_say_how_sure_they_are():
 
 
 def test_its_file_is_read_for_the_table_and_the_figure(tmp_path):
-    study.run({"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1)
+    study.run(
+        {"rows": [400], "repeats": 3, "drifts": ["falling"]}, tmp_path / "coverage.parquet", 1
+    )
     for name in ("figure-coverage",):
         frame = making.frame_of(SHOWN[name], *traces.read_rows([tmp_path / "coverage.parquet"]))
         assert len(frame) and (frame["repeats"] == 3).all()
@@ -169,7 +196,9 @@ def test_settings_that_cannot_be():
 
 
 def test_deficient_support_lowers_what_a_log_shows():
-    """The log's own mean is too low by what the policy would show in vain: lower bounds hold, upper ends fail."""
+    """The log's own mean is too low by what the policy would show in vain: lower bounds hold, upper
+    ends fail.
+    """
     one = study.deficient(20_000)
     share, weight = map(np.array, (one.share, one.weight))
     assert share.sum() == pytest.approx(1) and share @ weight == pytest.approx(0.8)
@@ -183,7 +212,9 @@ def test_deficient_support_lowers_what_a_log_shows():
 
 
 def likelihood_ratio(clicks, rows, level):
-    """The shares of clicks whose binomial likelihood is at least the largest one's times exp(-chi^2 / 2)."""
+    """The shares of clicks whose binomial likelihood is at least the largest one's times exp(-chi^2
+    / 2).
+    """
 
     def above(share):
         likely = special.xlogy(clicks, share) + special.xlogy(rows - clicks, 1 - share)
@@ -196,9 +227,13 @@ def likelihood_ratio(clicks, rows, level):
 
 @pytest.mark.parametrize("cells", [(80, 6, 14), (80, 0, 20), (79, 12, 9)])
 def test_empirical_likelihood_of_two_weights_is_that_of_clicks_among_the_rows_of_the_larger(cells):
-    """The probabilities of the weights 0 and 5 are known, since their mean is 1: only clicks at weight 5 are random."""
+    """The probabilities of the weights 0 and 5 are known, since their mean is 1: only clicks at
+    weight 5 are random.
+    """
     for level in (0.9, 0.95):
         pairs = np.array([0, 5, 5.0]), np.array([0, 1, 0.0]), np.array([cells])
         estimate, low, high, _ = (float(end[0]) for end in likelihood.interval(*pairs, 5.0, level))
-        assert (low, high) == pytest.approx(likelihood_ratio(cells[1], cells[1] + cells[2], level), abs=5e-4)
+        assert (low, high) == pytest.approx(
+            likelihood_ratio(cells[1], cells[1] + cells[2], level), abs=5e-4
+        )
         assert low <= estimate <= high

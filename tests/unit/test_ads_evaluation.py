@@ -1,4 +1,6 @@
-"""Off-policy estimates: the Open Bandit Pipeline's formulas, unbiasedness by enumeration, cases by hand, refusals."""
+"""Off-policy estimates: the Open Bandit Pipeline's formulas, unbiasedness by enumeration, cases by
+hand, refusals.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -24,7 +26,9 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, rows=200, actions=4):
-    """A random log, a random policy (rows x actions) and a random model of the rewards (rows x actions)."""
+    """A random log, a random policy (rows x actions) and a random model of the rewards (rows x
+    actions).
+    """
     random = np.random.default_rng(seed)
     logging, policy = random.dirichlet(np.ones(actions), (2, rows))
     action = np.array([random.choice(actions, p=p) for p in logging])
@@ -60,7 +64,11 @@ def test_estimates_are_those_of_the_open_bandit_pipeline(seed):
     assert snips(*log)[0] == pytest.approx(snipw, rel=1e-12)
     model = q[at], (q * action_dist).sum(axis=1)
     assert doubly_robust(log[0], iw, *model).mean() == pytest.approx(dr, rel=1e-12)
-    found = table(evaluate(*log, 1 / propensity.min(), q=model)) if iw.sum() ** 2 / (iw @ iw) >= 30 else {}
+    found = (
+        table(evaluate(*log, 1 / propensity.min(), q=model))
+        if iw.sum() ** 2 / (iw @ iw) >= 30
+        else {}
+    )
     for (estimator, _), row in found.items():
         expected = {"ips": ips, "snips": snipw, "doubly-robust": dr}[estimator]
         assert row["estimate"] == pytest.approx(expected, rel=1e-9)
@@ -69,10 +77,23 @@ def test_estimates_are_those_of_the_open_bandit_pipeline(seed):
 def test_weighted_and_doubly_robust_are_unbiased_by_enumeration_of_all_logs():
     # dyadic numbers, so that floats are exact: two contexts, three ads
     context = [Fraction(1, 4), Fraction(3, 4)]
-    logging = [[Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]]
-    policy = [[Fraction(1, 8), Fraction(7, 8), Fraction(0)], [Fraction(1, 2), Fraction(0), Fraction(1, 2)]]
-    click = [[Fraction(1, 2), Fraction(1, 8), Fraction(1, 4)], [Fraction(3, 4), Fraction(1, 2), Fraction(1, 16)]]
-    model = [[Fraction(1, 4), Fraction(1, 2), Fraction(1)], [Fraction(1, 8), Fraction(0), Fraction(3, 4)]]  # wrong
+    logging = [
+        [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)],
+        [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)],
+    ]
+    policy = [
+        [Fraction(1, 8), Fraction(7, 8), Fraction(0)],
+        [Fraction(1, 2), Fraction(0), Fraction(1, 2)],
+    ]
+    click = [
+        [Fraction(1, 2), Fraction(1, 8), Fraction(1, 4)],
+        [Fraction(3, 4), Fraction(1, 2), Fraction(1, 16)],
+    ]
+    # wrong
+    model = [
+        [Fraction(1, 4), Fraction(1, 2), Fraction(1)],
+        [Fraction(1, 8), Fraction(0), Fraction(3, 4)],
+    ]
     cells = [(x, a, r) for x in range(2) for a in range(3) for r in range(2)]
 
     def chance(x, a, r):
@@ -81,24 +102,35 @@ def test_weighted_and_doubly_robust_are_unbiased_by_enumeration_of_all_logs():
     mean_ips = mean_dr = total = Fraction(0)
     for log in product(cells, repeat=2):
         likely = np.prod([chance(*row) for row in log])
-        parts = [(r, logging[x][a], policy[x][a], model[x][a], np.dot(policy[x], model[x])) for x, a, r in log]
+        parts = [
+            (r, logging[x][a], policy[x][a], model[x][a], np.dot(policy[x], model[x]))
+            for x, a, r in log
+        ]
         arrays = [np.array(part, float) for part in zip(*parts, strict=True)]
         total += likely
         mean_ips += likely * Fraction(importance_weighted(*arrays[:3]))
-        mean_dr += likely * Fraction(doubly_robust(arrays[0], arrays[2] / arrays[1], *arrays[3:]).mean())
+        mean_dr += likely * Fraction(
+            doubly_robust(arrays[0], arrays[2] / arrays[1], *arrays[3:]).mean()
+        )
     truth = sum(context[x] * policy[x][a] * click[x][a] for x in range(2) for a in range(3))
     assert total == 1 and mean_ips == truth and mean_dr == truth
 
 
 def test_a_hand_worked_log():
-    reward, propensity, target = [1, 0, 1, 0], [0.5, 0.25, 0.5, 0.25], [1.0, 0.5, 0.0, 0.25]  # weights 2, 2, 0, 1
+    # weights 2, 2, 0, 1
+    reward, propensity, target = [1, 0, 1, 0], [0.5, 0.25, 0.5, 0.25], [1.0, 0.5, 0.0, 0.25]
     assert importance_weighted(reward, propensity, target) == 0.5
     estimate, error = snips(reward, propensity, target)
     assert estimate == pytest.approx(2 / 5)
     assert error == pytest.approx(np.sqrt(4 * 0.36 + 4 * 0.16 + 0 + 0.16) / 5)
     # q_policy + w (r - q): 0.5 + 2 * 0.75, 0.25 + 2 * -0.25, 0.5, 0.5 - 0.5
     weight = np.array([2, 2, 0, 1])
-    assert doubly_robust(np.array(reward), weight, [0.25, 0.25, 0.5, 0.5], [0.5, 0.25, 0.5, 0.5]).mean() == 0.5625
+    assert (
+        doubly_robust(
+            np.array(reward), weight, [0.25, 0.25, 0.5, 0.5], [0.5, 0.25, 0.5, 0.5]
+        ).mean()
+        == 0.5625
+    )
 
 
 @given(seeds, st.floats(0.05, 1))
@@ -108,7 +140,9 @@ def test_what_leaves_the_estimates_as_they_are(seed, factor):
     estimate, error = snips(reward, propensity, target)
     assert snips(reward, propensity * factor, target) == pytest.approx((estimate, error), rel=1e-9)
     order = np.random.default_rng(seed).permutation(len(reward))
-    assert snips(reward[order], propensity[order], target[order]) == pytest.approx((estimate, error), rel=1e-9)
+    assert snips(reward[order], propensity[order], target[order]) == pytest.approx(
+        (estimate, error), rel=1e-9
+    )
     assert snips(np.ones(200), propensity, target) == pytest.approx((1, 0), abs=1e-6)
     weight = target / propensity
     assert doubly_robust(reward, weight, 0 * reward, 0 * reward) == pytest.approx(reward * weight)
@@ -145,15 +179,21 @@ def test_every_estimator_with_each_of_its_bounds():
     for name, bound in intervals.BOUNDS.items():
         assert rows["ips", name]["lower"] == pytest.approx(bound(terms, 0.95), rel=1e-12)
         assert rows["ips", name]["exact"] == (name != "t")
-    assert rows["ips", "t"]["lower"] == pytest.approx(x.mean() - 1.6452 * x.std(ddof=1) / np.sqrt(4000), rel=1e-4)
+    assert rows["ips", "t"]["lower"] == pytest.approx(
+        x.mean() - 1.6452 * x.std(ddof=1) / np.sqrt(4000), rel=1e-4
+    )
     row, (estimate, error) = rows["snips", "delta"], snips(*log)
     ends = estimate - 1.644854 * error, estimate - 1.959964 * error, estimate + 1.959964 * error
     assert (row["lower"], row["low"], row["high"]) == pytest.approx(ends, rel=1e-6)
     d = 0.1 + log[2] / log[1] * (log[0] - 0.1)
     row = rows["doubly-robust", "t"]
-    assert row["lower"] == pytest.approx(d.mean() - 1.6452 * d.std(ddof=1) / np.sqrt(4000), rel=1e-4)
+    assert row["lower"] == pytest.approx(
+        d.mean() - 1.6452 * d.std(ddof=1) / np.sqrt(4000), rel=1e-4
+    )
     spread = np.sqrt(2 * d.var(ddof=1) * np.log(40) / 4000) + 7 * 9 * np.log(40) / (3 * 3999)
-    assert rows["doubly-robust", "empirical-bernstein"]["lower"] == pytest.approx(max(d.mean() - spread, 0), rel=1e-9)
+    assert rows["doubly-robust", "empirical-bernstein"]["lower"] == pytest.approx(
+        max(d.mean() - spread, 0), rel=1e-9
+    )
 
 
 def test_the_bootstrap_needs_a_generator_and_clopper_pearson_the_weights():
@@ -170,16 +210,26 @@ def test_diagnostics_of_a_hand_worked_log():
         np.tile([1, 0.5, 0, 0.25], 30),
     )
     d = evaluate(reward, propensity, target, 4.0).diagnostics
-    assert (d.rows, d.clicks, d.matched_clicks, d.declared_weight, d.largest_weight) == (120, 60, 30, 4, 2)
+    assert (d.rows, d.clicks, d.matched_clicks, d.declared_weight, d.largest_weight) == (
+        120,
+        60,
+        30,
+        4,
+        2,
+    )
     assert d.effective == pytest.approx(150**2 / (30 * 9))
     assert d.effective_clicks == pytest.approx(30)  # of weight 2; those of weight 0 tell nothing
     assert d.unmatched == 0.25 and d.mean_weight == 1.25
     half = 1.9801 * np.std(np.tile([2, 2, 0, 1], 30), ddof=1) / np.sqrt(120)
-    assert (d.mean_weight_low, d.mean_weight_high) == pytest.approx((1.25 - half, 1.25 + half), rel=1e-4)
+    assert (d.mean_weight_low, d.mean_weight_high) == pytest.approx(
+        (1.25 - half, 1.25 + half), rel=1e-4
+    )
 
 
 def test_a_declared_least_propensity_comes_first():
-    assert least_propensity(np.full(3, 0.5)) == 0.5 and least_propensity(np.full(3, 0.5), 0.1) == 0.1
+    assert (
+        least_propensity(np.full(3, 0.5)) == 0.5 and least_propensity(np.full(3, 0.5), 0.1) == 0.1
+    )
     assert least_propensity(np.array([0.5, 0.4, 0.5])) is None
     assert least_propensity(np.array([0.5, 0.4]), 0.2) == 0.2
 
@@ -210,7 +260,14 @@ def test_a_small_effective_sample_is_refused():
 
 def test_without_clicks_only_exact_bounds_are_given():
     _, propensity, target = campaign()
-    found = evaluate(np.zeros(4000), propensity, target, 4.0, weights=(0.25, 4.0), random=np.random.default_rng(0))
+    found = evaluate(
+        np.zeros(4000),
+        propensity,
+        target,
+        4.0,
+        weights=(0.25, 4.0),
+        random=np.random.default_rng(0),
+    )
     assert [notice.kind for notice in found.warnings] == ["no-clicks"] and found.refused is None
     for row in found.rows():
         if row["exact"]:
@@ -242,7 +299,9 @@ def test_clicks_of_small_weight_count_for_little():
     large, small = np.flatnonzero(target == target.max()), np.flatnonzero(target == target.min())
     reward[large[:10]], reward[small[:100]] = 1, 1
     weight = (target / propensity)[[large[0], small[0]]]
-    expected = (10 * weight[0] + 100 * weight[1]) ** 2 / (10 * weight[0] ** 2 + 100 * weight[1] ** 2)
+    expected = (10 * weight[0] + 100 * weight[1]) ** 2 / (
+        10 * weight[0] ** 2 + 100 * weight[1] ** 2
+    )
     found = evaluate(reward, propensity, target, 4.0)
     assert found.diagnostics.effective_clicks == pytest.approx(expected) and expected < 30
     assert [notice.kind for notice in found.warnings] == ["few-clicks"]
@@ -250,9 +309,13 @@ def test_clicks_of_small_weight_count_for_little():
 
 def test_a_mean_weight_away_from_1_is_warned_of():
     reward, propensity, target = campaign()
-    assert [notice.kind for notice in evaluate(reward, propensity / 2, target, 8.0).warnings] == ["mean-weight"]
+    assert [notice.kind for notice in evaluate(reward, propensity / 2, target, 8.0).warnings] == [
+        "mean-weight"
+    ]
     assert evaluate(reward, propensity, propensity, 1.0).warnings == ()
-    assert [notice.kind for notice in evaluate(reward, propensity, propensity * 0.9, 1.0).warnings] == ["mean-weight"]
+    assert [
+        notice.kind for notice in evaluate(reward, propensity, propensity * 0.9, 1.0).warnings
+    ] == ["mean-weight"]
 
 
 # --- errors
@@ -297,7 +360,12 @@ def test_what_cannot_be_evaluated():
         evaluate(reward / 2, propensity, target, 4.0, weights=(0.25, 4.0))
     with pytest.raises(SettingError, match="not among the declared values"):
         evaluate(reward, propensity, target, 4.0, weights=(4.0,))
-    for q in ((reward,), (reward, 2 * reward), (reward, reward[1:]), (reward, np.full(4000, np.nan))):
+    for q in (
+        (reward,),
+        (reward, 2 * reward),
+        (reward, reward[1:]),
+        (reward, np.full(4000, np.nan)),
+    ):
         with pytest.raises(SettingError, match="q must be"):
             evaluate(reward, propensity, target, 4.0, q=q)
 
@@ -307,7 +375,15 @@ def test_declared_weights():
     assert declared_weights([0.2], 0.2, 5) == pytest.approx((0.25, 4))
     assert declared_weights([0.2]) == pytest.approx((5,))
     assert declared_weights([0.5, 0.25], 0.5, 2) == pytest.approx((1, 2))
-    for arguments in (([0.0],), ([1.5],), ([],), ([0.2], 1.5, 5), ([0.2], 0.1), ([0.2], 0.1, 1), ([np.nan],)):
+    for arguments in (
+        ([0.0],),
+        ([1.5],),
+        ([],),
+        ([0.2], 1.5, 5),
+        ([0.2], 0.1),
+        ([0.2], 0.1, 1),
+        ([np.nan],),
+    ):
         with pytest.raises(SettingError):
             declared_weights(*arguments)
 
@@ -316,4 +392,13 @@ def test_an_evaluation_is_one_table():
     found = evaluate(*campaign(), 4.0, level=0.9)
     assert all(row["level"] == 0.9 for row in found.rows())
     assert replace(found.bounds[0], level=0.5).level == 0.5
-    assert list(found.rows()[0]) == ["estimator", "bound", "exact", "level", "estimate", "lower", "low", "high"]
+    assert list(found.rows()[0]) == [
+        "estimator",
+        "bound",
+        "exact",
+        "level",
+        "estimate",
+        "lower",
+        "low",
+        "high",
+    ]

@@ -40,13 +40,22 @@ STUDY = {
 DATASETS = {
     "letter": SimpleNamespace(id="letter", stored="letter", task="classification", cover=("all",)),
     "clicks": SimpleNamespace(
-        id="clicks", stored="clicks@s", task="ads", cover=("a", "b"), part=lambda name: {"a": 1, "b": 2}[name]
+        id="clicks",
+        stored="clicks@s",
+        task="ads",
+        cover=("a", "b"),
+        part=lambda name: {"a": 1, "b": 2}[name],
     ),
 }
 EXPERIMENT = {
-    "kind": "ads", "logs": ["drawn"], "learners": ["logistic", "uniform"], "seeds": 3, "batch": 2, "figures": [],
+    "kind": "ads",
+    "logs": ["drawn"],
+    "learners": ["logistic", "uniform"],
+    "seeds": 3,
+    "batch": 2,
+    "figures": [],
     "baseline": None,
-} | {setting.name: setting.rule["default"] for setting in FAMILY.settings}  # fmt: skip
+} | {setting.name: setting.rule["default"] for setting in FAMILY.settings}
 
 
 def with_experiment(**changes):
@@ -55,7 +64,11 @@ def with_experiment(**changes):
 
 def drawn_files(log, *parts, seeds=(0,)):
     """Those of a log, before it is planned which job draws them."""
-    return [f"results/s/bandit/{log}/{OPEN}/seed-{seed}/{part}.parquet" for part in parts for seed in seeds]
+    return [
+        f"results/s/bandit/{log}/{OPEN}/seed-{seed}/{part}.parquet"
+        for part in parts
+        for seed in seeds
+    ]
 
 
 # --- planning
@@ -69,9 +82,13 @@ def test_a_seed_draws_something_anew_unless_logs_and_learner_are_fixed():
     on_log = {learner: drawn("logged", learner) for learner in KINDS}
     controls = dict.fromkeys(("uniform", "logging", "oracle"), False)
     assert on_log == dict.fromkeys(KINDS, True) | controls
-    # Without a lambda to choose on a part of the log, those that draw nothing else are the same for all seeds.
+    # Without a lambda to choose on a part of the log, those that draw nothing else are the same for
+    # all seeds.
     on_log = {learner: drawn("logged", learner, tuning="paper", undersample=2) for learner in KINDS}
-    assert on_log == dict.fromkeys(KINDS, True) | controls | {"cost-sensitive-oaa": False, "filter-tree": False}
+    assert on_log == dict.fromkeys(KINDS, True) | controls | {
+        "cost-sensitive-oaa": False,
+        "filter-tree": False,
+    }
     single = STUDY | {"learners": {"filter-tree": {"kind": "filter-tree", "lambdas": [0.1]}}}
     assert not drawn("logged", "filter-tree", single)
 
@@ -80,15 +97,30 @@ def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
     study = with_experiment(logs=["drawn", "made", "logged"])
     jobs = FAMILY.jobs(study, DATASETS, "e")
     assert [job.path for job in jobs[:4]] == [
-        "e/drawn/logistic/seed-0-1", "e/drawn/logistic/seed-2", "e/drawn/uniform/seed-0-1", "e/drawn/uniform/seed-2"
-    ]  # fmt: skip
+        "e/drawn/logistic/seed-0-1",
+        "e/drawn/logistic/seed-2",
+        "e/drawn/uniform/seed-0-1",
+        "e/drawn/uniform/seed-2",
+    ]
     assert jobs[0].settings == {
-        "study_seed": 3, "kind": "ads", "log_settings": {"campaign": "hotel", "settings": {}},
+        "study_seed": 3,
+        "kind": "ads",
+        "log_settings": {"campaign": "hotel", "settings": {}},
         "learner_settings": {"kind": "logistic"},
-        "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
-        "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 262144,
-    }  # fmt: skip
-    inputs = {job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")}
+        "tuning": "held-out",
+        "validation": 0.2,
+        "threshold": "f1",
+        "undersample": None,
+        "undersampled": "classifiers",
+        "standardise": True,
+        "select": 1.0,
+        "epsilons": [0.0],
+        "level": 0.95,
+        "users": 262144,
+    }
+    inputs = {
+        job.path.split("/")[1]: job.inputs for job in jobs if job.path.endswith("logistic/seed-0-1")
+    }
     table = "results/data/tables/clicks@s/{}.parquet"
     assert inputs["drawn"] == {
         "train": drawn_files("drawn", "train", seeds=(0, 1)),
@@ -96,7 +128,11 @@ def test_jobs_have_a_batch_of_seeds_of_one_learner_on_one_log():
         "campaign": ["results/s/campaigns/drawn.json"],
     }
     assert inputs["made"]["test"] == drawn_files("made", "test", seeds=(0, 1))
-    assert inputs["logged"] == {"train": [table.format("a")], "test": [table.format("b")], "campaign": []}
+    assert inputs["logged"] == {
+        "train": [table.format("a")],
+        "test": [table.format("b")],
+        "campaign": [],
+    }
 
 
 def test_files_that_logs_are_drawn_from():
@@ -109,13 +145,16 @@ def test_files_that_logs_are_drawn_from():
 
 
 def test_what_tables_read():
-    plan = SimpleNamespace(study=with_experiment(logs=["drawn", "logged", "made"]), datasets=DATASETS)
+    plan = SimpleNamespace(
+        study=with_experiment(logs=["drawn", "logged", "made"]), datasets=DATASETS
+    )
     shown = {one.name: one for one in FAMILY.shown}
     parts = ("train", "test")
     assert FAMILY.read(plan, shown["table-5.1"]) == drawn_files("made", *parts)
     assert FAMILY.read(plan, shown["table-5.2"]) == [
-        *drawn_files("drawn", *parts), *(f"results/data/tables/clicks@s/{part}.parquet" for part in ("a", "b"))
-    ]  # fmt: skip
+        *drawn_files("drawn", *parts),
+        *(f"results/data/tables/clicks@s/{part}.parquet" for part in ("a", "b")),
+    ]
     assert FAMILY.read(plan, shown["figure-coverage"]) == []
     plan.study["coverage"] = {"repeats": 10, "rows": [100]}
     for name in ("figure-coverage",):
@@ -130,12 +169,20 @@ def test_what_tables_read():
 
 def test_readings_that_a_sweep_may_vary_and_who_heeds_them():
     swept = {setting.name for setting in FAMILY.settings if setting.reading}
-    assert swept == {"validation", "threshold", "undersample", "undersampled", "standardise", "select"}
+    assert swept == {
+        "validation",
+        "threshold",
+        "undersample",
+        "undersampled",
+        "standardise",
+        "select",
+    }
     assert swept == {setting.name for setting in FAMILY.settings if setting.some}
     assert swept == {name for learner in KINDS.values() for name in learner.heeds}
     assert {setting.name: setting.unless for setting in FAMILY.settings if setting.unless} == {
-        "validation": {"tuning": "paper"}, "undersampled": {"undersample": None}
-    }  # fmt: skip
+        "validation": {"tuning": "paper"},
+        "undersampled": {"undersample": None},
+    }
     assert [setting.name for setting in FAMILY.settings if not setting.plays] == ["baseline"]
     rules = {setting.name: setting.rule for setting in FAMILY.settings}
     assert rules["undersampled"]["enum"] == list(scorers.UNDERSAMPLED)
@@ -158,8 +205,12 @@ def test_a_run_is_that_of_the_engine(tmp_path):
     assert (tmp_path / "run.parquet").read_bytes() == (tmp_path / "same.parquet").read_bytes()
     metadata = json.loads(pq.read_schema(tmp_path / "run.parquet").metadata[b"scant"])
     assert FAMILY.identity(metadata) == {
-        "experiment": "e", "stream": "drawn", "learner": "tree", "source": "log", "kind": "forest"
-    }  # fmt: skip
+        "experiment": "e",
+        "stream": "drawn",
+        "learner": "tree",
+        "source": "log",
+        "kind": "forest",
+    }
 
 
 # --- presenting
@@ -180,26 +231,42 @@ def test_lambda_is_chosen_in_two_ways_where_there_is_one(tuning, learners, expec
 
 def test_quantities_worked_by_hand():
     rows = [
-        ("true", "", 0.10, np.nan), ("ips", "t", 0.12, 0.08), ("ips", "betting", 0.12, 0.11),
-    ]  # fmt: skip
+        ("true", "", 0.10, np.nan),
+        ("ips", "t", 0.12, 0.08),
+        ("ips", "betting", 0.12, 0.11),
+    ]
     frame = pd.DataFrame(rows, columns=["estimator", "bound", "estimate", "lower"])
-    frame = frame.assign(experiment="e", stream="l", learner="a", kind="forest", epsilon=0.0, seed=0, chosen=True)
+    frame = frame.assign(
+        experiment="e", stream="l", learner="a", kind="forest", epsilon=0.0, seed=0, chosen=True
+    )
     frame = frame.assign(**{"lambda": np.nan, "fitted_on": "all"})
     played = SimpleNamespace(traces=frame, tuning="held-out", details={"tuning": "held-out"})
     assert quantities.ctr(played)["value"].tolist() == [0.10]
 
 
 def test_a_bound_holds_in_as_many_logs_as_were_counted():
-    counted = {"campaign": "bank", "policy": "deterministic", "rows": 20_000, "side": "lower", "repeats": 4}
-    rows = pd.DataFrame([
-        counted | {"bound": "t", "covered": 3}, counted | {"bound": "betting", "covered": 4},
-        counted | {"bound": "t", "side": "two-sided", "covered": 1},
-        counted | {"bound": "t", "rows": 500, "covered": 0},
-    ])  # fmt: skip
+    counted = {
+        "campaign": "bank",
+        "policy": "deterministic",
+        "rows": 20_000,
+        "side": "lower",
+        "repeats": 4,
+    }
+    rows = pd.DataFrame(
+        [
+            counted | {"bound": "t", "covered": 3},
+            counted | {"bound": "betting", "covered": 4},
+            counted | {"bound": "t", "side": "two-sided", "covered": 1},
+            counted | {"bound": "t", "rows": 500, "covered": 0},
+        ]
+    )
     held = quantities.coverage(rows)
     assert held["value"].tolist() == [1, 1, 1, 0] + [0] * 4
     assert held["seed"].tolist() == [0, 1, 2, 3] * 2
-    assert list(held["stream"].unique()) == ["bank, deterministic, 20,000 rows", "bank, deterministic, 500 rows"]
+    assert list(held["stream"].unique()) == [
+        "bank, deterministic, 20,000 rows",
+        ("bank, deterministic, 500 rows"),
+    ]
     betting = quantities.coverage(rows, bound="betting")
     assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}
     assert quantities.coverage(rows, bound="none").empty

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scant.bandits import intervals
-from scant.bandits.intervals import BOUNDS, Terms, bca, betting, counted, interval, percentile, resampled, stage_ends
+from scant.bandits.intervals import (
+    BOUNDS,
+    Terms,
+    bca,
+    betting,
+    counted,
+    interval,
+    percentile,
+    resampled,
+    stage_ends,
+)
 from scant.errors import SettingError
 
 ALWAYS = ["hoeffding", "empirical-bernstein", "clopper-pearson", "betting", "betting-sequence"]
@@ -48,7 +58,9 @@ def test_many_values_are_binned_from_below_and_above_with_their_mean(zeros):
     x = random.permutation(np.r_[np.zeros(zeros), 4 * random.random(20_000) ** 4, 1e-9, 4.0])
     terms = counted(x, 4.0)
     assert len(terms.value) < 11_000
-    assert np.all((terms.low <= terms.value) & (terms.value <= terms.high)) and terms.high[-1] == 4.0
+    assert (
+        np.all((terms.low <= terms.value) & (terms.value <= terms.high)) and terms.high[-1] == 4.0
+    )
     some = terms.low > 0
     assert np.all(terms.high[some] - terms.low[some] <= terms.low[some] / 512 * (1 + 1e-12))
     n, mean, variance = terms.moments()
@@ -62,7 +74,10 @@ def test_many_values_are_binned_from_below_and_above_with_their_mean(zeros):
     assert count.tolist() == exact.total.tolist() or zeros
     if not zeros:  # all distinct, so that presence is a count
         for bound in (betting, intervals.betting_sequence):
-            (low, high), (lowest, highest) = interval(bound, exact, 0.9), interval(bound, terms, 0.9)
+            (low, high), (lowest, highest) = (
+                interval(bound, exact, 0.9),
+                interval(bound, terms, 0.9),
+            )
             assert low * 0.995 < lowest <= low + 1e-9 and high - 1e-9 <= highest < high * 1.005
 
 
@@ -91,7 +106,9 @@ def test_t_is_that_of_scipy(rows, seed, level):
     one = stats.ttest_1samp(x, 0, alternative="greater").confidence_interval(level)
     both = stats.ttest_1samp(x, 0).confidence_interval(level)
     assert intervals.t(terms, level) == pytest.approx(one.low, rel=1e-9, abs=1e-12)
-    assert interval(intervals.t, terms, level) == pytest.approx((both.low, both.high), rel=1e-9, abs=1e-12)
+    assert interval(intervals.t, terms, level) == pytest.approx(
+        (both.low, both.high), rel=1e-9, abs=1e-12
+    )
 
 
 @given(st.integers(1, 300), st.data(), st.floats(0.5, 0.999), st.sampled_from([0.3, 1.0, 5.0]))
@@ -101,7 +118,9 @@ def test_clopper_pearson_is_that_of_scipy(rows, data, level, worth):
     test = stats.binomtest(clicks, rows, alternative="greater").proportion_ci(level, "exact")
     both = stats.binomtest(clicks, rows).proportion_ci(level, "exact")
     assert intervals.clopper_pearson(terms, level) == pytest.approx(worth * test.low)
-    assert interval(intervals.clopper_pearson, terms, level) == pytest.approx((worth * both.low, worth * both.high))
+    assert interval(intervals.clopper_pearson, terms, level) == pytest.approx(
+        (worth * both.low, worth * both.high)
+    )
 
 
 def test_values_that_rounding_tells_apart_are_one():
@@ -117,15 +136,24 @@ def test_clopper_pearson_shares_delta_among_the_values_declared_not_those_seen()
     terms = counted(x, 4.0, (0.25, 4.0))
     part = stats.binomtest(20, 100, alternative="greater").proportion_ci(0.975, "exact").low
     assert intervals.clopper_pearson(terms, 0.95) == pytest.approx(0.25 * part)
-    few, none = (stats.binomtest(k, 100, alternative="less").proportion_ci(0.975, "exact").high for k in (20, 0))
-    assert intervals.clopper_pearson(terms, 0.95, upper=True) == pytest.approx(0.25 * few + 4 * none)
+    few, none = (
+        stats.binomtest(k, 100, alternative="less").proportion_ci(0.975, "exact").high
+        for k in (20, 0)
+    )
+    assert intervals.clopper_pearson(terms, 0.95, upper=True) == pytest.approx(
+        0.25 * few + 4 * none
+    )
 
 
 def test_hoeffding_and_bernstein_as_written_out():
     x = skewed(2000)
     terms = counted(x, 5.0)
-    assert intervals.hoeffding(terms, 0.9) == pytest.approx(max(x.mean() - 5 * np.sqrt(np.log(10) / 4000), 0))
-    bound = x.mean() - np.sqrt(2 * x.var(ddof=1) * np.log(20) / 2000) - 7 * 5 * np.log(20) / (3 * 1999)
+    assert intervals.hoeffding(terms, 0.9) == pytest.approx(
+        max(x.mean() - 5 * np.sqrt(np.log(10) / 4000), 0)
+    )
+    bound = (
+        x.mean() - np.sqrt(2 * x.var(ddof=1) * np.log(20) / 2000) - 7 * 5 * np.log(20) / (3 * 1999)
+    )
     assert bound > 0
     assert intervals.empirical_bernstein(terms, 0.9) == pytest.approx(bound)
 
@@ -161,7 +189,9 @@ def test_betting_is_the_least_mean_that_its_capital_does_not_refute(planned, lev
 def test_bounds_hold_for_clicks_whatever_their_rate(name):
     rows, level = 60, 0.9
     clicks = np.arange(rows + 1)
-    terms = Terms(np.array([0.0, 2.0]), np.stack([rows - clicks, clicks], axis=1)[:, None, :], 2.0, (0.0, 2.0))
+    terms = Terms(
+        np.array([0.0, 2.0]), np.stack([rows - clicks, clicks], axis=1)[:, None, :], 2.0, (0.0, 2.0)
+    )
     lower, (low, high) = BOUNDS[name](terms, level), interval(BOUNDS[name], terms, level)
     assert lower.shape == (rows + 1,)
     for rate in np.linspace(0.001, 0.999, 101):
@@ -180,7 +210,9 @@ def test_betting_holds_at_every_time_by_enumeration(monkeypatch, planned, rate):
     ever = np.zeros(len(logs), bool)
     for t in [rows] if planned else range(1, rows + 1):
         parts = np.split(logs[:, :t], stage_ends(t)[:-1], axis=1)
-        count = np.stack([[part.shape[1] - part.sum(axis=1), part.sum(axis=1)] for part in parts]).transpose(2, 0, 1)
+        count = np.stack(
+            [[part.shape[1] - part.sum(axis=1), part.sum(axis=1)] for part in parts]
+        ).transpose(2, 0, 1)
         ever |= betting(Terms(np.array([0.0, 1.0]), count, 1.0), level, planned) > rate
     assert 0 < chance[ever].sum() <= 1 - level + 1e-12
 
@@ -198,10 +230,17 @@ def test_bounds_hold_for_skewed_rewards(name):
 
 @every_bound
 @settings(max_examples=40)
-@given(st.lists(st.integers(0, 40), min_size=3, max_size=3), st.integers(0, 2**32 - 1), st.sampled_from([0.1, 8.0]))
+@given(
+    st.lists(st.integers(0, 40), min_size=3, max_size=3),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.1, 8.0]),
+)
 def test_bounds_fall_with_the_level_and_scale_with_the_terms(name, often, seed, scale):
     x = np.random.default_rng(seed).permutation(np.repeat([0.0, 0.25, 4.0, 0.0], [*often, 150]))
-    terms, scaled = counted(x, 4.0, (0.25, 4.0)), counted(scale * x, scale * 4.0, (scale * 0.25, scale * 4.0))
+    terms, scaled = (
+        counted(x, 4.0, (0.25, 4.0)),
+        counted(scale * x, scale * 4.0, (scale * 0.25, scale * 4.0)),
+    )
     mean, last = x.mean(), np.inf
     for level in (0.5, 0.8, 0.95, 0.999):
         lower, (low, high) = BOUNDS[name](terms, level), interval(BOUNDS[name], terms, level)
@@ -217,13 +256,20 @@ def test_the_order_of_rows_matters_to_betting_only(name):
     bound = BOUNDS[name]
     first, second = (bound(counted(y, 4.0, (0.25, 4.0)), 0.9) for y in (x, np.sort(x)))
     assert first == pytest.approx(second, rel=1e-12)
-    assert betting(counted(x, 4.0), 0.9) != pytest.approx(betting(counted(np.sort(x), 4.0), 0.9), rel=1e-3)
+    assert betting(counted(x, 4.0), 0.9) != pytest.approx(
+        betting(counted(np.sort(x), 4.0), 0.9), rel=1e-3
+    )
 
 
 @every_bound
 def test_many_campaigns_are_bounded_at_once(name):
     logs = [counted(skewed(500, seed), 4.0, (0.25, 4.0)) for seed in range(6)]
-    together = Terms(logs[0].value, np.stack([log.count for log in logs]).reshape(2, 3, -1, 3), 4.0, logs[0].support)
+    together = Terms(
+        logs[0].value,
+        np.stack([log.count for log in logs]).reshape(2, 3, -1, 3),
+        4.0,
+        logs[0].support,
+    )
     each = np.reshape([BOUNDS[name](log, 0.9) for log in logs], (2, 3))
     np.testing.assert_allclose(BOUNDS[name](together, 0.9), each, rtol=1e-12)
 
@@ -237,7 +283,9 @@ def test_resampled_means_are_those_of_binomial_counts():
     assert np.all(np.diff(means) >= 0)
     binomial = stats.binom(400, 30 / 400)
     for probability in (0.05, 0.5, 0.95):
-        assert percentile(means, probability) == pytest.approx(2 * binomial.ppf(probability) / 400, abs=2.1 / 400)
+        assert percentile(means, probability) == pytest.approx(
+            2 * binomial.ppf(probability) / 400, abs=2.1 / 400
+        )
     error = 2 * binomial.std() / 400
     assert means.mean() == pytest.approx(2 * 30 / 400, abs=5 * error / np.sqrt(20_000))
     assert means.std() == pytest.approx(error, rel=0.03)
@@ -252,9 +300,12 @@ def test_bca_is_that_of_scipy():
     x = np.random.default_rng(1).choice([0.0, 1.0, 3.0, 9.0], 250, p=[0.5, 0.3, 0.15, 0.05])
     terms = counted(x, 9.0)
     means = resampled(terms, np.random.default_rng(0), 50_000)
-    other = stats.bootstrap((x,), np.mean, n_resamples=20_000, confidence_level=0.9, method="BCa", rng=2)
+    other = stats.bootstrap(
+        (x,), np.mean, n_resamples=20_000, confidence_level=0.9, method="BCa", rng=2
+    )
     ends = bca(terms, means, 0.05), bca(terms, means, 0.95)
-    assert ends == pytest.approx(tuple(other.confidence_interval), abs=0.0081)  # two clicks of one of 250
+    # two clicks of one of 250
+    assert ends == pytest.approx(tuple(other.confidence_interval), abs=0.0081)
     assert abs(ends[0] - percentile(means, 0.05)) > 0.01  # skew is seen to
 
 

@@ -1,4 +1,6 @@
-"""Scorers of one's own: the example learns and is run as the built-in ones are; what one cannot be is said."""
+"""Scorers of one's own: the example learns and is run as the built-in ones are; what one cannot be
+is said.
+"""
 
 import json
 import pickle
@@ -21,7 +23,8 @@ from scant_ads.reading import formats
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KIND = "my_scorer:BinnedBayes"
 READINGS = {
-    "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": 2, "undersampled": "classifiers",
+    "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": 2,
+    "undersampled": "classifiers",
     "standardise": True, "select": 1.0, "epsilons": [0.0], "level": 0.95, "users": 2000,
 }  # fmt: skip
 LOG = formats.read_log(EXAMPLES / "logs/targeted.csv")
@@ -62,11 +65,21 @@ def test_the_example_is_fitted_as_scorers_are():
 
 
 def test_its_settings_are_its_own():
-    few, many = (fits(KIND, scorers.Settings(options={"bins": bins}), lambdas=(1.0,))[0] for bins in (2, 8))
+    few, many = (
+        fits(KIND, scorers.Settings(options={"bins": bins}), lambdas=(1.0,))[0] for bins in (2, 8)
+    )
     assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
-    with pytest.raises(SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2"):
+    with pytest.raises(
+        SettingError, match=("my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2")
+    ):
         fits(KIND, scorers.Settings(options={"bins": 1}))
-    with pytest.raises(SettingError, match=r"cannot be made with .*: got an unexpected keyword argument 'bin'"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"cannot be made with .*: got an unexpected keyword "
+            r"argument 'bin'"
+        ),
+    ):
         fits(KIND, scorers.Settings(options={"bin": 3}))
 
 
@@ -75,7 +88,14 @@ def test_the_example_is_run(tmp_path):
         logs.write(formats.read_log(EXAMPLES / f"logs/{name}.csv"), tmp_path / f"{part}.parquet")
     files = [tmp_path / "train.parquet"], [tmp_path / "test.parquet"]
     learner = {"kind": KIND, "lambdas": [0.1, 1.0], "options": {"bins": 3}}
-    identity = {"study": "s", "study_seed": 1, "experiment": "e", "stream": "own", "learner": "bayes", "kind": "ads"}
+    identity = {
+        "study": "s",
+        "study_seed": 1,
+        "experiment": "e",
+        "stream": "own",
+        "learner": "bayes",
+        "kind": "ads",
+    }
     job = identity | {"log_settings": {}, "learner_settings": learner} | READINGS
     run.run(job, tmp_path / "run.parquet", [0, 1], *files)
     frame, about = (
@@ -93,7 +113,8 @@ def test_a_study_may_have_it():
     config = {
         "study": "own", "learners": {"bayes": {"kind": KIND, "options": {"bins": 3}}, "uniform": {"kind": "uniform"}},
         "logs": {"hotel": {"campaign": "hotel"}},
-        "experiments": {"ads": {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}},
+        "experiments": {"ads": {"kind": "ads", "logs": ["hotel"],
+                                "learners": ["bayes", "uniform"]}},
     }  # fmt: skip
     root = EXAMPLES.parent
 
@@ -128,7 +149,10 @@ def test_what_is_no_scorer_is_refused(written):
     [
         ("features", r"own:Own: scores of shape \(\d+, 6\) for \d+ rows; one each is needed"),
         ("1.0", r"scores of shape \(\)"),
-        ("np.full(len(features), np.nan)", "own:Own: scores are to be finite numbers, and one is nan"),
+        (
+            "np.full(len(features), np.nan)",
+            ("own:Own: scores are to be finite numbers, and one is nan"),
+        ),
         ("['high'] * len(features)", "one is high"),
     ],
 )
@@ -163,4 +187,6 @@ def test_a_ranker_of_ones_own_has_thresholds(written):
     assert np.isnan(fit.regularisation)
     assert set(fit.model.thresholds) == {"precision", "recall", "f1"}
     assert learners.learner_of("ranking:Own").heeds_in("undersample", {"undersampled": "all"})
-    assert not learners.learner_of("ranking:Own").heeds_in("undersample", {"undersampled": "classifiers"})
+    assert not learners.learner_of("ranking:Own").heeds_in(
+        "undersample", {"undersampled": "classifiers"}
+    )

@@ -88,7 +88,8 @@ ROWS = st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=1, max_si
 @given(ROWS, st.sampled_from(MEASURES))
 def test_no_threshold_is_better_and_ties_go_by_f1_then_to_the_largest(rows, by):
     scores, clicked = np.array([s for s, _ in rows], float), np.array([c for _, c in rows])
-    key = {s: (round(measured(scores, clicked, by, s), 12), round(measured(scores, clicked, "f1", s), 12), s)
+    key = {s: (round(measured(scores, clicked, by, s), 12),
+               round(measured(scores, clicked, "f1", s), 12), s)
            for s in scores}  # fmt: skip
     assert threshold(scores, clicked, by) == max(key.values())[2]
     between = np.append(scores - 0.5, np.inf)

@@ -16,9 +16,17 @@ from scant.errors import DataError, SettingError
 from scant.files import metadata_of
 
 READINGS = {
-    "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None, "undersampled": "classifiers",
-    "standardise": True, "select": 1.0, "epsilons": [0.0, 0.2], "level": 0.95, "users": 2000,
-}  # fmt: skip
+    "tuning": "held-out",
+    "validation": 0.2,
+    "threshold": "f1",
+    "undersample": None,
+    "undersampled": "classifiers",
+    "standardise": True,
+    "select": 1.0,
+    "epsilons": [0.0, 0.2],
+    "level": 0.95,
+    "users": 2000,
+}
 SETTINGS = {"shape": "linear", "dimensions": 6, "informative": 3, "share": 0.02}
 
 
@@ -35,16 +43,30 @@ def folder(tmp_path_factory):
 
 
 def job(kind, **changes):
-    learner = {"kind": kind} if not KINDS[kind].learns else {"kind": kind, "steps": 2000, "trees": 5}
-    return {
-        "study": "s", "study_seed": 1, "experiment": "e", "stream": "hotel", "learner": kind, "kind": "ads",
-        "log_settings": {}, "learner_settings": learner,
-    } | READINGS | changes  # fmt: skip
+    learner = (
+        {"kind": kind} if not KINDS[kind].learns else {"kind": kind, "steps": 2000, "trees": 5}
+    )
+    return (
+        {
+            "study": "s",
+            "study_seed": 1,
+            "experiment": "e",
+            "stream": "hotel",
+            "learner": kind,
+            "kind": "ads",
+            "log_settings": {},
+            "learner_settings": learner,
+        }
+        | READINGS
+        | changes
+    )
 
 
 def played(folder, job, seeds=(0,), world="hotel.json"):
     trains, tests = ([folder / f"{part}-{seed}.parquet" for seed in seeds] for part in draw.PARTS)
-    run.run(job, folder / "run.parquet", list(seeds), trains, tests, folder / world if world else None)
+    run.run(
+        job, folder / "run.parquet", list(seeds), trains, tests, folder / world if world else None
+    )
     table = pq.read_table(folder / "run.parquet")
     assert table.schema.names == run.SCHEMA.names
     return table.to_pandas(), metadata_of(table.schema)
@@ -57,7 +79,9 @@ def small(rows=400, ads=2, seed=0):
     action = random.integers(0, ads, rows).astype(np.int32)
     liked = (features[:, 0] > 0).astype(int)
     actions = tuple("abcdef"[:ads])
-    return Log(features, action, (action == liked) * 1.0, np.full(rows, 1 / ads), actions, ("x", "y", "z"))
+    return Log(
+        features, action, (action == liked) * 1.0, np.full(rows, 1 / ads), actions, ("x", "y", "z")
+    )
 
 
 # --- drawing
@@ -70,11 +94,16 @@ def test_a_campaign_that_was_saved_is_the_same(folder):
         assert np.array_equal(made.propensities(x, policy), loaded.propensities(x, policy))
     assert np.array_equal(made.rates(x), loaded.rates(x))
     assert (made.rows, made.actions, made.names, made.settings) == (
-        loaded.rows, loaded.actions, loaded.names, loaded.settings,
-    )  # fmt: skip
+        loaded.rows,
+        loaded.actions,
+        loaded.names,
+        loaded.settings,
+    )
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"name": "hotel"}', json.dumps({"settings": {}, "pieces": {}})])
+@pytest.mark.parametrize(
+    "text", ["", "[1]", "{}", '{"name": "hotel"}', json.dumps({"settings": {}, "pieces": {}})]
+)
 def test_a_file_that_is_no_campaign_is_refused(tmp_path, text):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(DataError, match="not a campaign"):
@@ -83,7 +112,12 @@ def test_a_file_that_is_no_campaign_is_refused(tmp_path, text):
 
 def test_the_logs_of_a_campaign_are_of_its_two_policies(folder):
     (train, about), (test, other) = (logs.read(folder / f"{part}-0.parquet") for part in draw.PARTS)
-    assert (about["part"], other["part"], about["source"], about["seed"]) == ("train", "test", "campaign", 0)
+    assert (about["part"], other["part"], about["source"], about["seed"]) == (
+        "train",
+        "test",
+        "campaign",
+        0,
+    )
     assert len(train) == len(test) == campaigns.load(folder / "hotel.json").rows
     assert np.all(test.propensity == 0.2) and len(np.unique(train.propensity)) > 100
     assert sum(about["expected"]["impressions"]) == pytest.approx(len(train))
@@ -104,7 +138,9 @@ def test_logs_differ_by_seed_and_are_as_long_as_asked(folder, tmp_path):
 
 def test_held_out_fits_the_grid_to_a_part_and_the_best_of_it_to_all():
     log, settings = small(), scorers.Settings(options={"steps": 3000})
-    found = run.fits("logistic", log, np.random.default_rng(0), settings, (0.01, 10.0), "held-out", 0.25)
+    found = run.fits(
+        "logistic", log, np.random.default_rng(0), settings, (0.01, 10.0), "held-out", 0.25
+    )
     assert [fit.fitted_on for fit in found] == ["part", "part", "all"]
     values = {fit.regularisation: fit.validation for fit in found[:2]}
     assert found[2].regularisation == max(values, key=lambda one: (values[one], one))
@@ -113,7 +149,9 @@ def test_held_out_fits_the_grid_to_a_part_and_the_best_of_it_to_all():
 
 def test_the_validation_part_judges_and_does_not_teach():
     log, settings = small(), scorers.Settings(options={"steps": 500})
-    found = run.fits("auc-ranker", log, np.random.default_rng(0), settings, (0.1, 1.0), validation=0.25)
+    found = run.fits(
+        "auc-ranker", log, np.random.default_rng(0), settings, (0.1, 1.0), validation=0.25
+    )
     random = np.random.default_rng(0)
     part, held = scorers.split(log, 0.25, random)
     grid = scorers.fit_grid("auc-ranker", part, random, (0.1, 1.0), settings)
@@ -128,21 +166,30 @@ def test_the_validation_part_judges_and_does_not_teach():
 def test_one_lambda_or_none_is_no_choice(tuning):
     settings = scorers.Settings(options={"steps": 500, "trees": 3})
     (forest,) = run.fits("forest", small(), np.random.default_rng(0), settings, tuning=tuning)
-    (one,) = run.fits("logistic", small(), np.random.default_rng(0), settings, (0.1,), tuning=tuning)
+    (one,) = run.fits(
+        "logistic", small(), np.random.default_rng(0), settings, (0.1,), tuning=tuning
+    )
     assert np.isnan(forest.regularisation) and one.regularisation == 0.1
     assert forest.fitted_on == one.fitted_on == "all"
 
 
 def test_the_papers_reading_fits_all_of_the_log_at_each_lambda():
     found = run.fits(
-        "logistic", small(), np.random.default_rng(0), scorers.Settings(options={"steps": 500}), (0.1, 1.0), "paper"
+        "logistic",
+        small(),
+        np.random.default_rng(0),
+        scorers.Settings(options={"steps": 500}),
+        (0.1, 1.0),
+        "paper",
     )
     assert [(fit.regularisation, fit.fitted_on) for fit in found] == [(0.1, "all"), (1.0, "all")]
 
 
 def test_selected_features_alone_are_seen():
     log = small()
-    (fit,) = run.fits("forest", log, np.random.default_rng(0), scorers.Settings(options={"trees": 5}), select=0.3)
+    (fit,) = run.fits(
+        "forest", log, np.random.default_rng(0), scorers.Settings(options={"trees": 5}), select=0.3
+    )
     assert fit.seen.tolist() == [0]
     other = log.features.copy()
     other[:, 1:] = 9.0
@@ -158,11 +205,16 @@ def test_every_estimate_is_that_of_the_evaluation():
     found = run.estimates(chosen, test, train, 0.9, np.random.default_rng(0))
     shown = np.where(test.action == 0, 0.8, 0.2)
     rates = np.array([train.reward[train.action == a].mean() for a in (0, 1)])
-    terms = evaluation.doubly_robust(test.reward, shown / 0.5, rates[test.action], 0.8 * rates[0] + 0.2 * rates[1])
+    terms = evaluation.doubly_robust(
+        test.reward, shown / 0.5, rates[test.action], 0.8 * rates[0] + 0.2 * rates[1]
+    )
     rows = {(row["estimator"], row["bound"]): row for row in found.rows()}
     assert rows["doubly-robust", "t"]["estimate"] == pytest.approx(terms.mean())
     assert rows["ips", "t"]["estimate"] == pytest.approx(np.mean(test.reward * shown / 0.5))
-    assert ("ips", "clopper-pearson") in rows and found.diagnostics.declared_weight == pytest.approx(1.6)
+    assert (
+        "ips",
+        "clopper-pearson",
+    ) in rows and found.diagnostics.declared_weight == pytest.approx(1.6)
 
 
 def test_a_least_propensity_has_to_be_declared_where_propensities_differ():
@@ -194,7 +246,10 @@ def test_a_run_on_a_campaign_has_the_truth_and_all_estimates(folder, kind):
     chosen = frame[frame["chosen"]]
     for epsilon, part in chosen.groupby("epsilon"):
         truth = part[part["estimator"] == "true"]
-        assert len(truth) == 1 and 0 < truth["low"].item() < truth["estimate"].item() < truth["high"].item() < 1
+        assert (
+            len(truth) == 1
+            and 0 < truth["low"].item() < truth["estimate"].item() < truth["high"].item() < 1
+        )
         ips = part[(part["estimator"] == "ips") & (part["bound"] == "betting")]
         assert ips["exact"].item() and ips["lower"].item() <= ips["estimate"].item()
         assert epsilon in (0.0, 0.2)
@@ -209,7 +264,9 @@ def test_uniform_and_logging_have_the_truth_of_their_policies(folder):
     x = world.users(200_000, np.random.default_rng(5))
     rates = world.rates(x)
     assert truth["uniform"] == pytest.approx(rates.mean(), rel=0.03)
-    assert truth["logging"] == pytest.approx((world.propensities(x) * rates).sum(axis=1).mean(), rel=0.03)
+    assert truth["logging"] == pytest.approx(
+        (world.propensities(x) * rates).sum(axis=1).mean(), rel=0.03
+    )
     assert truth["oracle"] == pytest.approx(rates.max(axis=1).mean(), rel=0.03)
 
 
@@ -237,7 +294,8 @@ def test_under_the_papers_reading_the_best_on_the_test_is_chosen(folder):
 
 def test_a_fit_of_which_the_test_says_nothing_is_chosen_last():
     rows = [
-        [{"estimator": "ips", "estimate": value} for value in values] for values in ([np.nan, 0.0], [np.nan], [0.1])
+        [{"estimator": "ips", "estimate": value} for value in values]
+        for values in ([np.nan, 0.0], [np.nan], [0.1])
     ]
     assert [run._on_test(one) for one in rows] == [0.0, -np.inf, 0.1]
 
@@ -253,7 +311,10 @@ def test_a_classification_set_tells_everything(tmp_path):
     label = random.integers(0, 3, 300).astype(np.int32)
     labelled = examples(label, random)
     train, test = np.arange(200), np.arange(200, 300)
-    for part, log in (("train", convert.bandit(labelled, random, train)), ("test", convert.known(labelled, test))):
+    for part, log in (
+        ("train", convert.bandit(labelled, random, train)),
+        ("test", convert.known(labelled, test)),
+    ):
         logs.write(log, tmp_path / f"{part}-0.parquet", {"source": "classification"})
     expected = {"uniform": 1 / 3, "logging": 1 / 3, "oracle": 1.0}
     for kind in (*expected, "forest"):
@@ -262,7 +323,12 @@ def test_a_classification_set_tells_everything(tmp_path):
         value = frame.loc[frame["epsilon"] == 0.0, "estimate"].item()
         assert value == pytest.approx(expected.get(kind, value)) and value > 0.3
     log = logs.read(tmp_path / "train-0.parquet")[0]
-    fit = run.fits("forest", log, run.generator(1, "ads", "hotel", 0, "fit"), scorers.Settings(options={"trees": 5}))[0]
+    fit = run.fits(
+        "forest",
+        log,
+        run.generator(1, "ads", "hotel", 0, "fit"),
+        scorers.Settings(options={"trees": 5}),
+    )[0]
     assert value == np.mean(fit.best(labelled.features[test]) == label[test])
 
 
@@ -275,7 +341,9 @@ def test_a_log_that_was_logged_is_one_for_all_seeds_and_has_no_truth(folder, tmp
     for part, seed in (("train", 3), ("test", 4)):
         logs.write(small(seed=seed), tmp_path / f"{part}.parquet")
     target = tmp_path / "run.parquet"
-    run.run(job("forest"), target, [0, 1], [tmp_path / "train.parquet"], [tmp_path / "test.parquet"])
+    run.run(
+        job("forest"), target, [0, 1], [tmp_path / "train.parquet"], [tmp_path / "test.parquet"]
+    )
     frame = pq.read_table(target).to_pandas()
     assert set(frame["seed"]) == {0, 1} and "true" not in set(frame["estimator"])
     assert metadata_of(pq.read_schema(target))["source"] == "log"
@@ -285,7 +353,13 @@ def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
     logs.write(small(ads=2), tmp_path / "train.parquet")
     logs.write(small(ads=3), tmp_path / "test.parquet")
     with pytest.raises(DataError, match="not among the actions of the policy"):
-        run.run(job("forest"), tmp_path / "r.parquet", [0], [tmp_path / "train.parquet"], [tmp_path / "test.parquet"])
+        run.run(
+            job("forest"),
+            tmp_path / "r.parquet",
+            [0],
+            [tmp_path / "train.parquet"],
+            [tmp_path / "test.parquet"],
+        )
     assert not (tmp_path / "r.parquet").exists()
 
 
@@ -293,10 +367,21 @@ def test_ads_that_the_policy_does_not_know_are_refused(folder, tmp_path):
 
 
 def test_settings_reach_the_scorers():
-    learner = {"kind": "auc-ranker", "steps": 7, "trees": 3, "pair_loss": "hinge", "lambdas": [0.1], "title": "x"}
-    settings = scorers.resolve(learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False})
+    learner = {
+        "kind": "auc-ranker",
+        "steps": 7,
+        "trees": 3,
+        "pair_loss": "hinge",
+        "lambdas": [0.1],
+        "title": "x",
+    }
+    settings = scorers.resolve(
+        learner, READINGS | {"undersample": 2, "undersampled": "all", "standardise": False}
+    )
     options = {"steps": 7, "pair_loss": "hinge"}
-    assert settings == scorers.Settings(undersample=2, undersampled="all", standardise=False, options=options)
+    assert settings == scorers.Settings(
+        undersample=2, undersampled="all", standardise=False, options=options
+    )
 
 
 def test_an_oracle_needs_a_world():

@@ -35,7 +35,9 @@ def drawn(seed, rows=300, d=4, actions=3, rate=0.3):
     random = np.random.default_rng(seed)
     features = random.standard_normal((rows, d)).astype(np.float32)
     action = random.integers(0, actions, rows)
-    reward = random.random(rows) < rate * 2 / (1 + np.exp(-2 * features[np.arange(rows), action % d]))
+    reward = random.random(rows) < rate * 2 / (
+        1 + np.exp(-2 * features[np.arange(rows), action % d])
+    )
     return log_of(features, action, reward, 1 / actions, actions)
 
 
@@ -72,7 +74,11 @@ def pair_objective(weights, x, clicked, regularisation, loss):
     return value.mean() + regularisation / 2 * weights @ weights
 
 
-SETS = {"few clicks": (0, 400, 8, 0.1, 0.7), "separable": (1, 150, 6, 0.2, 9.0), "more features": (2, 60, 90, 0.2, 0.5)}
+SETS = {
+    "few clicks": (0, 400, 8, 0.1, 0.7),
+    "separable": (1, 150, 6, 0.2, 9.0),
+    "more features": (2, 60, 90, 0.2, 0.5),
+}
 every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
 
 
@@ -81,8 +87,12 @@ every_set = pytest.mark.parametrize("made", SETS.values(), ids=SETS.keys())
 def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
     x, clicked = examples(*made)
     found = fitted("logistic", x, clicked, regularisation)
-    peer = LogisticRegression(C=1 / (regularisation * len(x)), tol=1e-10, max_iter=10_000).fit(x.astype(float), clicked)
-    least = logistic_objective(linear(peer.coef_[0], peer.intercept_[0]), x, clicked, regularisation)
+    peer = LogisticRegression(C=1 / (regularisation * len(x)), tol=1e-10, max_iter=10_000).fit(
+        x.astype(float), clicked
+    )
+    least = logistic_objective(
+        linear(peer.coef_[0], peer.intercept_[0]), x, clicked, regularisation
+    )
     value = logistic_objective(found, x, clicked, regularisation)
     assert least * (1 - 1e-7) <= value <= least * 1.002
     if regularisation >= 0.1:
@@ -91,20 +101,29 @@ def test_the_logistic_scorer_is_at_scikit_learns_optimum(made, regularisation):
 
 
 def pairs_peer(loss, C):
-    """Scikit-learn's minimiser of the same objective: of the logistic loss, or of the hinge, a quadratic programme."""
+    """Scikit-learn's minimiser of the same objective: of the logistic loss, or of the hinge, a
+    quadratic programme.
+    """
     if loss == "logistic":
         return LogisticRegression(C=C, tol=1e-10, max_iter=10_000, fit_intercept=False)
-    return LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-6, max_iter=20_000, random_state=0)
+    return LinearSVC(
+        C=C, loss="hinge", fit_intercept=False, tol=1e-6, max_iter=20_000, random_state=0
+    )
 
 
 @every_set
 @pytest.mark.parametrize("regularisation", [min(LAMBDAS), max(LAMBDAS)])
-@pytest.mark.parametrize(("loss", "below", "above"), [("logistic", 1e-7, (1e-4, 0)), ("hinge", 1e-4, (0.002, 5e-5))])
-def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisation, loss, below, above):
+@pytest.mark.parametrize(
+    ("loss", "below", "above"), [("logistic", 1e-7, (1e-4, 0)), ("hinge", 1e-4, (0.002, 5e-5))]
+)
+def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(
+    made, regularisation, loss, below, above
+):
     x, clicked = examples(*made)
     found = fitted("auc-ranker", x, clicked, regularisation, pair_loss=loss)
     differences = (x[clicked].astype(float)[:, None] - x[~clicked][None]).reshape(-1, x.shape[1])
-    both, label = np.concatenate([differences, -differences]), np.repeat([1, 0], len(differences))  # two classes
+    # two classes
+    both, label = np.concatenate([differences, -differences]), np.repeat([1, 0], len(differences))
     peer = pairs_peer(loss, 1 / (regularisation * len(both))).fit(both, label)
     least = pair_objective(peer.coef_[0], x, clicked, regularisation, loss)
     value = pair_objective(found.weights, x, clicked, regularisation, loss)
@@ -115,9 +134,13 @@ def test_the_ranker_is_at_scikit_learns_optimum_on_all_pairs(made, regularisatio
 def test_one_step_from_nothing_is_the_gradient_step():
     positive, negative = np.array([[3, 1]], np.float32), np.array([[1, 2]], np.float32)
     for hinge, slope in ((False, 0.5), (True, 1.0)):
-        weights = pairs.descend_pairs(positive, negative, 0.5, 3.0, 1, hinge, np.random.default_rng(0))
+        weights = pairs.descend_pairs(
+            positive, negative, 0.5, 3.0, 1, hinge, np.random.default_rng(0)
+        )
         np.testing.assert_allclose(weights, slope * np.array([2, -1]) / (0.5 * 4))
-    weights, intercept = pairs.descend_examples(positive, np.array([True]), 0.5, 3.0, 0.0, 1, np.random.default_rng(0))
+    weights, intercept = pairs.descend_examples(
+        positive, np.array([True]), 0.5, 3.0, 0.0, 1, np.random.default_rng(0)
+    )
     np.testing.assert_allclose(weights, 0.5 * positive[0] / (0.5 * 4))
     assert intercept == 2.0
 
@@ -128,7 +151,10 @@ def test_one_step_from_nothing_is_the_gradient_step():
 @pytest.mark.parametrize("kind", SCORERS)
 def test_a_scorer_refuses_what_it_cannot_learn_from(kind):
     x = np.zeros((4, 2), np.float32)
-    for clicked, reason in ((np.zeros(4, bool), "none of 4 rows is clicked"), (np.ones(4, bool), "all of 4 rows is")):
+    for clicked, reason in (
+        (np.zeros(4, bool), "none of 4 rows is clicked"),
+        (np.ones(4, bool), "all of 4 rows is"),
+    ):
         with pytest.raises(DataError, match=reason):
             fitted(kind, x, clicked, steps=10, trees=2)
     with pytest.raises(DataError, match="shape"):
@@ -180,9 +206,21 @@ def test_an_unknown_kind_and_rewards_that_are_no_clicks():
         scorers.train("uniform", log, np.random.default_rng(0))
     half = replace(log, reward=np.where(np.arange(300) == 7, 0.5, log.reward))
     for kind in ("logistic", "auc-ranker"):
-        with pytest.raises(DataError, match=rf"row 8: reward 0\.5; {kind} learns from clicks.*Use forest or .*Ridge"):
+        with pytest.raises(
+            DataError,
+            match=(
+                rf"row 8: reward 0\.5; {kind} learns from clicks.*Use "
+                r"forest or .*Ridge"
+            ),
+        ):
             scorers.train(kind, half, np.random.default_rng(0))
-    with pytest.raises(SettingError, match=r"rewards are no clicks \(row 8: reward 0\.5\): leave it out for forest"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"rewards are no clicks \(row 8: reward 0\.5\): leave "
+            r"it out for forest"
+        ),
+    ):
         scorers.train("forest", half, np.random.default_rng(0), Settings(undersample=1))
 
 
@@ -191,7 +229,12 @@ def test_products_that_overflow_are_said():
     huge = replace(log, features=log.features * np.float32(1e30))
     for kind in ("logistic", "auc-ranker"):
         with pytest.raises(DataError, match=r"too large for single precision.*Set standardise"):
-            scorers.train(kind, huge, np.random.default_rng(0), Settings(standardise=False, options={"steps": 100}))
+            scorers.train(
+                kind,
+                huge,
+                np.random.default_rng(0),
+                Settings(standardise=False, options={"steps": 100}),
+            )
         fine = scorers.train(kind, huge, np.random.default_rng(0), Settings(options={"steps": 100}))
         assert np.isfinite(fine.scores(huge.features)).all()
 
@@ -202,12 +245,17 @@ def test_products_that_overflow_are_said():
 @pytest.mark.parametrize(
     ("passes", "options", "expected"),
     [
-        (None, {}, [1_000_000] * 3), (None, {"steps": 7}, [7] * 3), (1, {}, [50_000, 50_000, 60_000]),
-        (20, {}, [50_000, 60_000, 1_000_000]), (20, {"steps": 55_000}, [50_000, 55_000, 55_000]),
+        (None, {}, [1_000_000] * 3),
+        (None, {"steps": 7}, [7] * 3),
+        (1, {}, [50_000, 50_000, 60_000]),
+        (20, {}, [50_000, 60_000, 1_000_000]),
+        (20, {"steps": 55_000}, [50_000, 55_000, 55_000]),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("kind", ["logistic", "auc-ranker"])
-def test_steps_make_so_many_passes_over_the_rows_of_an_ad(monkeypatch, kind, passes, options, expected):
+def test_steps_make_so_many_passes_over_the_rows_of_an_ad(
+    monkeypatch, kind, passes, options, expected
+):
     seen = []
 
     def fit(self, features, clicked, random):
@@ -224,11 +272,15 @@ def test_steps_make_so_many_passes_over_the_rows_of_an_ad(monkeypatch, kind, pas
 def test_passes_are_over_the_rows_that_are_kept(monkeypatch):
     seen = []
     monkeypatch.setattr(scorers, "LEAST_STEPS", 1)
-    monkeypatch.setattr(Logistic, "fit", lambda self, features, clicked, _: seen.append((self.steps, len(clicked))))
+    monkeypatch.setattr(
+        Logistic, "fit", lambda self, features, clicked, _: seen.append((self.steps, len(clicked)))
+    )
     scorers.train("logistic", drawn(0), np.random.default_rng(0), Settings(undersample=1, passes=3))
     assert [steps for steps, _ in seen] == [3 * rows for _, rows in seen] and len(seen) == 3
     stepless = Settings(options={"trees": 1}, passes=3)
-    assert scorers.train("forest", drawn(0), np.random.default_rng(0), stepless).scorers[0].trees == 1
+    assert (
+        scorers.train("forest", drawn(0), np.random.default_rng(0), stepless).scorers[0].trees == 1
+    )
 
 
 # --- under-sampling
@@ -240,12 +292,16 @@ def test_under_sampling_keeps_the_clicks_and_so_many_others(clicked, ratio, seed
     kept = scorers.undersample(clicked, ratio, np.random.default_rng(seed))
     assert np.all(np.diff(kept) > 0)
     assert set(np.flatnonzero(clicked)) <= set(kept)
-    assert np.count_nonzero(~clicked[kept]) == min(ratio * clicked.sum(), np.count_nonzero(~clicked))
+    assert np.count_nonzero(~clicked[kept]) == min(
+        ratio * clicked.sum(), np.count_nonzero(~clicked)
+    )
 
 
 def test_each_negative_is_kept_alike():
     clicked, random = np.arange(12) < 2, np.random.default_rng(0)
-    counts = sum(np.bincount(scorers.undersample(clicked, 1, random), minlength=12) for _ in range(2000))
+    counts = sum(
+        np.bincount(scorers.undersample(clicked, 1, random), minlength=12) for _ in range(2000)
+    )
     assert counts[:2].tolist() == [2000, 2000]
     assert np.abs(counts[2:] - 400).max() < 90  # five deviations of 18
 
@@ -260,7 +316,9 @@ def rows_learnt_from(monkeypatch, kind, settings):
     monkeypatch.setattr(KINDS[kind], "score", lambda self, features: np.zeros(len(features)))
     log = drawn(1, rows=3000, rate=0.1)
     scorers.train(kind, log, np.random.default_rng(0), settings)
-    whole = [(int(log.reward[log.action == a].sum()), int((log.action == a).sum())) for a in range(3)]
+    whole = [
+        (int(log.reward[log.action == a].sum()), int((log.action == a).sum())) for a in range(3)
+    ]
     return seen, whole
 
 
@@ -282,7 +340,9 @@ def test_whose_negatives_are_under_sampled(monkeypatch, kind, whose):
 def linear_model(weights, kind="logistic", untrained=(), thresholds=None, centre=None, width=None):
     weights = np.asarray(weights, float)
     ids = tuple(f"ad{a}" for a in range(len(weights)))
-    made = tuple(None if name in untrained else linear(w) for name, w in zip(ids, weights, strict=True))
+    made = tuple(
+        None if name in untrained else linear(w) for name, w in zip(ids, weights, strict=True)
+    )
     d = weights.shape[1]
     centre = np.zeros(d, np.float32) if centre is None else np.asarray(centre, np.float32)
     width = np.ones(d, np.float32) if width is None else np.asarray(width, np.float32)
@@ -305,7 +365,11 @@ def test_rankers_are_compared_less_their_thresholds():
     assert model.best(features).tolist() == [0, 1, 0]
     assert model.best(features, "recall").tolist() == [1, 1, 1]
     assert model.best(features, "precision").tolist() == [1, 1, 0]
-    assert model.best(features, "none").tolist() == model.scores(features).argmax(axis=1).tolist() != [0, 1, 0]
+    assert (
+        model.best(features, "none").tolist()
+        == model.scores(features).argmax(axis=1).tolist()
+        != [0, 1, 0]
+    )
     with pytest.raises(SettingError, match="did you mean 'recall'"):
         model.best(features, "recal")
 
@@ -324,7 +388,10 @@ def test_features_are_scaled_as_in_training():
     np.testing.assert_allclose(models[1].centre, wide.features.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(models[1].width, wide.features.std(axis=0), rtol=1e-5)
     as_is = scorers.train(
-        "logistic", wide, np.random.default_rng(0), Settings(standardise=False, options={"steps": 30})
+        "logistic",
+        wide,
+        np.random.default_rng(0),
+        Settings(standardise=False, options={"steps": 30}),
     )
     assert not as_is.centre.any()
     assert np.all(as_is.width == 1)
@@ -344,17 +411,21 @@ def test_a_constant_feature_has_no_weight_even_where_it_varies_later():
 @pytest.mark.parametrize("kind", SCORERS)
 def test_ads_do_not_share_random_numbers(kind):
     log = drawn(10, actions=1)
-    twice = log_of(np.repeat(log.features, 2, axis=0), np.tile([0, 1], 300), np.repeat(log.reward, 2))
-    scores = scorers.train(kind, twice, np.random.default_rng(0), Settings(options={"steps": 1000, "trees": 5})).scores(
-        log.features
+    twice = log_of(
+        np.repeat(log.features, 2, axis=0), np.tile([0, 1], 300), np.repeat(log.reward, 2)
     )
+    scores = scorers.train(
+        kind, twice, np.random.default_rng(0), Settings(options={"steps": 1000, "trees": 5})
+    ).scores(log.features)
     assert np.any(scores[:, 0] != scores[:, 1])
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], atol=1.0)
 
 
 def test_a_rankers_thresholds_are_those_of_the_rows_that_it_learnt_from():
     log = drawn(5)
-    model = scorers.train("auc-ranker", log, np.random.default_rng(0), Settings(options={"steps": 2000}))
+    model = scorers.train(
+        "auc-ranker", log, np.random.default_rng(0), Settings(options={"steps": 2000})
+    )
     scores = model.scores(log.features)
     for by, values in model.thresholds.items():
         for ad in range(3):
@@ -362,11 +433,16 @@ def test_a_rankers_thresholds_are_those_of_the_rows_that_it_learnt_from():
             best = threshold(scores[held, ad], log.reward[held] > 0, by)
             assert values[ad] == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert set(model.thresholds) == {"precision", "recall", "f1"}
-    assert not scorers.train("logistic", log, np.random.default_rng(0), Settings(options={"steps": 10})).thresholds
+    assert not scorers.train(
+        "logistic", log, np.random.default_rng(0), Settings(options={"steps": 10})
+    ).thresholds
 
 
 def test_large_inputs_are_scored_in_chunks(monkeypatch):
-    model, features = linear_model([[1, 0], [0, 1]]), np.random.default_rng(0).random((23, 2)).astype(np.float32)
+    model, features = (
+        linear_model([[1, 0], [0, 1]]),
+        np.random.default_rng(0).random((23, 2)).astype(np.float32),
+    )
     whole = model.scores(features), model.best(features)
     monkeypatch.setattr(scorers, "CHUNK", 20)  # five rows
     np.testing.assert_array_equal(model.scores(features), whole[0])
@@ -388,15 +464,20 @@ def test_one_against_all_is_ridge_regression_of_the_importance_weighted_reward()
     log = drawn(6)
     log = replace(log, propensity=np.random.default_rng(0).uniform(0.2, 0.6, len(log)))
     model = scorers.train("cost-sensitive-oaa", log, np.random.default_rng(0), Settings(0.3))
-    x = (log.features - log.features.mean(axis=0, dtype=float)) / log.features.std(axis=0, dtype=float)
+    x = (log.features - log.features.mean(axis=0, dtype=float)) / log.features.std(
+        axis=0, dtype=float
+    )
     for ad in range(3):
         target = np.where(log.action == ad, log.reward / log.propensity, 0)
         weights = np.linalg.solve(x.T @ x / len(x) + 0.3 * np.eye(4), x.T @ target / len(x))
-        np.testing.assert_allclose(model.scores(log.features)[:, ad], x @ weights + target.mean(), atol=1e-4)
+        np.testing.assert_allclose(
+            model.scores(log.features)[:, ad], x @ weights + target.mean(), atol=1e-4
+        )
 
 
 def test_a_filter_tree_worked_by_hand():
-    # Clicks: ad 0 where x < 0, ad 1 where x > 0, ad 2 at both ends with thrice their weight, ad 3 thrice in between.
+    # Clicks: ad 0 where x < 0, ad 1 where x > 0, ad 2 at both ends with thrice their weight, ad 3
+    # thrice in between.
     x = np.array([-3, -1, 1, 3, -3.1, 3.1, -0.9, 0.9, 0.1, -0.1, 0.2, -0.2])
     action = np.array([0, 0, 1, 1, 2, 2, 0, 1, 3, 3, 3, 3])
     reward = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1])
@@ -405,9 +486,12 @@ def test_a_filter_tree_worked_by_hand():
     model = scorers.train("filter-tree", log, np.random.default_rng(0), Settings(1e-3))
     assert model.untrained == ("ad0", "ad1", "ad2")  # nothing but clicks
     more = log_of(
-        np.append(x, [5.0, 5.0, 5.0])[:, None], np.append(action, [0, 1, 2]), np.append(reward, [0, 0, 0]),
-        np.append(propensity, [0.5] * 3), 4,
-    )  # fmt: skip
+        np.append(x, [5.0, 5.0, 5.0])[:, None],
+        np.append(action, [0, 1, 2]),
+        np.append(reward, [0, 0, 0]),
+        np.append(propensity, [0.5] * 3),
+        4,
+    )
     model = scorers.train("filter-tree", more, np.random.default_rng(0), Settings(1e-3))
     assert model.untrained == ()
     (left, right, first), (other_left, other_right, second), final = model.whole.matches
@@ -416,7 +500,8 @@ def test_a_filter_tree_worked_by_hand():
     grid = np.array([[-2.0], [-0.5], [0.5], [2.0]], np.float32)
     scaled = (grid - model.centre) / model.width
     assert first.predict(scaled).tolist() == [True, True, False, False]
-    # Ad 2's two clicks weigh 6 each against ad 3's three of 2, and both lie on either side: ad 2 wins everywhere.
+    # Ad 2's two clicks weigh 6 each against ad 3's three of 2, and both lie on either side: ad 2
+    # wins everywhere.
     assert second.predict(scaled).all()
     # In the final 6 + 6 stand against six clicks of 2: the sides are level, and so is x.
     weight = {True: 0.0, False: 0.0}
@@ -430,7 +515,8 @@ def test_a_filter_tree_worked_by_hand():
 
 
 def test_a_filter_tree_with_an_odd_ad_and_matches_without_rows():
-    # Ad 1 is never clicked; ad 0 only on the left and ad 2 on the right, ad 3 everywhere: leaves 0, 2, 3.
+    # Ad 1 is never clicked; ad 0 only on the left and ad 2 on the right, ad 3 everywhere: leaves 0,
+    # 2, 3.
     x = np.array([-2, -1, -2, -1, 1, 2, 1, 2, -3, 3, 0, 0.0])
     action = np.array([0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 1, 3])
     reward = np.array([1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1])
@@ -471,22 +557,31 @@ def test_constant_referees():
 
 
 @given(
-    st.integers(0, 10**6), st.integers(2, 150), st.integers(1, 9), st.integers(1, 9),
-    st.one_of(st.none(), st.integers(1, 200)), st.integers(1, 30),
-)  # fmt: skip
+    st.integers(0, 10**6),
+    st.integers(2, 150),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.one_of(st.none(), st.integers(1, 200)),
+    st.integers(1, 30),
+)
 @settings(max_examples=60, deadline=None)
 def test_a_forest_is_that_of_scikit_learn(seed, rows, d, trees, tree_rows, leaf):
     random = np.random.default_rng(seed)
-    features = random.standard_normal((rows, d)).astype(np.float32).round(random.integers(3))  # ties at thresholds
+    # ties at thresholds
+    features = random.standard_normal((rows, d)).astype(np.float32).round(random.integers(3))
     clicked = random.permutation(np.arange(rows) < random.integers(1, rows))
     forest = learners.made(
-        "forest", 1.0, {"trees": trees, "leaf": leaf} | ({"tree_rows": tree_rows} if tree_rows else {})
+        "forest",
+        1.0,
+        {"trees": trees, "leaf": leaf} | ({"tree_rows": tree_rows} if tree_rows else {}),
     )
     forest.fit(features, clicked, np.random.default_rng(seed))
     peer = RandomForestClassifier(
-        trees, min_samples_leaf=leaf, max_samples=tree_rows if (tree_rows or rows) < rows else None,
+        trees,
+        min_samples_leaf=leaf,
+        max_samples=tree_rows if (tree_rows or rows) < rows else None,
         random_state=int(np.random.default_rng(seed).integers(2**31)),
-    )  # fmt: skip
+    )
     others = random.standard_normal((50, d)).astype(np.float32).round(1)
     expected = peer.fit(features, clicked).predict_proba(np.concatenate([features, others]))[:, 1]
     np.testing.assert_array_equal(forest.score(np.concatenate([features, others])), expected)
@@ -501,7 +596,10 @@ def test_a_forest_of_rewards_is_that_of_scikit_learns_regression_trees(seed, row
     rewards[:2] = 0.25, 0.75
     forest = fitted("forest", features, rewards, trees=5, leaf=leaf)
     peer = RandomForestRegressor(
-        5, min_samples_leaf=leaf, max_features="sqrt", random_state=int(np.random.default_rng(0).integers(2**31))
+        5,
+        min_samples_leaf=leaf,
+        max_features="sqrt",
+        random_state=int(np.random.default_rng(0).integers(2**31)),
     )
     expected = peer.fit(features, rewards).predict(features)
     np.testing.assert_allclose(forest.score(features), expected, rtol=0, atol=1e-12)
@@ -511,7 +609,9 @@ def test_a_forest_scores_rows_of_several_blocks():
     features, clicked = examples(3)
     forest = fitted("forest", features, clicked, trees=7)
     many = np.random.default_rng(0).standard_normal((10_000, 8)).astype(np.float32)
-    peer = RandomForestClassifier(7, random_state=int(np.random.default_rng(0).integers(2**31))).fit(features, clicked)
+    peer = RandomForestClassifier(
+        7, random_state=int(np.random.default_rng(0).integers(2**31))
+    ).fit(features, clicked)
     np.testing.assert_array_equal(forest.score(many), peer.predict_proba(many)[:, 1])
 
 
@@ -521,20 +621,32 @@ def test_a_forest_scores_rows_of_several_blocks():
 def test_a_grid_has_a_paired_model_for_each_lambda():
     log = drawn(7)
     grid = scorers.fit_grid(
-        "logistic", log, np.random.default_rng(1), (0.1, 10), Settings(undersample=1, options={"steps": 2000})
+        "logistic",
+        log,
+        np.random.default_rng(1),
+        (0.1, 10),
+        Settings(undersample=1, options={"steps": 2000}),
     )
     assert list(grid) == [0.1, 10]
     again = scorers.fit_grid(
-        "logistic", log, np.random.default_rng(1), (10,), Settings(undersample=1, options={"steps": 2000})
+        "logistic",
+        log,
+        np.random.default_rng(1),
+        (10,),
+        Settings(undersample=1, options={"steps": 2000}),
     )
     np.testing.assert_array_equal(grid[10].scores(log.features), again[10].scores(log.features))
     norms = [sum(np.linalg.norm(one.weights) for one in grid[value].scorers) for value in (0.1, 10)]
     assert norms[0] > 3 * norms[1]
-    forests = scorers.fit_grid("forest", log, np.random.default_rng(1), (0.1, 10), Settings(options={"trees": 3}))
+    forests = scorers.fit_grid(
+        "forest", log, np.random.default_rng(1), (0.1, 10), Settings(options={"trees": 3})
+    )
     assert forests[0.1] is forests[10]
     for lambdas in ((), (1, 1), (1, 0)):
         with pytest.raises(SettingError, match="lambda"):
-            scorers.fit_grid("logistic", log, np.random.default_rng(1), lambdas, Settings(options={"steps": 10}))
+            scorers.fit_grid(
+                "logistic", log, np.random.default_rng(1), lambdas, Settings(options={"steps": 10})
+            )
 
 
 @given(st.integers(2, 60), st.floats(0.01, 0.99), st.integers(0, 99))
@@ -561,8 +673,13 @@ def test_validation_shares_that_cannot_be(share):
 def test_validation_is_the_importance_weighted_click_rate():
     models = {1.0: linear_model([[1], [0]]), 10.0: linear_model([[0], [1]])}
     log = log_of([[1], [1], [-1], [-1]], [0, 1, 0, 1], [1, 1, 0, 1], [0.5, 0.25, 0.5, 0.8])
-    assert scorers.validate(models, log) == {1.0: pytest.approx((2 + 1.25) / 4), 10.0: pytest.approx(4 / 4)}
-    ranker = linear_model([[1], [0]], "auc-ranker", thresholds={"f1": np.zeros(2), "recall": np.array([9.0, 0])})
+    assert scorers.validate(models, log) == {
+        1.0: pytest.approx((2 + 1.25) / 4),
+        10.0: pytest.approx(4 / 4),
+    }
+    ranker = linear_model(
+        [[1], [0]], "auc-ranker", thresholds={"f1": np.zeros(2), "recall": np.array([9.0, 0])}
+    )
     assert scorers.validate({1.0: ranker}, log, "recall") == {1.0: pytest.approx((4 + 1.25) / 4)}
 
 

@@ -9,12 +9,21 @@ from scant.bandits.selection import edges, information_gain, top_share
 from scant.errors import DataError, SettingError
 
 
-@given(st.integers(1, 60), st.integers(2, 9), st.sampled_from(["normal", "tied"]), st.integers(0, 2**32 - 1))
+@given(
+    st.integers(1, 60),
+    st.integers(2, 9),
+    st.sampled_from(["normal", "tied"]),
+    st.integers(0, 2**32 - 1),
+)
 def test_gains_are_those_of_scikit_learn_on_the_same_bins(rows, bins, values, seed):
     from sklearn.metrics import mutual_info_score
 
     random = np.random.default_rng(seed)
-    features = random.standard_normal((rows, 3)) if values == "normal" else random.integers(-3, 3, (rows, 3))
+    features = (
+        random.standard_normal((rows, 3))
+        if values == "normal"
+        else random.integers(-3, 3, (rows, 3))
+    )
     features, clicked = features.astype(np.float32), random.random(rows) < 0.4
     gains = information_gain(features, clicked, bins)
     for gain, column in zip(gains, features.T, strict=True):
@@ -28,7 +37,9 @@ def test_a_feature_that_is_the_click_gains_its_entropy_and_one_that_is_constant_
     clicked = np.arange(10) < 2
     features = np.column_stack([clicked, 5.0 - clicked, np.full(10, 7.0)]).astype(np.float32)
     entropy = -(0.2 * np.log(0.2) + 0.8 * np.log(0.8))
-    np.testing.assert_allclose(information_gain(features, clicked), [entropy, entropy, 0], atol=1e-15)
+    np.testing.assert_allclose(
+        information_gain(features, clicked), [entropy, entropy, 0], atol=1e-15
+    )
 
 
 def test_bins_are_equally_full_and_few_values_are_bins_of_their_own():
@@ -36,7 +47,8 @@ def test_bins_are_equally_full_and_few_values_are_bins_of_their_own():
     assert edges(column, 4).tolist() == [15, 31, 47]
     assert edges(np.array([3, 1, 1, 2, 3, 3], np.float32), 3).tolist() == [1, 2]
     assert edges(np.array([5, 5], np.float32), 4).tolist() == []
-    mostly = np.append(np.zeros(90), np.arange(1, 11)).astype(np.float32)  # ten bins begin at the same value
+    # ten bins begin at the same value
+    mostly = np.append(np.zeros(90), np.arange(1, 11)).astype(np.float32)
     assert edges(mostly, 10).tolist() == [0]
 
 

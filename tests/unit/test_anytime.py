@@ -1,4 +1,6 @@
-"""Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means and shares."""
+"""Anytime-valid evidence: its mean under the null hypothesis, its order, and what it says of means
+and shares.
+"""
 
 import math
 from itertools import product
@@ -7,7 +9,14 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from scant.verdict.anytime import LEAST_SEEDS, SCALES, least_share, least_t, log_share_evidence, log_t_evidence
+from scant.verdict.anytime import (
+    LEAST_SEEDS,
+    SCALES,
+    least_share,
+    least_t,
+    log_share_evidence,
+    log_t_evidence,
+)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 10, 50])
@@ -18,18 +27,27 @@ def test_evidence_on_the_margin_is_1_on_average(n):
     assert integrate.quad(weighted, -np.inf, np.inf, limit=500)[0] == pytest.approx(1, abs=1e-8)
 
 
-@pytest.mark.parametrize(("n", "t"), [(2, 3.0), (4, -1.0), (4, 2.5), (10, 6.0), (25, 0.0), (25, 4.0)])
+@pytest.mark.parametrize(
+    ("n", "t"), [(2, 3.0), (4, -1.0), (4, 2.5), (10, 6.0), (25, 0.0), (25, 4.0)]
+)
 def test_evidence_is_the_likelihood_ratio_of_the_maximal_invariant_mixed_over_effects(n, t):
-    # Under the effect d it is exp(-n d^2 / 2) E[exp(sqrt(n) d u Y)], u = sum(x) / sqrt(n sum(x^2)), Y ~ chi_n.
+    # Under the effect d it is exp(-n d^2 / 2) E[exp(sqrt(n) d u Y)], u = sum(x) / sqrt(n sum(x^2)),
+    # Y ~ chi_n.
     u = t / math.sqrt(n - 1 + t**2)
     y = np.linspace(0, 80, 8001)[1:]
     log_density = stats.chi.logpdf(y, n)
 
     def ratio(effect: float) -> float:
-        return np.exp(log_density + math.sqrt(n) * effect * u * y - n * effect**2 / 2).sum() * (y[1] - y[0])
+        return np.exp(log_density + math.sqrt(n) * effect * u * y - n * effect**2 / 2).sum() * (
+            y[1] - y[0]
+        )
 
     mixed = [
-        integrate.quad(lambda effect, scale=scale: stats.halfnorm.pdf(effect, scale=scale) * ratio(effect), 0, 12)[0]
+        integrate.quad(
+            lambda effect, scale=scale: stats.halfnorm.pdf(effect, scale=scale) * ratio(effect),
+            0,
+            12,
+        )[0]
         for scale in SCALES
     ]
     assert math.exp(log_t_evidence(t, n)) == pytest.approx(np.mean(mixed), rel=1e-3)
@@ -50,7 +68,8 @@ def test_the_least_t_has_just_the_evidence(p):
         assert log_t_evidence(t, n) == pytest.approx(-math.log(p), abs=1e-6)
         assert t > -special.stdtrit(n - 1, p)  # it is more than a fixed number of seeds takes
     assert least_t(LEAST_SEEDS - 1, p) == math.inf  # so few seeds decide nothing
-    assert least_t(12, 1e-5) < least_t(12, 1e-60) == math.inf  # equal values of twelve seeds have not so much evidence
+    # equal values of twelve seeds have not so much evidence
+    assert least_t(12, 1e-5) < least_t(12, 1e-60) == math.inf
 
 
 # --- shares
@@ -78,9 +97,12 @@ def test_evidence_on_shares_is_no_more_than_1_on_average_by_enumeration(bound, b
 def test_no_sequence_of_looks_makes_false_verdicts_on_shares_by_enumeration():
     n, bound, p = 14, 0.6, 0.05
     reached = np.array(
-        [[log_share_evidence(k, m, bound) >= -math.log(p) for k in range(m + 1)] + [False] * (n - m)
-         for m in range(n + 1)]
-    )  # fmt: skip
+        [
+            [log_share_evidence(k, m, bound) >= -math.log(p) for k in range(m + 1)]
+            + [False] * (n - m)
+            for m in range(n + 1)
+        ]
+    )
     ever = sum(
         probability
         for sample, probability in every_sample(n, bound)
@@ -89,15 +111,21 @@ def test_no_sequence_of_looks_makes_false_verdicts_on_shares_by_enumeration():
     assert 0 < ever <= p
 
 
-@pytest.mark.parametrize(("n", "ones", "bound"), [(5, 5, 0.5), (20, 19, 0.9), (100, 97, 0.95), (1000, 955, 0.95)])
+@pytest.mark.parametrize(
+    ("n", "ones", "bound"), [(5, 5, 0.5), (20, 19, 0.9), (100, 97, 0.95), (1000, 955, 0.95)]
+)
 def test_evidence_on_shares_is_the_truncated_beta_binomial_mixture(n, ones, bound):
-    mixed = integrate.quad(lambda q: stats.binom.pmf(ones, n, q), bound, 1, points=[ones / n] if ones < n else None)[0]
+    mixed = integrate.quad(
+        lambda q: stats.binom.pmf(ones, n, q), bound, 1, points=[ones / n] if ones < n else None
+    )[0]
     expected = mixed / (1 - bound) / stats.binom.pmf(ones, n, bound)
     assert math.exp(log_share_evidence(ones, n, bound)) == pytest.approx(expected, rel=1e-6)
 
 
 def test_evidence_on_shares_falls_with_the_bound_and_its_ends():
-    evidence = [log_share_evidence(7, 10, bound) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)]
+    evidence = [
+        log_share_evidence(7, 10, bound) for bound in (-0.1, 0.0, 0.01, 0.3, 0.7, 0.99, 1.0, 1.5)
+    ]
     assert evidence[0] == evidence[1] == math.inf
     assert np.all(np.diff(evidence[1:-2]) < 0) and evidence[-1] == evidence[-2] == -math.inf
     assert log_share_evidence(0, 10, 0.0) == pytest.approx(-math.log(11))

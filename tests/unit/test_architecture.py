@@ -20,14 +20,27 @@ MODULES = {
     for path in sorted((SOURCE / package).rglob("*.py"))
 }
 FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.values()]
-# From top to bottom; a module is of the first layer that it fits. It imports from its own and from those below it.
+# From top to bottom; a module is of the first layer that it fits. It imports from its own and from
+# those below it.
 LAYERS = {
     "the practitioners' tool": ("scant_ads*",),
     "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
-    "page": ("scant.page*", "scant.finished*", "scant.compiling", "scant.starting", "scant.starter*"),
+    "page": (
+        "scant.page*",
+        "scant.finished*",
+        "scant.compiling",
+        "scant.starting",
+        "scant.starter*",
+    ),
     "verdict": ("scant.verdict*",),
     "presenting": (
-        *("scant.present*", "scant.*.frames*", "scant.*.drawing*", "scant.*.quantities", "scant.*.traces"),
+        *(
+            "scant.present*",
+            "scant.*.frames*",
+            "scant.*.drawing*",
+            "scant.*.quantities",
+            "scant.*.traces",
+        ),
         *("scant.games.atlas", "scant.rankers.variance", "scant.*.theorems"),
     ),
     "study and families": (
@@ -53,7 +66,12 @@ LAYERS = {
 # What runs are made by: the modules that jobs start from, and all that knows nothing of studies.
 ENGINES = (
     *(family.code for family in families.families().values()),
-    *("scant.rankers.comparator", "scant.ads.draw", "scant.bandits.campaigns", "scant.ads.coverage"),
+    *(
+        "scant.rankers.comparator",
+        "scant.ads.draw",
+        "scant.bandits.campaigns",
+        "scant.ads.coverage",
+    ),
     *("scant.kernels*", "scant.theory*", "scant.data*", "scant.measures", "scant.surrogates"),
     *("scant.files", "scant.errors", "scant.randomness", "scant.declare.runs", "scant.declare.own"),
 )
@@ -74,7 +92,11 @@ def imports(name, path, at_import=False):
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     asked = code._imports(_AtImport().visit(tree) if at_import else tree)
     found = {code._absolute(imported, package) for imported in asked}
-    found |= {".".join(parts[:n]) for parts in (name.split(".") for name in found) for n in range(1, len(parts))}
+    found |= {
+        ".".join(parts[:n])
+        for parts in (name.split(".") for name in found)
+        for n in range(1, len(parts))
+    }
     return (found & {*MODULES}) - {name}
 
 
@@ -95,12 +117,15 @@ def offences(entries, forbidden):
     """Who imports what is forbidden, among all modules that some modules come to import."""
     found = {*code.closure(*entries)}
     assert {*entries} <= found
-    return [f"{name} -> {other}" for name in found for other in ANYWHERE[name] if fits(other, forbidden)]
+    return [
+        f"{name} -> {other}" for name in found for other in ANYWHERE[name] if fits(other, forbidden)
+    ]
 
 
 def test_what_counts_as_an_import(tmp_path):
     text = (
-        "import scant.files\n\nclass Holder:\n    from scant.kernels import pieces\n\ndef f():\n    import scant.cli\n"
+        "import scant.files\n\nclass Holder:\n    from scant.kernels import pieces\n\ndef f():\n   "
+        " import scant.cli\n"
     )
     path = tmp_path / "module.py"
     path.write_text(text)
@@ -114,13 +139,21 @@ def test_every_module_is_of_a_layer_and_every_layer_has_one():
 
 
 def test_modules_import_downwards():
-    up = [f"{name} -> {other}" for name in MODULES for other in AT_IMPORT[name] if layer(other) < layer(name)]
+    up = [
+        f"{name} -> {other}"
+        for name in MODULES
+        for other in AT_IMPORT[name]
+        if layer(other) < layer(name)
+    ]
     assert not up
 
 
 def test_no_circle_of_modules():
     """Nor one by imports inside functions; that a package hands on names of its modules is none."""
-    asked = {name: {other for other in ANYWHERE[name] if not name.startswith(f"{other}.")} for name in MODULES}
+    asked = {
+        name: {other for other in ANYWHERE[name] if not name.startswith(f"{other}.")}
+        for name in MODULES
+    }
     for graph in (AT_IMPORT, asked):
         try:
             TopologicalSorter(graph).prepare()
@@ -131,13 +164,20 @@ def test_no_circle_of_modules():
 def test_kernels_import_kernels_and_errors_alone():
     for name in MODULES:
         if fits(name, ["scant.kernels*"]):
-            assert all(fits(other, ["scant", "scant.kernels*", "scant.errors"]) for other in ANYWHERE[name]), name
+            assert all(
+                fits(other, ["scant", "scant.kernels*", "scant.errors"]) for other in ANYWHERE[name]
+            ), name
 
 
 def test_engines_know_nothing_of_studies_and_reports():
     entries = [name for name in MODULES if fits(name, ENGINES)]
     above = ["study", "present", "verdict", "page"]
-    forbidden = [*(f"scant.{room}*" for room in above), "scant.*.family", "scant.declare.families", "scant.cli"]
+    forbidden = [
+        *(f"scant.{room}*" for room in above),
+        "scant.*.family",
+        "scant.declare.families",
+        "scant.cli",
+    ]
     assert not offences(entries, forbidden)
 
 
@@ -151,7 +191,9 @@ def test_the_tool_of_practitioners_imports_scant_and_scant_never_imports_it():
     tool = {name for name in MODULES if fits(name, ["scant_ads*"])}
     assert not {name for name in MODULES.keys() - tool if ANYWHERE[name] & tool}
     assert any(ANYWHERE[name] - tool for name in tool)
-    declared = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"]["entry-points"]
+    declared = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text())["project"][
+        "entry-points"
+    ]
     assert {f"scant_ads.{module}" for module in ("commands", "reading.formats")} == {
         value.partition(":")[0] for group in declared.values() for value in group.values()
     }

@@ -17,8 +17,10 @@ from scant.finished.results import Results
 from scant.schema import PROJECT
 
 FILES = {
-    "report.html": "<html></html>", "study.json": "{}", "claims.csv": "id\n", "tables/finals.csv": "a\n1\n",
-    "figures/figure-2.1.svg": "<svg/>", "figures/figure-2.1.png": "PNG", "runs/a/b/c/seed-0.parquet": "PAR1",
+    "report.html": "<html></html>", "study.json": "{}", "claims.csv": "id\n",
+    "tables/finals.csv": "a\n1\n",
+    "figures/figure-2.1.svg": "<svg/>", "figures/figure-2.1.png": "PNG",
+    "runs/a/b/c/seed-0.parquet": "PAR1",
 }  # fmt: skip
 
 
@@ -36,20 +38,28 @@ def study(tmp_path):
     (tmp_path / "hers.yaml").write_text("{}")
     content["settings"] = {"datasets": {}}
     content["versions"] = {"Python": "3.11"}
-    content |= {"inputs": manifest.checksums(tmp_path, ["hers.yaml"]), "elsewhere": ["the Python module far"]}
+    content |= {
+        "inputs": manifest.checksums(tmp_path, ["hers.yaml"]),
+        "elsewhere": [("the Python module far")],
+    }
     manifest.save(content, folder / manifest.NAME)
     return folder
 
 
 def asked_for_earlier(study, name, content=b"x"):
-    """A file that the study's earlier settings asked for, as its manifest says; a draw is in a folder of a job."""
+    """A file that the study's earlier settings asked for, as its manifest says; a draw is in a
+    folder of a job.
+    """
     path = study / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     if draw := re.match("(streams|bandit)/[^/]+/[^/]+", name):
         (study / draw[0] / FOLDER_MARK).touch()
     if (study / manifest.NAME).is_file():
-        change(study, earlier=manifest.read(study).get("earlier", {}) | manifest.checksums(study, [name]))
+        change(
+            study,
+            earlier=manifest.read(study).get("earlier", {}) | manifest.checksums(study, [name]),
+        )
     return path
 
 
@@ -61,13 +71,23 @@ def change(folder, **changes):
 
 def test_nothing_has_changed(study, capsys):
     assert verifying.verify(study) == (7, [], [], 0, (), 0)
-    assert main(["verify", str(study)]) == 0 and "7 files are what they were" in capsys.readouterr().out
+    assert (
+        main(["verify", str(study)]) == 0
+        and "7 files are what they were" in capsys.readouterr().out
+    )
 
 
 def test_what_changed_and_what_is_gone(study, capsys):
     (study / "tables/finals.csv").write_text("a\n2\n")
     (study / "runs/a/b/c/seed-0.parquet").unlink()
-    assert verifying.verify(study) == (5, ["tables/finals.csv"], ["runs/a/b/c/seed-0.parquet"], 0, (), 0)
+    assert verifying.verify(study) == (
+        5,
+        ["tables/finals.csv"],
+        ["runs/a/b/c/seed-0.parquet"],
+        0,
+        (),
+        0,
+    )
     assert main(["verify", str(study)]) == 1
     assert "changed: tables/finals.csv\ngone: runs/a/b/c/seed-0.parquet" in capsys.readouterr().out
     with pytest.raises(DataError, match="is not what it was"):
@@ -91,24 +111,36 @@ def test_a_study_without_checksums_is_not_verified(study):
 def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
     path = archive.write(study, tmp_path / "small.zip")
     names = set(zipfile.ZipFile(path).namelist())
-    results = {f"results/small/{name}" for name in {*FILES, "manifest.json"} - {"runs/a/b/c/seed-0.parquet"}}
+    results = {
+        f"results/small/{name}"
+        for name in {*FILES, "manifest.json"} - {"runs/a/b/c/seed-0.parquet"}
+    }
     workflow = {"Snakefile", "rules/runs.smk", "requirements.lock", "config/datasets.yaml"}
     assert results | workflow | {"ro-crate-metadata.json", "README.md", "hers.yaml"} <= names
-    assert not any(name.startswith(("config/claims", "config/config")) for name in names), "the study reads none"
+    assert not any(name.startswith(("config/claims", "config/config")) for name in names), (
+        "the study reads none"
+    )
     zipfile.ZipFile(path).extractall(tmp_path / "crate")
     assert "the Python module far" in (tmp_path / "crate/README.md").read_text()
     crate = ROCrate(tmp_path / "crate")
-    assert crate.mainEntity["@id"] == "Snakefile" and "ComputationalWorkflow" in crate.mainEntity.type
+    assert (
+        crate.mainEntity["@id"] == "Snakefile" and "ComputationalWorkflow" in crate.mainEntity.type
+    )
     assert crate.mainEntity["programmingLanguage"]["name"] == "Snakemake"
     described = {entity.id for entity in crate.data_entities}
-    assert described == names - {"ro-crate-metadata.json"}, "each file is described, and nothing else"
+    assert described == names - {"ro-crate-metadata.json"}, (
+        "each file is described, and nothing else"
+    )
     files = [entity for entity in crate.data_entities if "File" in entity.type]
     assert [entity.id for entity in files if not entity.get("encodingFormat")] == []
     assert crate.get("README.md")["about"] is crate.root_dataset
     run = crate.get("#run")
     assert run["instrument"] is crate.mainEntity and run["object"].id == "results/small/study.json"
     assert {item.id for item in run["result"]} == results - {"results/small/study.json"}
-    ids = {entity["@id"] for entity in json.loads((tmp_path / "crate" / provenance.CRATE).read_text())["@graph"]}
+    ids = {
+        entity["@id"]
+        for entity in json.loads((tmp_path / "crate" / provenance.CRATE).read_text())["@graph"]
+    }
     for entity in json.loads((tmp_path / "crate" / provenance.CRATE).read_text())["@graph"]:
         for value in entity.values():
             for item in value if isinstance(value, list) else [value]:
@@ -116,7 +148,12 @@ def test_the_archive_is_a_crate_that_others_read(study, tmp_path):
                     assert item["@id"] in ids, item
 
 
-SAID = {"authors": ["A. Author", "B. Author"], "publisher": "Institute", "url": "https://a.org", "licence": "CC0-1.0"}
+SAID = {
+    "authors": ["A. Author", "B. Author"],
+    "publisher": "Institute",
+    "url": "https://a.org",
+    "licence": "CC0-1.0",
+}
 
 
 @pytest.mark.parametrize(
@@ -129,24 +166,46 @@ SAID = {"authors": ["A. Author", "B. Author"], "publisher": "Institute", "url": 
         ({}, True, ["The scant contributors"], "MIT"),
     ],
 )
-def test_results_are_whose_the_study_says_they_are(study, tmp_path, settings, project, authors, licence):
-    """All that the profiles of RO-Crate recommend of the results, the run and its software is there."""
+def test_results_are_whose_the_study_says_they_are(
+    study, tmp_path, settings, project, authors, licence
+):
+    """All that the profiles of RO-Crate recommend of the results, the run and its software is
+    there.
+    """
     made = json.loads((study / manifest.NAME).read_text())["made"]
     change(study, settings={"datasets": {}} | settings, made=made | {"project": project})
     with zipfile.ZipFile(archive.write(study, tmp_path / "small.zip")) as packed:
-        graph = {entity["@id"]: entity for entity in json.loads(packed.read(provenance.CRATE))["@graph"]}
+        graph = {
+            entity["@id"]: entity for entity in json.loads(packed.read(provenance.CRATE))["@graph"]
+        }
         text = packed.read("README.md").decode()
     root, run, workflow = graph["./"], graph["#run"], graph["Snakefile"]
 
     def names(entities):
-        return [graph[entity["@id"]]["name"] for entity in (entities if isinstance(entities, list) else [entities])]
+        return [
+            graph[entity["@id"]]["name"]
+            for entity in (entities if isinstance(entities, list) else [entities])
+        ]
 
-    assert names(root["author"]) == names(run["agent"]) == authors and names(root["license"]) == [licence]
-    assert names(workflow["author"]) == ["The scant contributors"] and names(workflow["license"]) == ["MIT"]
+    assert names(root["author"]) == names(run["agent"]) == authors and names(root["license"]) == [
+        licence
+    ]
+    assert names(workflow["author"]) == ["The scant contributors"] and names(
+        workflow["license"]
+    ) == ["MIT"]
     organizations = [entity for entity in graph.values() if entity["@type"] == "Organization"]
-    assert graph[root["publisher"]["@id"]] in organizations and all(entity["url"] for entity in organizations)
-    assert all(graph[entity["affiliation"]["@id"]] for entity in graph.values() if entity["@type"] == "Person")
-    assert f"authors: {', '.join(authors)}\n" in text and f"licence of the results: {licence}\n" in text
+    assert graph[root["publisher"]["@id"]] in organizations and all(
+        entity["url"] for entity in organizations
+    )
+    assert all(
+        graph[entity["affiliation"]["@id"]]
+        for entity in graph.values()
+        if entity["@type"] == "Person"
+    )
+    assert (
+        f"authors: {', '.join(authors)}\n" in text
+        and f"licence of the results: {licence}\n" in text
+    )
 
 
 def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_path):
@@ -159,7 +218,9 @@ def test_a_file_of_any_name_is_described_where_others_look_for_it(study, tmp_pat
 
 
 def test_the_same_study_gives_the_same_archive(study, tmp_path):
-    first, second = (archive.write(study, tmp_path / name, runs=True) for name in ("a.zip", "b.zip"))
+    first, second = (
+        archive.write(study, tmp_path / name, runs=True) for name in ("a.zip", "b.zip")
+    )
     assert first.read_bytes() == second.read_bytes()
     assert "results/small/runs/a/b/c/seed-0.parquet" in zipfile.ZipFile(first).namelist()
 
@@ -204,12 +265,16 @@ def test_streams_can_be_deleted_and_nothing_is_gone(study, capsys, tmp_path):
 
 
 def test_draws_that_no_setting_asks_for_are_deleted_with_their_folder(study, capsys):
-    """Snakemake would take a folder that is there for drawn, and one without its mark for made anew."""
+    """Snakemake would take a folder that is there for drawn, and one without its mark for made
+    anew.
+    """
     kept = "streams/linear/0-1/seed-0.arrow"
     asked_for_earlier(study, kept)
     change(study, results=manifest.checksums(study, [*FILES, kept]), earlier={})
     before = {*study.rglob("*")}
-    stale = [f"bandit/hotel/0-1/seed-{seed}/train.parquet" for seed in (0, 1)] + ["streams/linear/0-2/seed-0.arrow"]
+    stale = [f"bandit/hotel/0-1/seed-{seed}/train.parquet" for seed in (0, 1)] + [
+        "streams/linear/0-2/seed-0.arrow"
+    ]
     for name in stale:
         asked_for_earlier(study, name)
     assert main(["prune", str(study), "--delete"]) == 0
@@ -232,7 +297,10 @@ def test_nothing_behind_a_link_is_deleted(study, tmp_path, capsys):
     assert main(["prune", str(study), "--drawn", "--delete"]) == 0
     assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
     assert target.is_file() and (study / "tables/link.csv").is_symlink()
-    kept = [f"not what manifest.json lists, kept: {name}" for name in ("runs/old.parquet", "tables/link.csv")]
+    kept = [
+        f"not what manifest.json lists, kept: {name}"
+        for name in ("runs/old.parquet", "tables/link.csv")
+    ]
     assert capsys.readouterr().out.splitlines()[:2] == kept
 
 
@@ -244,14 +312,21 @@ def test_only_what_a_manifest_of_the_study_listed_is_deleted(study, capsys):
     change(study, earlier=manifest.read(study)["earlier"] | {"figures/old.png": "0" * 64})
     assert main(["prune", str(study), "--delete"]) == 0
     assert mine.exists() and not ours.exists()
-    assert "figures/old.svg\nnot what manifest.json lists, kept: figures/old.png\n1 files" in capsys.readouterr().out
+    assert (
+        "figures/old.svg\nnot what manifest.json lists, kept: figures/old.png\n1 files"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("name", ["figures/old.svg", "streams/linear/0/seed-0.arrow"])
 def test_what_has_other_content_is_kept_whatever_its_time(study, capsys, name):
     ours = asked_for_earlier(study, name)
     if name.startswith("streams"):
-        change(study, results=manifest.read(study)["results"] | manifest.read(study)["earlier"], earlier={})
+        change(
+            study,
+            results=manifest.read(study)["results"] | manifest.read(study)["earlier"],
+            earlier={},
+        )
     before = ours.stat()
     ours.write_bytes(b"y")
     os.utime(ours, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -266,7 +341,9 @@ def test_a_manifest_of_another_study_deletes_nothing(study, capsys, name):
     old = asked_for_earlier(study, "tables/old.csv")
     change(study, study=name)
     before = {*study.parent.rglob("*")}
-    assert main(["prune", str(study), "--drawn", "--delete"]) == 1 == main(["reference", str(study)])
+    assert (
+        main(["prune", str(study), "--drawn", "--delete"]) == 1 == main(["reference", str(study)])
+    )
     assert {*study.parent.rglob("*")} == before and old.exists()
     assert capsys.readouterr().err.count("\n") == 2
 
@@ -289,7 +366,10 @@ def test_what_is_deleted_is_said_before(study, capsys, monkeypatch):
 
     monkeypatch.setattr(pruning, "delete", stop)
     assert main(["prune", str(study), "--delete"]) == 1 and old.exists()
-    assert "tables/old.csv\n1 files, 3 MB, are asked for by no setting of the study; they" in capsys.readouterr().out
+    assert (
+        "tables/old.csv\n1 files, 3 MB, are asked for by no setting of the study; they"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("command", [["prune", "--delete"], ["reference"]])
@@ -303,7 +383,9 @@ def test_a_study_that_is_a_link_is_left_alone(study, capsys, command):
     assert {path: path.read_bytes() for path in (study.parent / "reference").rglob("*.*")} == kept
 
 
-def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(study, tmp_path, capsys):
+def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_own(
+    study, tmp_path, capsys
+):
     kept = reading.keep(study)
     (kept / "notes.txt").write_text("mine")
     (kept / "tables/mine.csv").write_text("mine")
@@ -316,7 +398,9 @@ def test_a_reference_is_not_written_through_a_link_and_leaves_what_is_not_its_ow
     assert (tmp_path / "elsewhere" / manifest.NAME).stat().st_mtime_ns == before
 
 
-def test_an_archive_is_named_by_the_folder_and_replaces_only_itself(study, tmp_path, monkeypatch, capsys):
+def test_an_archive_is_named_by_the_folder_and_replaces_only_itself(
+    study, tmp_path, monkeypatch, capsys
+):
     (place := tmp_path / "work/deep/deeper").mkdir(parents=True)
     monkeypatch.chdir(place)
     (precious := tmp_path / "work/precious").mkdir()
@@ -327,13 +411,21 @@ def test_an_archive_is_named_by_the_folder_and_replaces_only_itself(study, tmp_p
     manifest.save(whole, study / manifest.NAME)
     for name in ("small.zip", "notes.txt"):
         (place / name).write_bytes(b"mine")
-        assert main(["archive", str(study), "--output", name]) == 1 == main(["archive", str(study), f"--output={name}"])
-        assert (place / name).read_bytes() == b"mine" and "no archive of the study small" in capsys.readouterr().err
+        assert (
+            main(["archive", str(study), "--output", name])
+            == 1
+            == main(["archive", str(study), f"--output={name}"])
+        )
+        assert (
+            place / name
+        ).read_bytes() == b"mine" and "no archive of the study small" in capsys.readouterr().err
     with zipfile.ZipFile(place / "other.zip", "w") as other:
         other.writestr("a.txt", "mine")
     assert main(["archive", str(study), "--output", "other.zip"]) == 1
     copy = study.rename(study.parent / "before")
-    assert main(["archive", str(copy)]) == 0 == main(["archive", str(copy)]), "its own archive is replaced"
+    assert main(["archive", str(copy)]) == 0 == main(["archive", str(copy)]), (
+        "its own archive is replaced"
+    )
     assert "before.zip" in {path.name for path in place.iterdir()}
 
 
@@ -364,7 +456,11 @@ def test_no_archive_is_written_into_the_study(study, capsys, name):
 def test_names_that_are_no_plain_paths_are_refused(study, tmp_path, capsys, name):
     (study.parent / "outside.txt").write_text("secret")
     whole = json.loads((study / manifest.NAME).read_text())
-    change(study, results=whole["results"] | {name: manifest.checksums(study.parent, ["outside.txt"])["outside.txt"]})
+    change(
+        study,
+        results=whole["results"]
+        | {name: manifest.checksums(study.parent, ["outside.txt"])["outside.txt"]},
+    )
     for command in (["verify"], ["archive", "--output", str(tmp_path / "x.zip")], ["prune"]):
         assert main([command[0], str(study), *command[1:]]) == 1
         error = capsys.readouterr().err
@@ -390,7 +486,9 @@ def test_what_a_study_reads_is_packed_as_it_was(study, tmp_path, capsys):
 # --- all that is packed is verified
 
 
-@pytest.mark.parametrize("name", ["report.html", "figures/figure-2.1.svg", "figures/figure-2.1.png", "study.json"])
+@pytest.mark.parametrize(
+    "name", ["report.html", "figures/figure-2.1.svg", "figures/figure-2.1.png", "study.json"]
+)
 def test_a_forged_file_is_noticed(study, tmp_path, capsys, name):
     with (study / name).open("a") as file:
         file.write("<p>forged</p>")
@@ -405,7 +503,13 @@ def test_all_that_is_packed_is_listed(study, tmp_path):
     listed = json.loads((study / manifest.NAME).read_text())
     packed = {*zipfile.ZipFile(archive.write(study, tmp_path / "x.zip", runs=True)).namelist()}
     results = {f"results/small/{name}" for name in (*listed["results"], manifest.NAME)}
-    assert packed == {*results, *listed["workflow"], *listed["inputs"], archive.README, provenance.CRATE}
+    assert packed == {
+        *results,
+        *listed["workflow"],
+        *listed["inputs"],
+        archive.README,
+        provenance.CRATE,
+    }
     assert "rules/present.smk" in listed["workflow"]
 
 
@@ -415,7 +519,11 @@ def test_another_workflow_is_said_and_not_archived(study, tmp_path, capsys):
     assert main(["verify", str(study)]) == 0
     assert "not the one that the manifest lists: rules/present.smk" in capsys.readouterr().out
     with pytest.raises(
-        DataError, match=r"lists another .*present.smk than .* here.*--forcerun results/small/manifest\.json"
+        DataError,
+        match=(
+            r"lists another .*present.smk than .* here.*--forcerun "
+            r"results/small/manifest\.json"
+        ),
     ):
         archive.write(study, tmp_path / "x.zip")
 
@@ -448,7 +556,9 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
-@pytest.mark.parametrize("command", ["verify", "prune", "archive", "compare", "reference", "results"])
+@pytest.mark.parametrize(
+    "command", ["verify", "prune", "archive", "compare", "reference", "results"]
+)
 def test_a_damaged_manifest_is_one_line(study, capsys, command, content):
     old = asked_for_earlier(study, "tables/old.csv")
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -458,7 +568,11 @@ def test_a_damaged_manifest_is_one_line(study, capsys, command, content):
         with pytest.raises(DataError, match="is no whole manifest"):
             print(Results(study).manifest)
         return
-    more = {"prune": ["--delete"], "archive": ["--output", str(study.parent / "x.zip")], "compare": [str(study)]}
+    more = {
+        "prune": ["--delete"],
+        "archive": ["--output", str(study.parent / "x.zip")],
+        "compare": [str(study)],
+    }
     assert main([command, str(study), *more.get(command, [])]) in (1, 2)
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "is no whole manifest" in error

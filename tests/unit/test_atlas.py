@@ -27,22 +27,40 @@ def frame():
 
 
 def slopes(**columns):
-    one = {"measure": "dcg", "m": 3, "k": 1, "slope": 0.664, "low": 0.64, "high": 0.69, "verdict": "agrees"}
+    one = {
+        "measure": "dcg",
+        "m": 3,
+        "k": 1,
+        "slope": 0.664,
+        "low": 0.64,
+        "high": 0.69,
+        "verdict": "agrees",
+    }
     return pd.DataFrame([one | columns])
 
 
 def cell(table, measure, m, k, grades=2):
-    (one,) = table.query("measure == @measure and grades == @grades and m == @m and k == @k").itertuples()
+    (one,) = table.query(
+        "measure == @measure and grades == @grades and m == @m and k == @k"
+    ).itertuples()
     return one
 
 
-@pytest.mark.parametrize(("made", "printed"), [(atlas.table_3_1, TABLE_3_1), (atlas.table_3_2, TABLE_3_2)])
+@pytest.mark.parametrize(
+    ("made", "printed"), [(atlas.table_3_1, TABLE_3_1), (atlas.table_3_2, TABLE_3_2)]
+)
 def test_tables_3_1_and_3_2_are_laid_out_as_in_the_thesis(made, printed):
     made = made()
-    assert list(made) == ["sigma", "ranking", *(f"R{i + 1} = {vector}" for i, vector in enumerate(VECTORS))]
+    assert list(made) == [
+        "sigma",
+        "ranking",
+        *(f"R{i + 1} = {vector}" for i, vector in enumerate(VECTORS)),
+    ]
     assert made["sigma"].tolist() == [1, 2, 3, 4, 5, 6]
     assert made["ranking"].tolist() == RANKINGS
-    assert made.iloc[:, 2:].to_numpy().tolist() == [[int(digit) for digit in row] for row in printed]
+    assert made.iloc[:, 2:].to_numpy().tolist() == [
+        [int(digit) for digit in row] for row in printed
+    ]
     assert (made.dtypes.iloc[2:] == "int64").all()
 
 
@@ -64,7 +82,9 @@ def test_table_b_1_has_all_numbers_of_the_thesis():
     assert made.loc["p~", "best for NDCG"] == "3 1 2 or 3 2 1"
 
 
-@pytest.mark.parametrize("maker", [atlas.table_3_1, atlas.table_3_2, atlas.table_b_1, lambda: atlas.atlas_table(3)])
+@pytest.mark.parametrize(
+    "maker", [atlas.table_3_1, atlas.table_3_2, atlas.table_b_1, lambda: atlas.atlas_table(3)]
+)
 def test_tables_are_written_and_read_back(maker, tmp_path):
     made = maker()
     tables.write(made, tmp_path / "table")
@@ -87,7 +107,15 @@ def test_the_atlas_has_every_game_with_its_rate(table):
     ("measure", "m", "k", "grades", "rate", "stated", "source"),
     [
         ("sum-loss", 3, 1, 2, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
-        ("sum-loss", 2, 1, 2, "T^(1/2)", "T^(2/3)", "thesis 3.2.3, Result 1: not so here, proof has m = 3"),
+        (
+            "sum-loss",
+            2,
+            1,
+            2,
+            "T^(1/2)",
+            "T^(2/3)",
+            ("thesis 3.2.3, Result 1: not so here, proof has m = 3"),
+        ),
         ("dcg", 5, 1, 3, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
         ("dcg", 4, 3, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
         ("pairwise-loss", 4, 4, 2, "T^(1/2)", "T^(1/2)", "thesis 3.2.6: agrees"),
@@ -104,7 +132,9 @@ def test_the_atlas_has_every_game_with_its_rate(table):
         ("err", 3, 1, 2, "T", None, None),
     ],
 )
-def test_what_the_thesis_states_stands_beside_the_rate(table, measure, m, k, grades, rate, stated, source):
+def test_what_the_thesis_states_stands_beside_the_rate(
+    table, measure, m, k, grades, rate, stated, source
+):
     one = cell(table, measure, m, k, grades)
     assert one.rate == rate
     missing = [None if pd.isna(text) else text for text in (one.stated, one.source)]
@@ -118,15 +148,23 @@ def test_the_thesis_is_contradicted_nowhere_that_its_proofs_reach(table):
     assert set(strange["k"]) == {1}
 
 
-@pytest.mark.parametrize(("measure", "rate"), [("sum-loss", "T"), ("precision@1", "T"), ("ap", "T^(1/2)")])
+@pytest.mark.parametrize(
+    ("measure", "rate"), [("sum-loss", "T"), ("precision@1", "T"), ("ap", "T^(1/2)")]
+)
 def test_a_statement_that_fails_is_said_to(measure, rate):
     assert atlas._stated(measure, 4, 1, rate)[1].endswith("differs")
 
 
 def drawn(figure):
-    """What each panel writes: (row's label, k): texts from the top of the cell down; and its colours."""
+    """What each panel writes: (row's label, k): texts from the top of the cell down; and its
+    colours.
+    """
     first = figure.axes[0]
-    rows = dict(zip(first.get_yticks(), [label.get_text() for label in first.get_yticklabels()], strict=True))
+    rows = dict(
+        zip(
+            first.get_yticks(), [label.get_text() for label in first.get_yticklabels()], strict=True
+        )
+    )
     panels, colours = {}, {}
     for axis in figure.axes:
         m = int(axis.get_title().removeprefix("m = "))
@@ -169,7 +207,9 @@ def test_colours_differ_in_print_without_colours():
 
 
 def test_measured_slopes_are_written_below_the_exponents():
-    other = slopes(measure="ndcg", slope=0.8, low=np.nan, high=np.nan, verdict="undecided", grades=3)
+    other = slopes(
+        measure="ndcg", slope=0.8, low=np.nan, high=np.nan, verdict="undecided", grades=3
+    )
     more = pd.concat([slopes(), other], ignore_index=True).fillna({"grades": 2})
     observed = atlas.atlas_frame(3, more)
     assert observed["slope"].notna().sum() == 2
@@ -191,17 +231,31 @@ def test_measured_slopes_are_written_below_the_exponents():
 @pytest.mark.parametrize(
     ("exponent", "low", "high", "verdict"),
     [
-        (2 / 3, 0.62, 0.71, "agrees"), (2 / 3, 0.5, 0.6, "agrees"), (2 / 3, 0.65, 0.73, "undecided"),
-        (2 / 3, 0.72, 0.75, "faster"), (0.5, np.nan, np.nan, "undecided"), (1.0, 0.93, 1.2, "agrees"),
-        (1.0, 0.85, 1.0, "undecided"), (1.0, 0.6, 0.7, "slower"),
+        (2 / 3, 0.62, 0.71, "agrees"),
+        (2 / 3, 0.5, 0.6, "agrees"),
+        (2 / 3, 0.65, 0.73, "undecided"),
+        (2 / 3, 0.72, 0.75, "faster"),
+        (0.5, np.nan, np.nan, "undecided"),
+        (1.0, 0.93, 1.2, "agrees"),
+        (1.0, 0.85, 1.0, "undecided"),
+        (1.0, 0.6, 0.7, "slower"),
     ],
-)  # fmt: skip
+)
 def test_a_slope_agrees_with_a_rate_if_regret_grows_no_faster(exponent, low, high, verdict):
     assert atlas.compared(exponent, low, high) == verdict
 
 
 def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
-    common = {"measure": "ndcg", "grades": 2, "m": 3, "k": 2, "kind": "x", "stream": "g", "horizon": 1000, "n": 9}
+    common = {
+        "measure": "ndcg",
+        "grades": 2,
+        "m": 3,
+        "k": 2,
+        "kind": "x",
+        "stream": "g",
+        "horizon": 1000,
+        "n": 9,
+    }
     rows = [
         common | {"learner": "worse", "slope": 0.97, "low": 0.95, "high": 0.99, "regret": 700.0},
         common | {"learner": "better", "slope": 0.66, "low": 0.65, "high": 0.68, "regret": 250.0},
@@ -211,10 +265,16 @@ def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
     assert set(table["rate"]) == {"T^(2/3)"}
     assert table["best"].to_dict() == {"worse": False, "better": True}
     assert table["verdict"].to_dict() == {"worse": "faster", "better": "agrees"}
-    assert table["constant"].to_dict() == {"worse": pytest.approx(7.0), "better": pytest.approx(2.5)}
+    assert table["constant"].to_dict() == {
+        "worse": pytest.approx(7.0),
+        "better": pytest.approx(2.5),
+    }
     assert atlas.measured(None, {}).dropna(subset="slope")["learner"].tolist() == ["better"]
     rows[0]["m"] = 9
-    with pytest.raises(SettingError, match="in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"):
+    with pytest.raises(
+        SettingError,
+        match=("in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"),
+    ):
         atlas.cells_table(None, {})
 
 
@@ -228,10 +288,16 @@ def test_without_grades_a_measurement_is_of_binary_relevance():
 @pytest.mark.parametrize(
     ("observed", "message"),
     [
-        (slopes(m=4), "slopes in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$"),
+        (
+            slopes(m=4),
+            ("slopes in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$"),
+        ),
         (slopes(measure="DCG"), "in no cell"),
         (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
-        (pd.concat([slopes(), slopes(k=2), slopes()]), "twice in a cell .*: measure dcg, grades 2, m 3, k 1$"),
+        (
+            pd.concat([slopes(), slopes(k=2), slopes()]),
+            ("twice in a cell .*: measure dcg, grades 2, m 3, k 1$"),
+        ),
     ],
 )
 def test_measurements_without_a_cell_of_their_own_are_refused(observed, message):

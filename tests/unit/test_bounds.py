@@ -1,4 +1,6 @@
-"""The papers' bounds: by hand, and never exceeded at any round of streams of many seeds and margins."""
+"""The papers' bounds: by hand, and never exceeded at any round of streams of many seeds and
+margins.
+"""
 
 import math
 
@@ -26,7 +28,9 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNE
 
 def made(learner, facts, rate="theory", seed=0, source="text"):
     noise = generator(seed, "noise")
-    return class_of(learner["kind"]).from_study(learner, {"source": source}, {"features": 2} | facts, rate, noise)
+    return class_of(learner["kind"]).from_study(
+        learner, {"source": source}, {"features": 2} | facts, rate, noise
+    )
 
 
 def test_bounds_by_hand():
@@ -35,7 +39,8 @@ def test_bounds_by_hand():
     assert bounds.slam_separable(20, 3.0, 5.0, 0.5) == 14_400
     assert bounds.slam_separable(1, 3.0, 1.0, 0.5) == 144
     assert bounds.binary_separable(3.0, 0.5) == 36
-    # The sum of the surrogates is 9 and the separable term 4 * 2^2 * 1 * 1^2 * 1 = 16: 9 + sqrt(16 * 9) + 16.
+    # The sum of the surrogates is 9 and the separable term 4 * 2^2 * 1 * 1^2 * 1 = 16: 9 + sqrt(16
+    # * 9) + 16.
     assert bounds.general(9.0, 2.0, 1, 1.0, 1.0) == 37
     assert bounds.general_at_rate(9.0, 2.0, 1, 1.0, 1.0) == 34
     assert bounds.general(9.0, 1.0, 2, 1.0, 2.0) == 37  # m and v_max count in both terms
@@ -44,7 +49,9 @@ def test_bounds_by_hand():
 
 @pytest.mark.parametrize("margin", [0.25, 2.0])
 def test_a_separating_ranker_gives_the_separable_bound(margin):
-    """At u / margin, u of unit norm, no surrogate is positive: what remains of the general bounds is the separable."""
+    """At u / margin, u of unit norm, no surrogate is positive: what remains of the general bounds
+    is the separable.
+    """
     for general in (bounds.general, bounds.general_at_rate):
         for m, ratio in ((7, 2.0), (1, 1.0)):
             separable = bounds.slam_separable(m, 3.0, ratio, margin)
@@ -75,7 +82,13 @@ def test_which_bound_a_learner_has():
         assert math.isnan(made(slam, facts | {"margin": margin}).bound(None))
 
 
-CHANGES = [{"margin": 0.5}, {"margin": "grade-gap"}, {"averaged": True}, {"decay": 0.5}, {"by_loss": True}]
+CHANGES = [
+    {"margin": 0.5},
+    {"margin": "grade-gap"},
+    {"averaged": True},
+    {"decay": 0.5},
+    {"by_loss": True},
+]
 
 
 @pytest.mark.parametrize("change", [*CHANGES, {"trigger": "ap"}], ids=str)
@@ -99,13 +112,19 @@ def played(there, learner, seed, rounds=400, rate="theory"):
 def simulate(packed, name, seed, **settings):
     queries, ranker = simulated.GENERATORS[name](np.random.default_rng(seed), **settings)
     return packed(
-        [(grades, x) for _, grades, x in stream.arrange(queries, generator(seed, "documents"), "as-is", "shuffled")],
+        [
+            (grades, x)
+            for _, grades, x in stream.arrange(
+                queries, generator(seed, "documents"), "as-is", "shuffled"
+            )
+        ],
         ranker,
     )
 
 
 SHAPES = [  # margin, documents, features, highest grade
-    (1, 20, 20, 4), (5.0, 20, 20, 4), (5.0, 6, 3, 4), (1.0, 30, 5, 1), (0.2, 8, 20, 2), (8.0, 15, 2, 1), (3.0, 3, 4, 4)
+    (1, 20, 20, 4), (5.0, 20, 20, 4), (5.0, 6, 3, 4), (1.0, 30, 5, 1), (0.2, 8, 20, 2),
+    (8.0, 15, 2, 1), (3.0, 3, 4, 4)
 ]  # fmt: skip
 SEPARABLE = [("released-code", 0, {"queries": 100})]
 for seed, (margin, m, d, top) in enumerate(SHAPES):
@@ -124,7 +143,8 @@ def test_no_separable_run_ever_loses_more_than_its_bounds(packed, name, seed, se
         assert loss[-1] > 0  # there is something to bound
         assert loss.max() <= separable
         assert np.all(loss <= general)
-        assert general.min() <= separable * (1 + 1e-9)  # the separating ranker is one of the comparators
+        # the separating ranker is one of the comparators
+        assert general.min() <= separable * (1 + 1e-9)
     for rate in (2.0**-7, 1.0, 3.0):  # perceptrons of which no rate matters
         for kind in ("max-hinge", "binary-perceptron"):
             learnt, whole, _ = played(there, {"kind": kind}, seed, rate=rate)
@@ -133,10 +153,17 @@ def test_no_separable_run_ever_loses_more_than_its_bounds(packed, name, seed, se
 
 @every_learner
 def test_queries_without_a_relevant_document_break_no_bound(packed, learner):
-    """No ranking of them is better than another: there is nothing to lose, whatever their measure is said to be."""
-    queries, ranker = simulated.separable(np.random.default_rng(0), 20, documents=5, features=4, margin=4.0)
+    """No ranking of them is better than another: there is nothing to lose, whatever their measure
+    is said to be.
+    """
+    queries, ranker = simulated.separable(
+        np.random.default_rng(0), 20, documents=5, features=4, margin=4.0
+    )
     there = packed([(grades * (q % 2), x) for q, grades, x in queries], ranker)
-    learnt, order = made(learner, there.metadata), query_order(there, generator(0, "queries"), 20_000)
+    learnt, order = (
+        made(learner, there.metadata),
+        query_order(there, generator(0, "queries"), 20_000),
+    )
     whole = play(there, order, learnt, "zero")
     loss = np.cumsum(whole.loss)
     assert loss[-1] <= learnt.bound(None)
@@ -159,7 +186,9 @@ def test_there_is_no_general_bound_for_other_learners(packed):
     for kind in ("listnet", "random", "binary-perceptron"):
         assert played(there, {"kind": kind}, 0, rate=1.0)[2] is None
     released = made(LEARNERS["slam-ap"], there.metadata, 1.0, source="released-code")
-    assert general_bound(there, np.arange(10), play(there, np.arange(10), released), released) is None
+    assert (
+        general_bound(there, np.arange(10), play(there, np.arange(10), released), released) is None
+    )
     assert math.isnan(released.bound(None))
 
 
@@ -175,7 +204,9 @@ DETERMINISTIC = LEARNERS | {"listnet": {"kind": "listnet"}}
 
 
 @pytest.mark.parametrize("learner", DETERMINISTIC.values(), ids=DETERMINISTIC.keys())
-@pytest.mark.parametrize(("ratio", "documents", "radius"), [(3, 2, 1.0), (12, 5, 2.0), (40, 20, 0.5)])
+@pytest.mark.parametrize(
+    ("ratio", "documents", "radius"), [(3, 2, 1.0), (12, 5, 2.0), (40, 20, 0.5)]
+)
 def test_every_deterministic_learner_loses_to_the_adversary(learner, ratio, documents, radius):
     opponent = LowerBoundAdversary(ratio, documents, radius)
     player, whole = oppose(opponent, learner, 3.0 if learner["kind"] == "listnet" else "theory")
@@ -218,7 +249,12 @@ def test_the_stream_stays_separable_whatever_the_learner(rule):
     def record():
         for x, answer in opponent:
             shown.append([x, None])
-            yield x, lambda ranking, answer=answer: shown[-1].__setitem__(1, answer(ranking)) or shown[-1][1]
+            yield (
+                x,
+                lambda ranking, answer=answer: (
+                    shown[-1].__setitem__(1, answer(ranking)) or shown[-1][1]
+                ),
+            )
 
     whole = play_plain(record(), opponent.rounds, ByRule(rule, opponent.metadata()))
     assert whole.loss.min() >= 1 - 1 / math.log2(3) - 1e-12
@@ -227,7 +263,11 @@ def test_the_stream_stays_separable_whatever_the_learner(rule):
     for x, grades in shown:
         assert grades.sum() == 1
         assert np.linalg.norm(x, axis=1).max() <= facts["radius"]
-        assert stream.gap(x @ unit, grades) >= stream.gap(x @ opponent.ranker, grades) >= facts["margin"] - 1e-12
+        assert (
+            stream.gap(x @ unit, grades)
+            >= stream.gap(x @ opponent.ranker, grades)
+            >= facts["margin"] - 1e-12
+        )
     assert facts["radius"] ** 2 / facts["margin"] ** 2 == pytest.approx(30)
     assert shown[0][0].shape == (facts["largest_query"], facts["features"])
 

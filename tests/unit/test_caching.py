@@ -1,4 +1,6 @@
-"""Compiled code is kept where nobody else can put any, is read as it was written, and is that of one's own settings."""
+"""Compiled code is kept where nobody else can put any, is read as it was written, and is that of
+one's own settings.
+"""
 
 import os
 import pickle
@@ -102,7 +104,13 @@ def test_a_folder_that_others_can_write_to_is_refused(root, inside, mode):
     planted = root / inside
     planted.mkdir(0o700, parents=True)
     planted.chmod(mode)
-    with pytest.raises(SettingError, match=rf"^{re.escape(str(planted))} can be written to by others.* \(chmod 700\)$"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            rf"^{re.escape(str(planted))} can be written to by "
+            r"others.* \(chmod 700\)$"
+        ),
+    ):
         kernels._folder(NAME)
 
 
@@ -167,7 +175,11 @@ def test_a_job_goes_on_without_a_default_folder_that_is_unsafe(home, no_umask, c
     (home / ".cache/scant" / NAME).mkdir(parents=True)
     assert kernels._folder(NAME) is kernels._folder(NAME) is None
     [line] = capsys.readouterr().err.splitlines()
-    assert "can be written to by others" in line and "NUMBA_CACHE_DIR" in line and "is not kept" in line
+    assert (
+        "can be written to by others" in line
+        and "NUMBA_CACHE_DIR" in line
+        and "is not kept" in line
+    )
 
 
 def test_a_job_goes_on_without_a_folder_that_cannot_be_made(root, monkeypatch, capsys):
@@ -217,14 +229,15 @@ def test_damaged_code_is_made_again_with_a_line_that_says_so(folder, capsys, dam
     [path] = folder.iterdir()
     path.write_bytes(damage(path.read_bytes()))
     assert hits() == 0
-    assert f"{path}: compiled code cannot be used (its CRC-32 is missing or wrong), and is made again" in (
-        capsys.readouterr().err
-    )
+    assert (
+        f"{path}: compiled code cannot be used (its CRC-32 is missing or wrong), and is made again"
+    ) in (capsys.readouterr().err)
     assert hits() == 1
 
 
 @pytest.mark.parametrize(
-    "plant", ["unsealed", "open to others", "link", "pipe", pytest.param("somebody else's", marks=as_root)]
+    "plant",
+    ["unsealed", "open to others", "link", "pipe", pytest.param("somebody else's", marks=as_root)],
 )
 def test_nothing_is_unpickled_that_one_has_not_sealed_oneself(folder, tmp_path, capsys, plant):
     hits()
@@ -253,7 +266,10 @@ def test_nothing_is_unpickled_that_one_has_not_sealed_oneself(folder, tmp_path, 
 
 
 def test_a_job_goes_on_if_nothing_can_be_written(folder, capsys):
-    """As with a full disk: a write fails half-way. Nothing half-written stays, and one line says so."""
+    """As with a full disk: a write fails half-way.
+
+    Nothing half-written stays, and one line says so.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
@@ -276,7 +292,9 @@ def test_a_job_goes_on_if_nothing_can_be_read(folder, capsys):
 
 
 def test_code_that_holds_addresses_is_not_kept(folder, capsys):
-    """Numba copies no array this large into the code, and with NUMBA_OPT=0 calls functions by their addresses."""
+    """Numba copies no array this large into the code, and with NUMBA_OPT=0 calls functions by their
+    addresses.
+    """
     large = np.ones(1 << 17)
 
     @kernels.compiled()
@@ -297,10 +315,24 @@ def path_for(processor=PROCESSOR):
 
 
 CHANGE_CODE = (
-    "BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DEBUGINFO_DEFAULT", "DEBUG_ARRAY_OPT_RUNTIME", "DEBUG_NRT",
-    "DISABLE_INTEL_SVML", "ENABLE_AVX", "EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS",
-    "LOOP_VECTORIZE", "NRT_STATS", "OPT", "PARFOR_MAX_TUPLE_SIZE", "SLP_VECTORIZE", "USING_SVML",
-)  # fmt: skip
+    "BOUNDSCHECK",
+    "CPU_FEATURES",
+    "CPU_NAME",
+    "DEBUGINFO_DEFAULT",
+    "DEBUG_ARRAY_OPT_RUNTIME",
+    "DEBUG_NRT",
+    "DISABLE_INTEL_SVML",
+    "ENABLE_AVX",
+    "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "NRT_STATS",
+    "OPT",
+    "PARFOR_MAX_TUPLE_SIZE",
+    "SLP_VECTORIZE",
+    "USING_SVML",
+)
 
 
 def test_each_setting_that_changes_code_has_its_own_files(folder, monkeypatch):
@@ -312,9 +344,14 @@ def test_each_setting_that_changes_code_has_its_own_files(folder, monkeypatch):
     assert len(paths) == 1 + len(CHANGE_CODE)
 
 
-def test_each_processor_has_its_own_files_whatever_the_threads_and_the_folders_name(folder, monkeypatch):
+def test_each_processor_has_its_own_files_whatever_the_threads_and_the_folders_name(
+    folder, monkeypatch
+):
     triple, name, features = PROCESSOR
-    assert len({path_for(), path_for((triple, "znver3", features)), path_for((triple, name, "+avx2"))}) == 3
+    assert (
+        len({path_for(), path_for((triple, "znver3", features)), path_for((triple, name, "+avx2"))})
+        == 3
+    )
     before = path_for()
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 1000)
     monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
@@ -333,8 +370,14 @@ print(weights.tobytes().hex())
 
 def load(cache, source=None, code=LOADING):
     """Run code that loads a loop, of the package in the folder `source`, if any."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)} | ({"PYTHONPATH": str(source)} if source else {})
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    environment = (
+        os.environ
+        | {"NUMBA_CACHE_DIR": str(cache)}
+        | ({"PYTHONPATH": str(source)} if source else {})
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
 
 
 @pytest.mark.slow
@@ -343,7 +386,9 @@ def test_clones_share_what_is_compiled_until_a_source_differs(tmp_path):
     first = load(cache)
     compiled = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nbc")}
     copy = tmp_path / "clone" / "scant"
-    shutil.copytree(Path(kernels.__file__).parents[1], copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(kernels.__file__).parents[1], copy, ignore=shutil.ignore_patterns("__pycache__")
+    )
     for path in copy.rglob("*.py"):
         os.utime(path)
     where = "\nimport scant; print(scant.__file__)"
@@ -358,4 +403,6 @@ def test_clones_share_what_is_compiled_until_a_source_differs(tmp_path):
 
 def test_loops_are_played_where_numba_is_told_not_to_compile():
     code = "from scant.rankers import toys; toys.play()"
-    subprocess.run([sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, check=True
+    )

@@ -1,4 +1,6 @@
-"""What the worst rankings and the worst weights would have lost, and what a learner had along its run."""
+"""What the worst rankings and the worst weights would have lost, and what a learner had along its
+run.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,12 @@ from scant.study import settings
 
 ROOT = Path(__file__).parents[2]
 
-SETTINGS = {"generator": "linear", "shared": False, "documents": "shuffled", "features": "query-minmax"}
+SETTINGS = {
+    "generator": "linear",
+    "shared": False,
+    "documents": "shuffled",
+    "features": "query-minmax",
+}
 SETTINGS |= {"settings": {"queries": 40, "documents": 6, "features": 3, "relevant": 0.2}}
 DRAWN = {"name": "linear", "study_seed": 7, "settings": SETTINGS}
 
@@ -40,11 +47,21 @@ def test_the_worst_ranking_is_that_of_ascending_grades(file):
     by_query = [file[query][1] for query in range(len(file))]
     some = [np.sort(grades) for grades in by_query if grades.any()]
     places, without = np.arange(6), len(by_query) - len(some)
-    assert without and worst("ndcg@10") == pytest.approx(without + sum(1 - ndcg(places, grades) for grades in some))
+    assert without and worst("ndcg@10") == pytest.approx(
+        without + sum(1 - ndcg(places, grades) for grades in some)
+    )
     binary = [np.minimum(grades, 1) for grades in some]
-    assert worst("ap", empty="one") == pytest.approx(sum(1 - average_precision(places, grades) for grades in binary))
-    assert worst("ndcg", empty="one") < worst("ndcg", empty="zero") == worst("ndcg", empty="one") + without
-    assert worst("ndcg", empty="skip", rounds=[len(some)]) == pytest.approx(worst("ndcg", empty="one"))
+    assert worst("ap", empty="one") == pytest.approx(
+        sum(1 - average_precision(places, grades) for grades in binary)
+    )
+    assert (
+        worst("ndcg", empty="one")
+        < worst("ndcg", empty="zero")
+        == worst("ndcg", empty="one") + without
+    )
+    assert worst("ndcg", empty="skip", rounds=[len(some)]) == pytest.approx(
+        worst("ndcg", empty="one")
+    )
 
 
 def test_of_a_pass_that_is_not_whole_the_worst_queries_count():
@@ -54,15 +71,22 @@ def test_of_a_pass_that_is_not_whole_the_worst_queries_count():
 
 
 def test_no_ranking_loses_more(file):
-    random, grades = np.random.default_rng(0), file[next(q for q in range(40) if file[q][1].any())][1]
+    random, grades = (
+        np.random.default_rng(0),
+        file[next(q for q in range(40) if file[q][1].any())][1],
+    )
     for measure, labels in (("ndcg", grades), ("ap", np.minimum(grades, 1))):
         least = MEASURES[measure](np.argsort(labels), labels)
-        assert all(MEASURES[measure](random.permutation(6), labels) >= least - 1e-12 for _ in range(200))
+        assert all(
+            MEASURES[measure](random.permutation(6), labels) >= least - 1e-12 for _ in range(200)
+        )
 
 
 @pytest.mark.parametrize("surrogate", ceilings.SURROGATES)
 def test_no_weights_of_the_ball_cost_much_more_than_the_worst(file, surrogate):
-    """Of a thousand random weights on the sphere, and of 0, none costs more than a thousandth above it."""
+    """Of a thousand random weights on the sphere, and of 0, none costs more than a thousandth above
+    it.
+    """
     value, random = getattr(surrogates, surrogate), np.random.default_rng(1)
     directions = random.standard_normal((1000, 3))
     sphere = np.r_[2.0 * directions / np.linalg.norm(directions, axis=1)[:, None], np.zeros((1, 3))]
@@ -82,7 +106,14 @@ def test_all_seeds_of_a_shared_draw_have_the_first_one():
 
 
 def rows(learner, kind, ends, **columns):
-    about = {"experiment": "e", "stream": "linear", "learner": learner, "kind": kind, "seed": 3, "setting": "1"}
+    about = {
+        "experiment": "e",
+        "stream": "linear",
+        "learner": learner,
+        "kind": kind,
+        "seed": 3,
+        "setting": "1",
+    }
     about |= {
         "failed_in": 0,
         "tuning_seed": False,
@@ -91,7 +122,9 @@ def rows(learner, kind, ends, **columns):
         "bound": 10.0,
         "round": [4, 20, 40],
     }
-    return pd.DataFrame(about | dict.fromkeys(["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"], ends) | columns)
+    return pd.DataFrame(
+        about | dict.fromkeys(["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"], ends) | columns
+    )
 
 
 DETAILS = {"tuning": "paper", "readings": {"empty": "zero"}, "drawn": {"linear": DRAWN}}
@@ -103,7 +136,9 @@ def played(*parts, **details):
 
 def test_random_stands_beside_a_bound_and_its_ceiling():
     slam = rows("slam", "slam", [0.5, 0.8, 0.9], loss=[2.0, 4.0, 4.0])
-    random = rows("random", "random", [0.25, 0.5, 0.5], loss=[3.0, 10.0, 20.0], theory=0, bound=np.nan)
+    random = rows(
+        "random", "random", [0.25, 0.5, 0.5], loss=[3.0, 10.0, 20.0], theory=0, bound=np.nan
+    )
     (found,) = quantities.loss_share(played(slam, random)).to_dict("records")
     assert (found["value"], found["Random"]) == (0.4, 2.0)
     assert found["ceiling"] == pytest.approx(worst("ap")[0] / 10)
@@ -124,7 +159,8 @@ def test_a_measure_over_the_last_rounds_leaves_the_earlier_ones_out():
     """Kept rounds are 4, 20 and 40, so that the last half begins after round 20."""
     run = rows("slam", "slam", [0.5, 0.8, 0.9], loss=[2.0, 4.0, 7.0])
     for measure, at, last, value in (
-        ("ap", 1.0, 0.5, 1.0), ("loss", 1.0, 0.5, 3.0), ("ranker_ndcg@10", 0.5, 0.3, (20 * 0.8 - 4 * 0.5) / 16),
+        ("ap", 1.0, 0.5, 1.0), ("loss", 1.0, 0.5, 3.0),
+        ("ranker_ndcg@10", 0.5, 0.3, (20 * 0.8 - 4 * 0.5) / 16),
         ("ap", 1.0, 0.99, 0.9), ("ap", 1.0, 1.0, 0.9),
     ):  # fmt: skip
         [found] = quantities.final(played(run), measure, at, last)["value"]
@@ -134,10 +170,15 @@ def test_a_measure_over_the_last_rounds_leaves_the_earlier_ones_out():
 
 
 def test_an_experiment_says_which_of_its_streams_are_drawn_and_played_as_they_are():
-    study, _ = settings.load(read_yaml(ROOT / "config/studies/tiny.yaml"), ROOT / "config/datasets.yaml")
+    study, _ = settings.load(
+        read_yaml(ROOT / "config/studies/tiny.yaml"), ROOT / "config/datasets.yaml"
+    )
     details = family("perceptron").details(study, "perceptron")
-    assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"  # digits are resampled
-    assert details["drawn"]["linear"]["settings"]["settings"] == study["streams"]["linear"]["settings"]
+    # digits are resampled
+    assert [*details["drawn"]] == ["separable", "linear"] and details["kind"] == "perceptron"
+    assert (
+        details["drawn"]["linear"]["settings"]["settings"] == study["streams"]["linear"]["settings"]
+    )
     assert family("perceptron").details(study, "lower-bound")["drawn"] == {}
     study["experiments"]["perceptron"]["keep"] = 0.8
     assert family("perceptron").details(study, "perceptron")["drawn"] == {}

@@ -16,11 +16,15 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_all_say_what_the_package_says():
-    newest = re.search(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(
+        r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert newest.groups() == (CITED["version"], CITED["date-released"])
     assert CITED["version"] == DESCRIBED["version"] == PROJECT["version"] == __version__
     assert CITED["license"] == DESCRIBED["license"].rpartition("/")[2] == "MIT"
     assert CITED["date-released"] == DESCRIBED["dateModified"]
     assert {*CITED["keywords"]} <= {*DESCRIBED["keywords"]}
     listed = [(reference["title"], reference["url"]) for reference in CITED["references"]]
-    assert listed == [(reference["name"], reference["url"]) for reference in DESCRIBED["referencePublication"]]
+    assert listed == [
+        (reference["name"], reference["url"]) for reference in DESCRIBED["referencePublication"]
+    ]

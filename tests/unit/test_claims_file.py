@@ -1,4 +1,6 @@
-"""The file of claims: whole, in step with the code, and each claim about something that a study has."""
+"""The file of claims: whole, in step with the code, and each claim about something that a study
+has.
+"""
 
 import re
 from copy import deepcopy
@@ -41,8 +43,12 @@ PARTS = {
     for name, claim in CLAIMS.items()
     for number, part in enumerate(parts(claim), 1)
 }
-OF_RUNS = {name: claim for name, claim in PARTS.items() if claim["quantity"] not in ("table", "coverage")}
-OF_RUNS_WHOLE = [name for name, claim in CLAIMS.items() if all("learner" in part for part in parts(claim))]
+OF_RUNS = {
+    name: claim for name, claim in PARTS.items() if claim["quantity"] not in ("table", "coverage")
+}
+OF_RUNS_WHOLE = [
+    name for name, claim in CLAIMS.items() if all("learner" in part for part in parts(claim))
+]
 OF_TABLES = {name: claim for name, claim in PARTS.items() if claim["quantity"] == "table"}
 
 
@@ -76,7 +82,8 @@ def tables():
 
 
 def fits(settings: dict, wanted: dict) -> bool:
-    """Whether settings are those wanted: of a list any member, null where there is none, and of `not` any other.
+    """Whether settings are those wanted: of a list any member, null where there is none, and of
+    `not` any other.
 
     What is wanted of a setting that is a mapping is wanted of its keys.
     """
@@ -86,7 +93,9 @@ def fits(settings: dict, wanted: dict) -> bool:
             return not fits(settings, {key: value["not"]})
         if isinstance(value, dict):
             return fits(settings.get(key) or {}, value)
-        return any(settings.get(key) == one for one in (value if isinstance(value, list) else [value]))
+        return any(
+            settings.get(key) == one for one in (value if isinstance(value, list) else [value])
+        )
 
     return all(same(key, value) for key, value in wanted.items())
 
@@ -102,10 +111,14 @@ def readings(claim: dict, study: dict) -> list[str]:
         place, against = FAMILIES[experiment["kind"]].place.key, claim.get("against")
         if not fits(experiment, claim["where"]):
             continue
-        other = next((one for one in study["experiments"].values() if alike(experiment, one, claim)), None)
+        other = next(
+            (one for one in study["experiments"].values() if alike(experiment, one, claim)), None
+        )
         if other is None:
             continue
-        there = set(chosen(study, experiment, place, claim.get("on", {}))) & set(other.get(place, ()))
+        there = set(chosen(study, experiment, place, claim.get("on", {}))) & set(
+            other.get(place, ())
+        )
         learners = chosen(study, experiment, "learners", claim["learner"])
         if isinstance(against, dict):
             others = chosen(study, other, "learners", against)
@@ -117,7 +130,9 @@ def readings(claim: dict, study: dict) -> list[str]:
 
 
 def alike(experiment: dict, other: dict, claim: dict) -> bool:
-    """Whether the other side may be taken from `other`: the same experiment, or one that `other` says how differs."""
+    """Whether the other side may be taken from `other`: the same experiment, or one that `other`
+    says how differs.
+    """
     if "other" not in claim:
         return other is experiment
     named = {*claim["where"], *claim["other"]}
@@ -190,7 +205,10 @@ def test_a_question_is_told_in_its_document():
 
 @pytest.mark.parametrize("name", [name for name, claim in PARTS.items() if "control" in claim])
 def test_a_control_is_another_claim(name):
-    claim, replaced = PARTS[name], {key: value for key, value in PARTS[name]["control"].items() if key != "words"}
+    claim, replaced = (
+        PARTS[name],
+        {key: value for key, value in PARTS[name]["control"].items() if key != "words"},
+    )
     assert any(claim.get(key) != value for key, value in replaced.items())
     if "plays" in replaced:
         assert replaced["plays"] in quantities()[claim["quantity"]][claim["where"]["kind"]].plays
@@ -206,18 +224,27 @@ def theory() -> set[str]:
 
 def test_the_schema_names_what_there_is():
     declared = {name for family in FAMILIES.values() for name in family.quantities}
-    named = {*PROPERTIES["quantity"]["else"]["enum"]}  # for editors; `claims` has those that are declared
-    assert {claim["quantity"] for claim in PARTS.values()} <= named <= declared | {"table"} == {*quantities(), "table"}
+    # for editors; `claims` has those that are declared
+    named = {*PROPERTIES["quantity"]["else"]["enum"]}
+    assert (
+        {claim["quantity"] for claim in PARTS.values()}
+        <= named
+        <= declared | {"table"}
+        == {*quantities(), "table"}
+    )
     for comparison in {*PROPERTIES["comparison"]["enum"]} - {"exact"}:
         assert verdicts.claimed(comparison, 0.1, bound=1.0)
     assert tuple(PROPERTIES["over"]["enum"]) == ("all", "mean")
     assert {*PROPERTIES["table"]["enum"]} <= theory()
-    assert {claim["measure"] for claim in PARTS.values() if "measure" in claim} <= set(MEASURED)  # by all runs
+    # by all runs
+    assert {claim["measure"] for claim in PARTS.values() if "measure" in claim} <= set(MEASURED)
 
 
 def quantities_with(key: str) -> set[str]:
     """The quantities that a claim may be of if it has this key."""
-    (clause,) = [one for one in SCHEMA["$defs"]["claim"]["allOf"] if one["if"] == {"required": [key]}]
+    (clause,) = [
+        one for one in SCHEMA["$defs"]["claim"]["allOf"] if one["if"] == {"required": [key]}
+    ]
     rule = clause["then"]["properties"]["quantity"]
     return {rule["const"]} if "const" in rule else {*rule["enum"]}
 
@@ -231,9 +258,16 @@ def test_the_schema_gives_quantities_the_options_that_they_declare():
     assert {*options} == {"measure", "at", "last", "along", "since", "round", "bound"}
     for option, names in options.items():
         assert quantities_with(option) == names, option
-    of_policies = {name for name, quantity in FAMILIES["ads"].quantities.items() if quantity.reads == "traces"}
+    of_policies = {
+        name for name, quantity in FAMILIES["ads"].quantities.items() if quantity.reads == "traces"
+    }
     assert quantities_with("epsilon") == of_policies  # which have one
-    limited = {name for name, of in quantities().items() for quantity in of.values() if quantity.most is not None}
+    limited = {
+        name
+        for name, of in quantities().items()
+        for quantity in of.values()
+        if quantity.most is not None
+    }
     (exact,) = [
         one["if"]["properties"]["quantity"]["enum"]
         for one in SCHEMA["$defs"]["claim"]["allOf"]
@@ -246,7 +280,10 @@ def test_the_schema_gives_quantities_the_options_that_they_declare():
 def test_figures_are_those_of_the_claim_s_family(name):
     claim = PARTS[name]
     figure = claim.get("figure")
-    drawn = {kind: {shown.name for shown in family.shown if shown.draw} for kind, family in FAMILIES.items()}
+    drawn = {
+        kind: {shown.name for shown in family.shown if shown.draw}
+        for kind, family in FAMILIES.items()
+    }
     known = drawn[claim["where"]["kind"]] if "where" in claim else set().union(*drawn.values())
     assert figure is None or figure in known
 
@@ -275,7 +312,9 @@ def test_a_table_has_the_cells(name, tables):
             for one in value if isinstance(value, list) else [value]:
                 assert one in list(table[key]) or (key, one) == ("m", MAX_ITEMS)
         if isinstance(claim.get("expected"), list):
-            assert np.shape(claim["expected"]) == ((len(found), len(columns)) if len(columns) > 1 else (len(found),))
+            assert np.shape(claim["expected"]) == (
+                (len(found), len(columns)) if len(columns) > 1 else (len(found),)
+            )
 
 
 def test_real_logs_judge_what_is_said_of_undersampling(all_studies):
@@ -308,7 +347,10 @@ GOOD = PARTS["items-rate-items.1"]
     [
         ({"margn": 1}, "unknown key 'margn': did you mean 'margin'"),
         ({"comparison": "greatr"}, "unknown value 'greatr': did you mean 'greater'"),
-        ({"quantity": "final"}, "unknown value 'final': Known: excess_slope, game_slope, gap_slope"),
+        (
+            {"quantity": "final"},
+            "unknown value 'final': Known: excess_slope, game_slope, gap_slope",
+        ),
         ({"along": "round"}, "unknown value 'round': did you mean 'rounds'"),
         ({"statement": "no sentence"}, "One sentence"),
         ({"against": "bound"}, "is not of type 'number'"),
@@ -330,19 +372,32 @@ def misspelt(value, path=()):
     if isinstance(value, dict):
         for key, inner in value.items():
             if key != "not":
-                yield (*path, key), {other + "x" * (other == key): one for other, one in value.items()}
+                yield (
+                    (*path, key),
+                    {other + "x" * (other == key): one for other, one in value.items()},
+                )
             yield from ((where, value | {key: one}) for where, one in misspelt(inner, (*path, key)))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             changed = misspelt(inner, (*path, number))
-            yield from ((where, [*value[:number], one, *value[number + 1 :]]) for where, one in changed)
-    elif isinstance(value, str) and "ids" not in path and "campaign" not in path and "policy" not in path:
+            yield from (
+                (where, [*value[:number], one, *value[number + 1 :]]) for where, one in changed
+            )
+    elif (
+        isinstance(value, str)
+        and "ids" not in path
+        and "campaign" not in path
+        and "policy" not in path
+    ):
         yield path, value + "x"
 
 
 def slips():
     """Each shipped claim's part with one key, or one word, of one selector misspelt."""
-    for name, claim in (*OF_RUNS.items(), *((n, c) for n, c in PARTS.items() if c["quantity"] == "coverage")):
+    for name, claim in (
+        *OF_RUNS.items(),
+        *((n, c) for n, c in PARTS.items() if c["quantity"] == "coverage"),
+    ):
         control = claim.get("control", {})
         for key in ("where", "on", "own", "learner", "against", "other", "each"):
             for path, changed in misspelt(claim.get(key)):
@@ -352,7 +407,9 @@ def slips():
 
 
 def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
-    """With null for its value such a key would fit whatever there is, so that the claim were about more."""
+    """With null for its value such a key would fit whatever there is, so that the claim were about
+    more.
+    """
     datasets, accepted, refused = registry.load(ROOT / "config/datasets.yaml"), [], 0
     for name, path, claim in slips():
         try:
@@ -367,21 +424,36 @@ def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
     ("change", "message"),
     [
         ({"learner": {"kind": "rtop", "kz": None}}, "learner: unknown key 'kz': did you mean 'k'?"),
-        ({"against": {"kind": "listnet", "k": None}}, "against: unknown key 'k'"),  # which ListNet does not have
+        # which ListNet does not have
+        ({"against": {"kind": "listnet", "k": None}}, "against: unknown key 'k'"),
         ({"learner": {"kind": "rtop", "surrogate": ["kl", "squard"]}}, "did you mean 'squared'"),
         ({"learner": {"kind": {"not": "rtp"}}}, "unknown value 'rtp': did you mean 'rtop'"),
-        ({"where": {"kind": "top", "shedule": None}}, "where: unknown key 'shedule': did you mean 'schedule'"),
-        ({"on": {"settings": {"cosin": None}}}, "on.settings: unknown key 'cosin': did you mean 'cosine'"),
+        (
+            {"where": {"kind": "top", "shedule": None}},
+            ("where: unknown key 'shedule': did you mean 'schedule'"),
+        ),
+        (
+            {"on": {"settings": {"cosin": None}}},
+            ("on.settings: unknown key 'cosin': did you mean 'cosine'"),
+        ),
         ({"on": {"dataset": "yahoo-c14-set"}}, "did you mean 'yahoo-c14-set1'"),
-        ({"each": [{"surrogate": []}]}, "each.1.surrogate: a list without alternatives fits nothing"),
+        (
+            {"each": [{"surrogate": []}]},
+            ("each.1.surrogate: a list without alternatives fits nothing"),
+        ),
         ({"each": [{"surogate": "kl"}]}, "each.1: unknown key 'surogate'"),
         ({"control": {"words": "none", "plays": "weight 0"}}, "unknown play 'weight 0'"),
-        ({"control": {"words": "none", "on": {"generatr": None}}}, "control.on: unknown key 'generatr'"),
+        (
+            {"control": {"words": "none", "on": {"generatr": None}}},
+            ("control.on: unknown key 'generatr'"),
+        ),
     ],
 )
 def test_a_selector_that_fits_nothing_is_refused(change, message):
     with pytest.raises(SettingError, match=re.escape(message)):
-        check_selectors(PARTS["top-above-random"] | change, registry.load(ROOT / "config/datasets.yaml"))
+        check_selectors(
+            PARTS["top-above-random"] | change, registry.load(ROOT / "config/datasets.yaml")
+        )
 
 
 # --- what the papers say
@@ -395,15 +467,24 @@ NEGATION = re.compile(r"(\b(not|no|cannot|never|neither|nor)|n't)\W*$", re.IGNOR
 
 @pytest.mark.parametrize(("name", "source"), QUOTED)
 def test_words_are_said_there_and_not_denied(name, source):
-    """Of the document, at the place. Words that are not in tests/unit/quotations.yaml have to be looked up first."""
-    there = [said for said in QUOTATIONS[source["document"]].get(source["place"], []) if source["words"] in said]
+    """Of the document, at the place.
+
+    Words that are not in tests/unit/quotations.yaml have to be looked up first.
+    """
+    there = [
+        said
+        for said in QUOTATIONS[source["document"]].get(source["place"], [])
+        if source["words"] in said
+    ]
     assert there
     for said in there:
         assert not NEGATION.search(said.partition(source["words"])[0])
 
 
 def test_only_our_own_questions_lack_words():
-    """A document that has a title is none of those that the project tests, and words of it are not looked up."""
+    """A document that has a title is none of those that the project tests, and words of it are not
+    looked up.
+    """
     for name, source in SOURCES:
         own = CLAIMS[name]["row"] == "question" and source.get("document") == "scant"
         assert own or "title" in source or source["words"], name
@@ -415,7 +496,9 @@ def test_each_quotation_is_short_and_of_a_row():
     for document, places in QUOTATIONS.items():
         for place, quotations in places.items():
             words = [
-                source["words"] for source in sources if (source["document"], source["place"]) == (document, place)
+                source["words"]
+                for source in sources
+                if (source["document"], source["place"]) == (document, place)
             ]
             for said in quotations:
                 assert any(one in said for one in words), said
@@ -445,11 +528,18 @@ def stated(statement: str) -> set[tuple[str, int]]:
 
 
 def played(study: dict, claim: dict, experiment: dict, learners) -> set[tuple[str, int]]:
-    """The numbers of rounds, seeds, blocks and grades seen with which an experiment plays a part of a claim."""
+    """The numbers of rounds, seeds, blocks and grades seen with which an experiment plays a part of
+    a claim.
+    """
     settings = [study["learners"][learner] for learner in learners]
-    seen = {one.get("k") or FEWEST.get(one.get("surrogate"), 1) for one in settings if one["kind"] not in SEE_ALL}
+    seen = {
+        one.get("k") or FEWEST.get(one.get("surrogate"), 1)
+        for one in settings
+        if one["kind"] not in SEE_ALL
+    }
     numbers = {
-        "rounds": np.atleast_1d(experiment.get("rounds", [])).tolist(), "seeds": [experiment["seeds"]], "k": seen,
+        "rounds": np.atleast_1d(experiment.get("rounds", [])).tolist(),
+        "seeds": [experiment["seeds"]], "k": seen,
         "round": [claim["round"]] if "round" in claim else [],
         "blocks": [one["blocks"] for one in settings if one.get("blocks")],
     }  # fmt: skip
@@ -460,21 +550,31 @@ SEE_ALL = ("listnet", "ogd", "slam", "max-hinge", "ftpl", "hedge", "random")
 
 
 def first_played(examiner, part: dict) -> set[tuple[str, int]] | None:
-    """`played` of the first experiment that has all that a part of a claim is about; None if there is none."""
+    """`played` of the first experiment that has all that a part of a claim is about; None if there
+    is none.
+    """
     for name, experiment in examiner.study["experiments"].items():
         fitting = examiner._fitting(part, name, experiment)
-        if isinstance(fitting, claims._Fitting) and not examiner._lacks(part, fitting.involved, "", len(PARTS)):
+        if isinstance(fitting, claims._Fitting) and not examiner._lacks(
+            part, fitting.involved, "", len(PARTS)
+        ):
             return played(examiner.study, part, experiment, fitting.involved)
     return None
 
 
 def test_numbers_of_a_statement_are_those_that_every_study_plays():
-    """In the experiments of its first reading, under which its verdict is; those of all its parts together."""
-    said = {name: numbers for name in OF_RUNS_WHOLE if (numbers := stated(CLAIMS[name]["statement"]))}
+    """In the experiments of its first reading, under which its verdict is; those of all its parts
+    together.
+    """
+    said = {
+        name: numbers for name in OF_RUNS_WHOLE if (numbers := stated(CLAIMS[name]["statement"]))
+    }
     checked = set()
     for path in (ROOT / "config/config.yaml", *sorted((ROOT / "config/studies").glob("*.yaml"))):
         plan = Plan(*studies.load(read_yaml(path), ROOT / "config/datasets.yaml"))
-        examiner = claims._Examiner(plan, dict.fromkeys(plan.study["experiments"]), None, {}, 0.95, None, None)
+        examiner = claims._Examiner(
+            plan, dict.fromkeys(plan.study["experiments"]), None, {}, 0.95, None, None
+        )
         for name, numbers in said.items():
             of_parts = [first_played(examiner, part) for part in parts(CLAIMS[name])]
             if None not in of_parts:
@@ -491,17 +591,26 @@ def test_numbers_of_a_statement_are_those_that_every_study_plays():
             "After 10,000 rounds 200 blocks are better than 10 blocks.",
             {("rounds", 10000), ("blocks", 200), ("blocks", 10)},
         ),
-        ("Up to round 1,000, in 12 seeds, from the top two.", {("round", 1000), ("seeds", 12), ("k", 2)}),
-        ("After 500 it is so, from ten grades; at T = 300,000.", {("round", 500), ("k", 10), ("rounds", 300000)}),
+        (
+            "Up to round 1,000, in 12 seeds, from the top two.",
+            {("round", 1000), ("seeds", 12), ("k", 2)},
+        ),
+        (
+            "After 500 it is so, from ten grades; at T = 300,000.",
+            {("round", 500), ("k", 10), ("rounds", 300000)},
+        ),
     ],
 )
 def test_numbers_are_read_from_statements(statement, numbers):
     assert stated(statement) == numbers
 
 
-NAMED = {  # learners and losses as statements name them, by the value of `kind` or `surrogate` that they are
-    "PDGD": "pdgd", "DBGD": "dbgd", "ListNet": "listnet", "SLAM": "slam", "RankSVM": "ranksvm", "KL": "kl",
-    "SmoothDCG": "smoothdcg", "OnlineRank": "online-rank", "Hedge": "hedge", "PermELearn": "permelearn",
+# learners and losses as statements name them, by the value of `kind` or `surrogate` that they are
+NAMED = {
+    "PDGD": "pdgd", "DBGD": "dbgd", "ListNet": "listnet", "SLAM": "slam", "RankSVM": "ranksvm",
+    "KL": "kl",
+    "SmoothDCG": "smoothdcg", "OnlineRank": "online-rank", "Hedge": "hedge",
+    "PermELearn": "permelearn",
     "CombBand": "comb-band",
 }  # fmt: skip
 
@@ -510,7 +619,11 @@ NAMED = {  # learners and losses as statements name them, by the value of `kind`
 def test_learners_that_a_statement_names_are_those_of_its_cells(name):
     keys = ("learner", "against", "each", "where", "other")
     of_parts = str([{key: part.get(key) for key in keys} for part in parts(CLAIMS[name])])
-    named = {value for word, value in NAMED.items() if re.search(rf"\b{word}\b", CLAIMS[name]["statement"])}
+    named = {
+        value
+        for word, value in NAMED.items()
+        if re.search(rf"\b{word}\b", CLAIMS[name]["statement"])
+    }
     if CLAIMS[name]["quantity"] == "lead_share":  # of ListNet's
         named -= {"listnet"}
     assert all(f"'{value}" in of_parts for value in named)

@@ -1,4 +1,6 @@
-"""Which experiments, cells and seeds of a study a claim is judged by, in every family of experiments."""
+"""Which experiments, cells and seeds of a study a claim is judged by, in every family of
+experiments.
+"""
 
 import math
 from itertools import product
@@ -6,7 +8,18 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from claimed import AGAINST_ALL, CLAIM, GAMES, HARDLY, NOISE, cells, judge_study, judged, planned, played
+from claimed import (
+    AGAINST_ALL,
+    CLAIM,
+    GAMES,
+    HARDLY,
+    NOISE,
+    cells,
+    judge_study,
+    judged,
+    planned,
+    played,
+)
 from toys import cells_table, claims_table
 
 from scant.declare.families import TUNING
@@ -22,13 +35,22 @@ from scant.verdict.examined import Cell, Reading
     ("stated", "missing"),
     [
         ({"where": {"kind": "ads"}, "quantity": "ctr"}, "no experiment with kind ads"),
-        ({"where": {"kind": "fixed-items", "rounds": 7}}, "no experiment with kind fixed-items and rounds 7"),
+        (
+            {"where": {"kind": "fixed-items", "rounds": 7}},
+            ("no experiment with kind fixed-items and rounds 7"),
+        ),
         ({"on": {"stream": ["zipf", "ties"]}}, "none of the games with stream zipf or ties"),
         ({"learner": {"kind": "hedge"}}, "no learner with kind hedge"),
-        ({"against": {"kind": "ftpl", "epsilon": math.inf}}, "no learner with kind ftpl and epsilon inf"),
+        (
+            {"against": {"kind": "ftpl", "epsilon": math.inf}},
+            ("no learner with kind ftpl and epsilon inf"),
+        ),
         ({"other": {"rounds": 7}}, "no experiment with rounds 7 to compare with"),
         ({"quantity": "game_slope", "along": "items"}, "no game_slope is known there"),
-        ({"quantity": "table", "table": "variance", "cell": {}, "column": "k"}, "no experiment of kind top"),
+        (
+            {"quantity": "table", "table": "variance", "cell": {}, "column": "k"},
+            ("no experiment of kind top"),
+        ),
     ],
 )
 def test_what_is_missing_is_said(stated, missing):
@@ -40,34 +62,56 @@ def test_what_is_missing_is_said(stated, missing):
 @pytest.mark.parametrize(
     ("value", "wanted", "fits"),
     [
-        (None, None, True), (3, None, False), (None, [None, 2], True), ("a", ["b", "a"], True), ("a", "ab", False),
-        ([1, 2], [1, 2], False), ([1, 2], [[1, 2]], True), ({"x": 1, "y": 2}, {"x": 1}, True),
-        ({"x": 1}, {"x": [2, 3]}, False), (None, {"x": 1}, False), ([1, 2], 1, False),
-        ("a", {"not": "a"}, False), ("a", {"not": ["b", "c"]}, True), (None, {"not": ["b", "c"]}, True),
+        (None, None, True),
+        (3, None, False),
+        (None, [None, 2], True),
+        ("a", ["b", "a"], True),
+        ("a", "ab", False),
+        ([1, 2], [1, 2], False),
+        ([1, 2], [[1, 2]], True),
+        ({"x": 1, "y": 2}, {"x": 1}, True),
+        ({"x": 1}, {"x": [2, 3]}, False),
+        (None, {"x": 1}, False),
+        ([1, 2], 1, False),
+        ("a", {"not": "a"}, False),
+        ("a", {"not": ["b", "c"]}, True),
+        (None, {"not": ["b", "c"]}, True),
         (None, {"not": None}, False),
     ],
-)  # fmt: skip
+)
 def test_selectors(value, wanted, fits):
     assert selection.fits(value, wanted) is fits
 
 
 def test_settings_that_the_study_leaves_out_have_their_defaults():
     study = planned(GAMES).study | {
-        "streams": {"s": {"generator": "linear", "settings": {"queries": 7}}, "d": {"dataset": "digits"}},
-        "learners": {"slam": {"kind": "slam"}, "ap": {"kind": "slam", "measure": "ap"}, "own": {"kind": "mine:Own"},
-                     "kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
-    }  # fmt: skip
+        "streams": {
+            "s": {"generator": "linear", "settings": {"queries": 7}},
+            "d": {"dataset": "digits"},
+        },
+        "learners": {
+            "slam": {"kind": "slam"},
+            "ap": {"kind": "slam", "measure": "ap"},
+            "own": {"kind": "mine:Own"},
+            "kl": {"kind": "rtop", "surrogate": "kl"},
+            "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+        },
+    }
 
     def matching(section: str, **wanted) -> list[str]:
         return [name for name in study[section] if selection.chosen(study, section, name, wanted)]
 
     assert matching("learners", kind="slam", measure="ndcg@10") == ["slam"]
-    assert matching("learners", kind="slam", measure=None) == ["slam"]  # null is for what is left out
+    # null is for what is left out
+    assert matching("learners", kind="slam", measure=None) == ["slam"]
     assert matching("learners", kind="slam", measure=["ap", "ndcg@10"]) == ["slam", "ap"]
-    assert matching("learners", sign="negated") == ["smooth"]  # the sign does nothing for other surrogates
+    # the sign does nothing for other surrogates
+    assert matching("learners", sign="negated") == ["smooth"]
     assert matching("streams", settings={"queries": 7, "features": 50}) == ["s"]
     assert matching("streams", settings={"queries": 8}) == []
-    assert matching("games", settings={"items": 20}) == ["a"] and matching("games", settings={"items": 10}) == ["b"]
+    assert matching("games", settings={"items": 20}) == ["a"] and matching(
+        "games", settings={"items": 10}
+    ) == ["b"]
 
 
 def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
@@ -79,29 +123,41 @@ def test_absent_settings_are_null_and_a_learner_is_not_compared_with_itself():
         planned(GAMES),
         played(GAMES),
     )
-    pairs = {name: {(cell.learner, cell.against) for cell in one.readings[0].cells} for name, one in found.items()}
+    pairs = {
+        name: {(cell.learner, cell.against) for cell in one.readings[0].cells}
+        for name, one in found.items()
+    }
     assert pairs == {"top-1": {("one", "two")}, "both": {("one", "all"), ("two", "all")}}
 
 
 def test_the_first_experiment_gives_the_verdict_and_all_are_counted():
-    # The second's regret is against another comparator, which turns its sign, and of one game of the two.
+    # The second's regret is against another comparator, which turns its sign, and of one game of
+    # the two.
     table = judged(true=AGAINST_ALL, same=AGAINST_ALL | {"on": {"ids": "a"}})
     row = table.loc["true"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
     assert row["matters"] == "" and np.isnan(row["matters_share"])
-    assert table.loc["same", "matters"] == "comparator" and table.loc["same", "matters_share"] == pytest.approx(1)
+    assert table.loc["same", "matters"] == "comparator" and table.loc[
+        "same", "matters_share"
+    ] == pytest.approx(1)
     assert row["data"] == "Game A; b"
     turned = GAMES | {"experiments": dict(reversed(GAMES["experiments"].items()))}
     row = judged(turned, true=AGAINST_ALL).loc["true"]
-    assert row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
+    assert (
+        row["verdict"] == "fails" and row["experiment"] == "second" and row["readings_holding"] == 1
+    )
 
 
 def test_what_readings_matter_is_weighted_by_how_much_estimates_vary_within_a_cell():
-    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9 to 1."""
+    """Of two cells, one depends on `tuning` alone, and the other, a third as much, on `source`: 9
+    to 1.
+    """
     both, made = [Cell("a", learner, "", pd.Series(dtype=float)) for learner in ("one", "two")], []
     for tuning, source in product((0, 1), repeat=2):
         single = [statistics.exact(value, 0, 10) for value in (7 + 3 * tuning, 5 + source)]
-        made.append(Reading("first", None, {"tuning": tuning, "source": source}, both, single, single[0]))
+        made.append(
+            Reading("first", None, {"tuning": tuning, "source": source}, both, single, single[0])
+        )
     assert tables._matters(made) == pytest.approx({"tuning": 0.9, "source": 0.1})
 
 
@@ -116,10 +172,21 @@ def test_an_experiment_that_repeats_another_is_no_reading():
 
 STREAMS = {
     "study": "s",
-    "streams": {"linear": {"generator": "linear"}, "cornered": {"generator": "adversary", "settings": {"ratio": 9}}},
-    "learners": {"slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]}, "random": {"kind": "random"}},
+    "streams": {
+        "linear": {"generator": "linear"},
+        "cornered": {"generator": "adversary", "settings": {"ratio": 9}},
+    },
+    "learners": {
+        "slam": {"kind": "slam", "measure": "ndcg@10", "rates": [0.1, 1.0]},
+        "random": {"kind": "random"},
+    },
     "experiments": {
-        "e": {"streams": ["linear"], "learners": ["slam", "random"], "seeds": 12, "tuning_seeds": 2},
+        "e": {
+            "streams": ["linear"],
+            "learners": ["slam", "random"],
+            "seeds": 12,
+            "tuning_seeds": 2,
+        },
         "corner": {"streams": ["cornered"], "learners": ["slam", "random"], "tuning": "paper"},
     },
 }
@@ -127,7 +194,9 @@ STREAMS = {
 
 def runs(plan: Plan, experiment: str) -> list[tuple[str, str, int]]:
     """Place, learner and seed of each run of an experiment."""
-    return [(*job.path.split("/")[1:-1], seed) for job in plan.jobs[experiment] for seed in job.seeds]
+    return [
+        (*job.path.split("/")[1:-1], seed) for job in plan.jobs[experiment] for seed in job.seeds
+    ]
 
 
 @pytest.fixture
@@ -145,10 +214,31 @@ def contextual():
                 value += 0.0 if learner == "random" else better * (1 + HARDLY[seed % TUNING])
                 generator, adversary = study["streams"][stream]["generator"], stream == "cornered"
                 rows.append(
-                    {"experiment": name, "stream": stream, "learner": learner, "kind": learner, "seed": seed}
-                    | {"setting": str(rate), "rate": rate, "theory": int(rate == 0.1), "tuning_seed": aside}
-                    | {"round": 8, "ndcg@10": value, "ndcg": value, "ap": value, "ranker_ndcg@10": value}
-                    | {"loss": 8 * 0.3691 * (1 + rate if adversary else 1), "surrogate_loss": np.nan, "failed_in": 0}
+                    {
+                        "experiment": name,
+                        "stream": stream,
+                        "learner": learner,
+                        "kind": learner,
+                        "seed": seed,
+                    }
+                    | {
+                        "setting": str(rate),
+                        "rate": rate,
+                        "theory": int(rate == 0.1),
+                        "tuning_seed": aside,
+                    }
+                    | {
+                        "round": 8,
+                        "ndcg@10": value,
+                        "ndcg": value,
+                        "ap": value,
+                        "ranker_ndcg@10": value,
+                    }
+                    | {
+                        "loss": 8 * 0.3691 * (1 + rate if adversary else 1),
+                        "surrogate_loss": np.nan,
+                        "failed_in": 0,
+                    }
                     | {"bound": 2.0 if rate == 1.0 else 4.0, "general_bound": 5.0, "updates": 8}
                     | {"generator": generator, "own_measure": "ap"}
                 )
@@ -156,24 +246,37 @@ def contextual():
     return found
 
 
-FINAL = {"quantity": "final", "measure": "ndcg@10", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"}}
+FINAL = {
+    "quantity": "final",
+    "measure": "ndcg@10",
+    "where": {"kind": "perceptron"},
+    "learner": {"kind": "slam"},
+}
 LINEAR = {"on": {"generator": "linear"}, "against": {"kind": "random"}}
 
 
 def test_both_ways_of_choosing_rates_are_readings(contextual):
     row = judged(STREAMS, contextual, tuned=FINAL | LINEAR).loc["tuned"]
-    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.4)  # as the experiment has it: held-out
+    # as the experiment has it: held-out
+    assert row["verdict"] == "fails" and row["estimate"] == pytest.approx(-0.4)
     assert (row["readings_holding"], row["readings_total"], row["matters"]) == (1, 2, "tuning")
     assert (row["premise"], row["agreeing"], row["n"]) == ("seeds near normal", 12, 12)
     found = cells({"tuned": CLAIM | FINAL | LINEAR}, planned(STREAMS), contextual)
-    assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [True, False]
+    assert found["tuning"].tolist() == ["held-out", "paper"] and found["first"].tolist() == [
+        True,
+        False,
+    ]
     assert found["estimate"].to_list() == pytest.approx([-0.4, 0.45])
 
 
 def test_a_verdict_is_marked_where_seeds_that_were_missed_could_not_overturn_it(contextual):
-    near, far = FINAL | LINEAR | {"margin": -0.3}, FINAL | LINEAR  # 0.1 and 0.4 from the margin, 1.3 and 1 from the end
+    # 0.1 and 0.4 from the margin, 1.3 and 1 from the end
+    near, far = FINAL | LINEAR | {"margin": -0.3}, FINAL | LINEAR
     table = judged(STREAMS, contextual, near=near, far=far)
-    assert table["verdict"].tolist() == ["fails", "fails"] and table["premise"].tolist() == ["seeds near normal"] * 2
+    assert (
+        table["verdict"].tolist() == ["fails", "fails"]
+        and table["premise"].tolist() == ["seeds near normal"] * 2
+    )
     assert table["tipping"].tolist() == pytest.approx([0.1 / 1.4, 0.4 / 1.4], rel=1e-3)
     assert table["mark"].tolist() == ["", "whatever seeds are like"]  # (1 - 0.4 / 1.4)^12 = 0.02
 
@@ -181,17 +284,31 @@ def test_a_verdict_is_marked_where_seeds_that_were_missed_could_not_overturn_it(
 def test_the_adversary_leaves_nothing_to_chance(contextual):
     corner = {"on": {"generator": "adversary"}, "learner": {"kind": "slam"}, "comparison": "exact"}
     table = judged(
-        STREAMS, contextual,
+        STREAMS,
+        contextual,
         ahead=FINAL | {"on": {"generator": "adversary"}, "against": {"kind": "random"}},
         bound={"quantity": "bound_share", "where": {"kind": "perceptron"}} | corner,
-        general={"quantity": "bound_share", "bound": "general_bound", "where": {"kind": "perceptron"}} | corner,
-    )  # fmt: skip
+        general={
+            "quantity": "bound_share",
+            "bound": "general_bound",
+            "where": {"kind": "perceptron"},
+        }
+        | corner,
+    )
     assert table["verdict"].to_dict() == {"ahead": "holds", "bound": "holds", "general": "holds"}
-    assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)  # at theory's rate alone
+    # at theory's rate alone
+    assert table.loc["bound", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 4)
     assert table.loc["general", "estimate"] == pytest.approx(8 * 0.3691 * 1.1 / 5)
     # Next to twice the updates, which is what weights 0 give.
-    near_0 = {name: (frame.assign(general_bound=15.9), details) for name, (frame, details) in contextual.items()}
-    general = {"quantity": "bound_share", "bound": "general_bound", "where": {"kind": "perceptron"}} | corner
+    near_0 = {
+        name: (frame.assign(general_bound=15.9), details)
+        for name, (frame, details) in contextual.items()
+    }
+    general = {
+        "quantity": "bound_share",
+        "bound": "general_bound",
+        "where": {"kind": "perceptron"},
+    } | corner
     assert judged(STREAMS, near_0, general=general).loc["general", "verdict"] == "says nothing here"
 
 
@@ -199,17 +316,25 @@ def test_the_adversary_leaves_nothing_to_chance(contextual):
 def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
     """Ten equal differences say no more than one."""
     claim = {"quantity": "final", "measure": "ndcg@10", "on": {"generator": "linear"}, "over": how}
-    claim |= {"where": {"kind": "perceptron"}, "learner": {"kind": "slam"}, "against": {"kind": "ideal"}}
+    claim |= {
+        "where": {"kind": "perceptron"},
+        "learner": {"kind": "slam"},
+        "against": {"kind": "ideal"},
+    }
     config = STREAMS | {
         "streams": {"linear": {"generator": "linear", "shared": True}},
         "learners": STREAMS["learners"] | {"ideal": {"kind": "ideal"}},
-        "experiments": {"e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}},
+        "experiments": {
+            "e": STREAMS["experiments"]["e"] | {"learners": ["slam", "ideal", "random"]}
+        },
     }
     frame, _ = contextual["e"]
     ideal = frame[frame["learner"] == "random"].assign(learner="ideal", kind="ideal")
     frame = pd.concat([frame, ideal], ignore_index=True)
     measures = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10"]
-    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform("first")
+    frame[measures] = frame.groupby(["learner", "setting", "tuning_seed"])[measures].transform(
+        "first"
+    )
 
     def verdict(order, other):
         config["experiments"]["e"]["order"] = order
@@ -227,9 +352,18 @@ def test_seeds_that_draw_nothing_anew_are_one_observation(contextual, how):
 TOP = {
     "study": "s",
     "streams": {"linear": {"generator": "linear", "settings": {"queries": 20}}},
-    "learners": {"kl": {"kind": "rtop", "surrogate": "kl"}, "smooth": {"kind": "rtop", "surrogate": "smoothdcg"}},
+    "learners": {
+        "kl": {"kind": "rtop", "surrogate": "kl"},
+        "smooth": {"kind": "rtop", "surrogate": "smoothdcg"},
+    },
     "experiments": {
-        "top": {"kind": "top", "streams": ["linear"], "learners": ["kl", "smooth"], "seeds": 12, "tuning_seeds": 0}
+        "top": {
+            "kind": "top",
+            "streams": ["linear"],
+            "learners": ["kl", "smooth"],
+            "seeds": 12,
+            "tuning_seeds": 0,
+        }
     },
 }
 
@@ -239,17 +373,37 @@ def test_regret_is_against_the_best_fixed_weights():
     for (_, learner, seed), round_ in product(runs(plan, "top"), (10, 100, 300, 1000, 10000)):
         judge, own = ("kl", round_**0.6) if learner == "kl" else ("smoothdcg", 0.0)
         own *= (1 + 0.1 * NOISE[seed]) * round_ ** HARDLY[seed - 1]
-        about = {"experiment": "top", "stream": "linear", "judge": judge, "seed": seed, "round": round_}
+        about = {
+            "experiment": "top",
+            "stream": "linear",
+            "judge": judge,
+            "seed": seed,
+            "round": round_,
+        }
         rows.append(
-            about | {"learner": learner, "kind": "rtop", "setting": "1", "tuning_seed": False, "failed_in": 0}
+            about
+            | {
+                "learner": learner,
+                "kind": "rtop",
+                "setting": "1",
+                "tuning_seed": False,
+                "failed_in": 0,
+            }
             | dict.fromkeys(("ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss"), 0.5)
             | {"surrogate_loss": 7.0 * round_ + own, "bound": 500.0, "radius": 1.0}
-        )  # fmt: skip
+        )
         if judge == "kl":
-            best.append(about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_})
+            best.append(
+                about | {"best": 7.0 * round_, "gap": 0.0, "norm": 1.0, "at_zero": 9.0 * round_}
+            )
     played_top = {"top": (pd.DataFrame(rows), plan.details("top"))}
     kl = CLAIM | {"where": {"kind": "top"}, "learner": {"surrogate": "kl"}, "quantity": "regret"}
-    slope = {"quantity": "regret_slope", "learner": {"kind": "rtop"}, "against": 2 / 3, "comparison": "slope"}
+    slope = {
+        "quantity": "regret_slope",
+        "learner": {"kind": "rtop"},
+        "against": 2 / 3,
+        "comparison": "slope",
+    }
     made = {
         "rate": kl | slope,
         "smooth": kl | {"learner": {"surrogate": "smoothdcg"}, "against": 0.0},
@@ -257,25 +411,45 @@ def test_regret_is_against_the_best_fixed_weights():
     }
     table = judge_study(made, plan, played_top, pd.DataFrame(best)).set_index("id")
     assert table.loc["rate", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(0.6)]
-    assert table.loc["rate", "n"] == 12  # of kl alone: no fixed weights are known to be best for SmoothDCG
+    # of kl alone: no fixed weights are known to be best for SmoothDCG
+    assert table.loc["rate", "n"] == 12
     regrets = 10000**0.6 * (1 + 0.1 * NOISE[:12])
-    assert table.loc["share", ["verdict", "estimate"]].tolist() == ["holds", pytest.approx(regrets.mean() / 500)]
+    assert table.loc["share", ["verdict", "estimate"]].tolist() == [
+        "holds",
+        pytest.approx(regrets.mean() / 500),
+    ]
     assert table.loc["smooth", "verdict"] == tables.UNTESTABLE
     none = judge_study(made, plan, played_top)
     assert set(none["verdict"]) == {tables.UNTESTABLE}
 
 
 def trace(learner, kind, seed, finals, stream="linear", **columns):
-    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and `finals[1]` at the end."""
-    rows = {"experiment": "e", "stream": stream, "learner": learner, "kind": kind, "seed": seed, "failed_in": 0}
-    rows |= {"setting": "1", "tuning_seed": False, "own_measure": "ndcg@10", "round": [10, 50, 60, 100]}
+    """A run of 100 rounds whose time-averaged NDCG@10 is `finals[0]` after half of them, and
+    `finals[1]` at the end.
+    """
+    rows = {
+        "experiment": "e",
+        "stream": stream,
+        "learner": learner,
+        "kind": kind,
+        "seed": seed,
+        "failed_in": 0,
+    }
+    rows |= {
+        "setting": "1",
+        "tuning_seed": False,
+        "own_measure": "ndcg@10",
+        "round": [10, 50, 60, 100],
+    }
     rows |= {"ndcg@10": [0.0, finals[0], 0.0, finals[1]], "updates": [10, 30, 30, 35]}
     rows |= dict.fromkeys(("ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"), 0.5)
     return pd.DataFrame(rows | columns)
 
 
 def contextual_of(*parts, comparators=None):
-    return Played("e", "paper", pd.concat(parts, ignore_index=True), {"tuning": "paper"}, comparators)
+    return Played(
+        "e", "paper", pd.concat(parts, ignore_index=True), {"tuning": "paper"}, comparators
+    )
 
 
 def values_of(frame):
@@ -284,7 +458,9 @@ def values_of(frame):
 
 def test_late_mistakes_are_updates_after_half_of_the_horizon():
     """30 updates in 50 rounds, and 35 in 100: that is 5 in the last 50."""
-    played = contextual_of(trace("slam", "slam", 0, (0.6, 0.75)), trace("slam", "slam", 1, (0.5, 0.75), failed_in=70))
+    played = contextual_of(
+        trace("slam", "slam", 0, (0.6, 0.75)), trace("slam", "slam", 1, (0.5, 0.75), failed_in=70)
+    )
     assert values_of(online.late_mistakes(played)) == {("slam", 0): pytest.approx(5 / 50)}
 
 
@@ -306,16 +482,35 @@ def test_a_lead_is_a_share_of_listnets():
 
 def test_the_floor_is_of_both_distributions():
     """Regrets of 0.4 and 0.2 in 100 rounds are 0.003 a round on average."""
-    runs = [("a", "first", 0, 0.4), ("b", "second", 0, 0.2), ("c", "mixture", 0, 9.0), ("a", "first", 1, 0.4)]
+    runs = [
+        ("a", "first", 0, 0.4),
+        ("b", "second", 0, 0.2),
+        ("c", "mixture", 0, 9.0),
+        ("a", "first", 1, 0.4),
+    ]
     parts, best = [], []
     for stream, distribution, seed, regret in runs:
-        about = {"judge": "ndcg-squared", "distribution": distribution, "surrogate_loss": 7.0 + regret, "bound": np.nan}
+        about = {
+            "judge": "ndcg-squared",
+            "distribution": distribution,
+            "surrogate_loss": 7.0 + regret,
+            "bound": np.nan,
+        }
         parts.append(trace("kl", "rtop", seed, (0.5, 0.5), stream, **about))
-        key = {"experiment": "e", "stream": stream, "judge": "ndcg-squared", "seed": seed, "round": 100}
+        key = {
+            "experiment": "e",
+            "stream": stream,
+            "judge": "ndcg-squared",
+            "seed": seed,
+            "round": 100,
+        }
         best.append(key | {"best": 7.0, "gap": 0.0, "norm": 1.0, "at_zero": 9.0})
     frame = online.floor_share(contextual_of(*parts, comparators=pd.DataFrame(best)))
-    assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}  # seed 1 lacks the second
-    assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(0.00244, abs=1e-5)
+    # seed 1 lacks the second
+    assert values_of(frame) == {("kl", 0): pytest.approx(0.003 / impossible_floor())}
+    assert list(frame["stream"]) == ["a, b"] and impossible_floor() == pytest.approx(
+        0.00244, abs=1e-5
+    )
     other = [part.assign(judge="kl") for part in parts]
     assert online.floor_share(contextual_of(*other, comparators=pd.DataFrame(best))).empty
 
@@ -323,9 +518,19 @@ def test_the_floor_is_of_both_distributions():
 ADS = {
     "study": "s",
     "logs": {"digits": {"dataset": "digits"}},
-    "learners": {"logistic": {"kind": "logistic"}, "ranker": {"kind": "auc-ranker"}, "uniform": {"kind": "uniform"}},
+    "learners": {
+        "logistic": {"kind": "logistic"},
+        "ranker": {"kind": "auc-ranker"},
+        "uniform": {"kind": "uniform"},
+    },
     "experiments": {
-        name: {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker", "uniform"], "seeds": 12, **more}
+        name: {
+            "kind": "ads",
+            "logs": ["digits"],
+            "learners": ["logistic", "ranker", "uniform"],
+            "seeds": 12,
+            **more,
+        }
         for name, more in {
             "unlike": {"select": 0.5, "epsilons": [0.0, 0.2]},
             "plain": {"epsilons": [0.0, 0.2]},
@@ -333,7 +538,12 @@ ADS = {
         }.items()
     },
 }
-CTR = {"quantity": "ctr", "where": {"kind": "ads"}, "learner": {"kind": "auc-ranker"}, "against": {"kind": "logistic"}}
+CTR = {
+    "quantity": "ctr",
+    "where": {"kind": "ads"},
+    "learner": {"kind": "auc-ranker"},
+    "against": {"kind": "logistic"},
+}
 WORTH = {"logistic": 0.4, "ranker": 0.5, "uniform": 0.1}
 
 
@@ -346,8 +556,20 @@ def logged():
             for epsilon in (0.0, 0.2):
                 true = WORTH[learner] * (1 - 0.5 * epsilon) * (1 + 0.01 * NOISE[seed])
                 true += 0.1 * (name == "under") + 0.7 * (name == "unlike")
-                policy = {"experiment": name, "stream": "digits", "learner": learner, "kind": learner, "seed": seed}
-                policy |= {"epsilon": epsilon, "lambda": 1.0, "fitted_on": "all", "chosen": True, "bound": ""}
+                policy = {
+                    "experiment": name,
+                    "stream": "digits",
+                    "learner": learner,
+                    "kind": learner,
+                    "seed": seed,
+                }
+                policy |= {
+                    "epsilon": epsilon,
+                    "lambda": 1.0,
+                    "fitted_on": "all",
+                    "chosen": True,
+                    "bound": "",
+                }
                 ips = {"estimator": "ips", "bound": "t", "estimate": (1.1 + HARDLY[seed]) * true}
                 rows.append(policy | {"estimator": "true", "estimate": true, "lower": np.nan})
                 rows.append(policy | ips | {"lower": true + 0.01 * (-1 if seed else 1)})
@@ -357,20 +579,32 @@ def logged():
 
 
 def test_every_epsilon_is_a_cell_compared_at_the_same(logged):
-    found = claims.examine({"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, planned(ADS), logged)
-    assert [cell.learner for cell in found["all"].readings[0].cells] == ["ranker, epsilon 0", "ranker, epsilon 0.2"]
+    found = claims.examine(
+        {"all": CLAIM | CTR, "one": CLAIM | CTR | {"epsilon": 0.2}}, planned(ADS), logged
+    )
+    assert [cell.learner for cell in found["all"].readings[0].cells] == [
+        "ranker, epsilon 0",
+        "ranker, epsilon 0.2",
+    ]
     (cell,) = found["one"].readings[0].cells
     np.testing.assert_allclose(cell.differences, 0.09 * (1 + 0.01 * NOISE[:12]))
-    control = claims.examine({"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, planned(ADS), logged)
-    assert len(control["one"].readings[0].cells) == 2  # one that knows no epsilon is compared with each
+    control = claims.examine(
+        {"one": CLAIM | CTR | {"against": {"kind": "uniform"}}}, planned(ADS), logged
+    )
+    # one that knows no epsilon is compared with each
+    assert len(control["one"].readings[0].cells) == 2
 
 
 def test_the_fit_that_is_best_on_the_test_is_a_reading(logged):
     frame, details = logged["plain"]
-    better = frame[frame["estimator"] == "true"].assign(chosen=False, fitted_on="part", estimator="full-information")
+    better = frame[frame["estimator"] == "true"].assign(
+        chosen=False, fitted_on="part", estimator="full-information"
+    )
     better = better.assign(estimate=better["estimate"] + 0.5 * (better["learner"] == "logistic"))
     logged["plain"] = (pd.concat([frame, better], ignore_index=True), details)
-    row = judged(ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0, "margin": -0.4}).loc["one"]
+    row = judged(
+        ADS, logged, one=CTR | {"where": {"ids": "plain"}, "epsilon": 0.0, "margin": -0.4}
+    ).loc["one"]
     assert row["verdict"] == "holds" and (row["readings_holding"], row["readings_total"]) == (1, 2)
     assert row["matters"] == "tuning"
 
@@ -382,19 +616,42 @@ def test_gains_are_in_percent(logged):
 
 
 def test_bounds_are_judged_on_the_study_of_bounds():
-    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 1000}
-    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))])
+    counted = {
+        "policy": "deterministic",
+        "rows": 2000,
+        "side": "lower",
+        "bound": "t",
+        "repeats": 1000,
+    }
+    rows = pd.DataFrame(
+        [counted | {"campaign": name, "covered": n} for name, n in (("bank", 990), ("hotel", 850))]
+    )
     claim = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
-    claim |= {"quantity": "coverage", "bound": "t", "against": 0.95, "comparison": "greater", "margin": -0.02}
-    made = {name: claim | {"on": {"campaign": on}} for name, on in (
-        ("good", "bank"), ("bad", "hotel"), ("both", ["bank", "hotel"]), ("none", "shop")
-    )}  # fmt: skip
+    claim |= {
+        "quantity": "coverage",
+        "bound": "t",
+        "against": 0.95,
+        "comparison": "greater",
+        "margin": -0.02,
+    }
+    made = {
+        name: claim | {"on": {"campaign": on}}
+        for name, on in (
+            ("good", "bank"),
+            ("bad", "hotel"),
+            ("both", ["bank", "hotel"]),
+            ("none", "shop"),
+        )
+    }
     plan = planned(ADS)
     found = claims.examine(made, plan, {}, coverage=rows)
     table = claims_table(found, plan.study).set_index("id")
     assert table["verdict"].to_dict() == {
-        "good": "holds", "bad": "fails", "both": "differs", "none": "not testable here"
-    }  # fmt: skip
+        "good": "holds",
+        "bad": "fails",
+        "both": "differs",
+        "none": "not testable here",
+    }
     assert table.loc["good", "estimate"] == pytest.approx(0.99) and table.loc["good", "n"] == 1000
     assert table.loc["bad", "data"] == "hotel, deterministic, 2,000 rows"
     assert table.loc["none", "data"].endswith("missing here: no bound t on campaign shop")
@@ -414,26 +671,52 @@ def test_what_is_compared_with_a_number_is_shown_itself():
     )
     assert table.loc["share", "verdict"] == "holds" and 0.39 < table.loc["share", "estimate"] < 0.42
     made = {
-        "level": CLAIM | {"on": {"ids": "a"}, "against": 1000.0, "comparison": "close", "margin": {"relative": 0.1}}
+        "level": CLAIM
+        | {
+            "on": {"ids": "a"},
+            "against": 1000.0,
+            "comparison": "close",
+            "margin": {"relative": 0.1},
+        }
     }
     shown = cells(made, planned(GAMES), played(GAMES)).iloc[0]
     assert [shown["from"], shown["to"]] == [900, 1100] and shown["quantity"] == "regret"
 
 
 def test_each_horizon_is_a_cell_of_a_share():
-    made = {"share": CLAIM | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}}
+    made = {
+        "share": CLAIM
+        | {"quantity": "game_share", "on": {"ids": "a"}, "against": 1.0, "comparison": "less"}
+    }
     found = claims.examine(made, planned(GAMES), played(GAMES))["share"].readings[0].cells
     assert [cell.stream for cell in found] == ["a, T = 100", "a, T = 1,000", "a, T = 10,000"]
 
 
 def test_a_share_has_exact_tests():
-    counted = {"policy": "deterministic", "rows": 2000, "side": "lower", "bound": "t", "repeats": 10}
-    rows = pd.DataFrame([counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))])
+    counted = {
+        "policy": "deterministic",
+        "rows": 2000,
+        "side": "lower",
+        "bound": "t",
+        "repeats": 10,
+    }
+    rows = pd.DataFrame(
+        [counted | {"campaign": name, "covered": n} for name, n in (("bank", 10), ("hotel", 6))]
+    )
     bound = {key: CLAIM[key] for key in ("source", "statement", "family", "data")}
-    bound |= {"quantity": "coverage", "bound": "t", "against": 0.7, "comparison": "greater", "on": {"campaign": "bank"}}
+    bound |= {
+        "quantity": "coverage",
+        "bound": "t",
+        "against": 0.7,
+        "comparison": "greater",
+        "on": {"campaign": "bank"},
+    }
     plan = planned(ADS)
     reading = claims.examine({"one": bound}, plan, {}, coverage=rows)["one"].readings[0]
-    assert (reading.verdict.test, reading.verdict.estimate) == ("anytime binomial", pytest.approx(1.0))
+    assert (reading.verdict.test, reading.verdict.estimate) == (
+        "anytime binomial",
+        pytest.approx(1.0),
+    )
     assert reading.cells[0].within == pytest.approx((-0.7, 0.3)) and reading.verdict.inside == 10
     assert reading.verdict.high == pytest.approx(1.0) and 0 < reading.verdict.low < 1
     several = bound | {"against": 0.3, "over": "mean", "on": {}}
@@ -443,13 +726,18 @@ def test_a_share_has_exact_tests():
 
 def test_a_learner_may_be_compared_with_itself_in_another_experiment(logged):
     under = {"quantity": "ctr", "where": {"kind": "ads", "undersample": 2, "tuning": "paper"}}
-    same = under | {"other": {"undersample": None, "tuning": "held-out"}, "learner": {"kind": "auc-ranker"}}
+    same = under | {
+        "other": {"undersample": None, "tuning": "held-out"},
+        "learner": {"kind": "auc-ranker"},
+    }
     found = claims.examine({"one": CLAIM | same | {"epsilon": 0.0}}, planned(ADS), logged)
     (cell,) = found["one"].readings[0].cells
     assert cell.against == "ranker (plain)"  # not the one that has other features, too
     np.testing.assert_allclose(cell.differences, 0.1)
     across = claims.examine(
-        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}}, planned(ADS), logged
+        {"one": CLAIM | same | {"against": {"kind": "logistic"}, "epsilon": 0.0}},
+        planned(ADS),
+        logged,
     )
     assert across["one"].readings[0].cells[0].against == "logistic (plain)"
 
@@ -472,6 +760,10 @@ def test_the_range_of_differences_is_known_of_measures_up_to_1(contextual, state
     frame, details = contextual["e"]
     contextual["e"] = (frame.assign(updates=0.0, own_measure="ndcg@10"), details)
     made = {"one": CLAIM | FINAL | LINEAR | stated}
-    made["one"] = {key: value for key, value in made["one"].items() if key != "measure" or "quantity" not in stated}
+    made["one"] = {
+        key: value
+        for key, value in made["one"].items()
+        if key != "measure" or "quantity" not in stated
+    }
     (cell, *_) = claims.examine(made, planned(STREAMS), contextual)["one"].readings[0].cells
     assert cell.within == (within and pytest.approx(within)) and not cell.share

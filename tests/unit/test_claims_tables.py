@@ -1,4 +1,6 @@
-"""Claims about tables, the files that claims are in, and the tables and figures that are made of verdicts."""
+"""Claims about tables, the files that claims are in, and the tables and figures that are made of
+verdicts.
+"""
 
 import re
 
@@ -27,9 +29,15 @@ from scant.study import settings as studies
 from scant.verdict import claims, readings, selection, tables
 
 TABLE = pd.DataFrame(
-    {"measure": ["dcg", "dcg", "ndcg"], "k": [1, 2, 1], "rate": ["T^(2/3)", "T^(1/2)", "T"], "bias": [3.0, 2.0, 5.0],
-     "variance": [4.0, 1.0, 6.0], "source": ["3.2: agrees", "3.3: agrees", "3.4: differs"]}
-)  # fmt: skip
+    {
+        "measure": ["dcg", "dcg", "ndcg"],
+        "k": [1, 2, 1],
+        "rate": ["T^(2/3)", "T^(1/2)", "T"],
+        "bias": [3.0, 2.0, 5.0],
+        "variance": [4.0, 1.0, 6.0],
+        "source": ["3.2: agrees", "3.3: agrees", "3.4: differs"],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -39,16 +47,59 @@ TABLE = pd.DataFrame(
         ({"cell": {"k": 1}, "column": "rate", "expected": "T"}, "fails"),
         ({"cell": {"measure": "dcg"}, "column": "source", "expected": "agrees"}, "holds"),
         ({"cell": {}, "column": "source", "expected": "agrees"}, "fails"),
-        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.05, 1], "margin": 0.1}, "holds"),
-        ({"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.2, 1], "margin": 0.1}, "fails"),
-        ({"cell": {"measure": "dcg", "k": 2}, "column": "bias", "against": {"k": 1}, "comparison": "less"}, "holds"),
-        ({"cell": {"measure": "ndcg"}, "column": "bias", "against": {"measure": "dcg", "k": 1}, "comparison": "less"},
-         "fails"),
-        ({"cell": {"k": 2}, "column": "bias", "against": 1.9, "comparison": "close", "margin": {"relative": 0.1}},
-         "holds"),
-        ({"cell": {"measure": "dcg"}, "column": "bias", "against": 2.9, "comparison": "slope", "margin": 0.1}, "holds"),
+        (
+            {
+                "cell": {"k": 2},
+                "column": ["bias", "variance"],
+                "expected": [2.05, 1],
+                "margin": 0.1,
+            },
+            "holds",
+        ),
+        (
+            {"cell": {"k": 2}, "column": ["bias", "variance"], "expected": [2.2, 1], "margin": 0.1},
+            "fails",
+        ),
+        (
+            {
+                "cell": {"measure": "dcg", "k": 2},
+                "column": "bias",
+                "against": {"k": 1},
+                "comparison": "less",
+            },
+            "holds",
+        ),
+        (
+            {
+                "cell": {"measure": "ndcg"},
+                "column": "bias",
+                "against": {"measure": "dcg", "k": 1},
+                "comparison": "less",
+            },
+            "fails",
+        ),
+        (
+            {
+                "cell": {"k": 2},
+                "column": "bias",
+                "against": 1.9,
+                "comparison": "close",
+                "margin": {"relative": 0.1},
+            },
+            "holds",
+        ),
+        (
+            {
+                "cell": {"measure": "dcg"},
+                "column": "bias",
+                "against": 2.9,
+                "comparison": "slope",
+                "margin": 0.1,
+            },
+            "holds",
+        ),
     ],
-)  # fmt: skip
+)
 def test_cells_of_tables(stated, verdict):
     claim = CLAIM | {"quantity": "table", "table": "observability", "comparison": "exact"} | stated
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
@@ -57,10 +108,24 @@ def test_cells_of_tables(stated, verdict):
 
 @pytest.mark.parametrize(
     ("comparison", "against", "estimate"),
-    [("slope", 9.0, 5.0), ("greater", 1.0, 1.0), ("less", 1.0, 4.0), ("less", 9.0, -4.0), ("close", 3.0, 2.0)],
+    [
+        ("slope", 9.0, 5.0),
+        ("greater", 1.0, 1.0),
+        ("less", 1.0, 4.0),
+        ("less", 9.0, -4.0),
+        ("close", 3.0, 2.0),
+    ],
 )
-def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(comparison, against, estimate):
-    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {}, "column": "bias", "margin": 0.5}
+def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(
+    comparison, against, estimate
+):
+    claim = CLAIM | {
+        "quantity": "table",
+        "table": "observability",
+        "cell": {},
+        "column": "bias",
+        "margin": 0.5,
+    }
     claim |= {"comparison": comparison, "against": against}
     table = judge_study({"one": claim}, planned(GAMES), {}, tables={"observability": TABLE})
     assert table.loc[0, ["estimate", "n"]].tolist() == [estimate, 3]
@@ -69,30 +134,58 @@ def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(compa
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"column": "rat"}, "claim one: unknown column of the table observability 'rat': did you mean 'rate'?"),
+        (
+            {"column": "rat"},
+            ("claim one: unknown column of the table observability 'rat': did you mean 'rate'?"),
+        ),
         ({"cell": {"k": 7}}, "no row with k 7"),
-        ({"cell": {"measure": ["dcg", "ndgc"]}}, "unknown measure in the table observability 'ndgc': did you mean"),
+        (
+            {"cell": {"measure": ["dcg", "ndgc"]}},
+            ("unknown measure in the table observability 'ndgc': did you mean"),
+        ),
         ({"expected": ["T", "T", "T"]}, "not one value for each"),
         ({"table": "table-9"}, "unknown table"),
     ],
 )
 def test_defects_of_claims_about_tables(stated, said):
-    claim = CLAIM | {"quantity": "table", "table": "observability", "cell": {"k": 1}, "column": "rate", "expected": "T"}
+    claim = CLAIM | {
+        "quantity": "table",
+        "table": "observability",
+        "cell": {"k": 1},
+        "column": "rate",
+        "expected": "T",
+    }
     with pytest.raises(SettingError, match=re.escape(said)):
         judge_study({"one": claim | stated}, planned(GAMES), {}, tables={"observability": TABLE})
 
 
 def test_theorys_tables_are_computed_if_they_are_not_given():
-    claim = CLAIM | {"quantity": "table", "table": "table-3.1", "comparison": "exact", "margin": 0.0}
+    claim = CLAIM | {
+        "quantity": "table",
+        "table": "table-3.1",
+        "comparison": "exact",
+        "margin": 0.0,
+    }
     made = claim | {"cell": {"sigma": 1}, "column": "R1 = 000", "expected": 0}
     assert judge_study({"one": made}, planned(GAMES), {}).loc[0, "verdict"] == "holds"
 
 
 def test_keys_of_a_group_are_those_of_its_claims(tmp_path):
-    path, claim = tmp_path / "grouped.yaml", {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")}
-    group = {"source": {"document": "thesis", "place": "3.3"}, "where": {"kind": "fixed-items"}, "family": "items"}
+    path, claim = (
+        tmp_path / "grouped.yaml",
+        {key: CLAIM[key] for key in CLAIM if key not in ("source", "where")},
+    )
+    group = {
+        "source": {"document": "thesis", "place": "3.3"},
+        "where": {"kind": "fixed-items"},
+        "family": "items",
+    }
     one = {"source": {"place": "3.4"}, "where": {"comparator": "horizon"}, "against": 1.0}
-    path.write_text(yaml.safe_dump({"some": group | {"claims": {"one": claim | one, "two": claim | {"against": 2.0}}}}))
+    path.write_text(
+        yaml.safe_dump(
+            {"some": group | {"claims": {"one": claim | one, "two": claim | {"against": 2.0}}}}
+        )
+    )
     stated = studies.claims(path)
     assert stated["one"]["source"] == {"document": "thesis", "place": "3.4"}
     assert stated["one"]["where"] == {"kind": "fixed-items", "comparator": "horizon"}
@@ -118,7 +211,12 @@ def test_what_cannot_be_put_together_is_refused(tmp_path, change, says):
 def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
     mine, of_project = tmp_path / "mine.yaml", studies.claims_files(planned(GAMES).study)
     own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
-    source = {"title": "A study", "authors": "A. Author", "url": "https://example.org", "place": "Table 1"}
+    source = {
+        "title": "A study",
+        "authors": "A. Author",
+        "url": "https://example.org",
+        "place": "Table 1",
+    }
     mine.write_text(yaml.safe_dump({"mine": own | {"source": source}}))
     stated = studies.claims("config/claims/ads.yaml", mine)
     assert [*stated] == [*studies.claims("config/claims/ads.yaml"), "mine"]
@@ -133,28 +231,48 @@ def test_claims_of_one_s_own_stand_beside_those_of_the_project(tmp_path):
 
 def test_all_defects_of_a_file_of_claims_are_told_at_once(tmp_path):
     own = {key: value for key, value in CLAIM.items() if key != "source"} | {"against": 5.0}
-    defects = {"a": {"source": {"place": "1"}}, "b": {"source": {"title": "A study"}}, "c": {"comparison": "greatr"}}
+    defects = {
+        "a": {"source": {"place": "1"}},
+        "b": {"source": {"title": "A study"}},
+        "c": {"comparison": "greatr"},
+    }
     whole = own | {"source": {"title": "A study", "place": "1"}}
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({name: whole | one for name, one in defects.items()}))
+    (tmp_path / "mine.yaml").write_text(
+        yaml.safe_dump({name: whole | one for name, one in defects.items()})
+    )
     with pytest.raises(SettingError) as caught:
         studies.claims(tmp_path / "mine.yaml", schema_path=ROOT / studies.CLAIMS_SCHEMA)
     _, *lines = str(caught.value).splitlines()
-    assert len(lines) == 3 and "a.source" in lines[0] and "'place' is a required property" in lines[1]
+    assert (
+        len(lines) == 3 and "a.source" in lines[0] and "'place' is a required property" in lines[1]
+    )
     assert "did you mean 'greater'" in lines[2]
 
 
 def test_a_relative_margin_is_of_what_is_compared_with():
-    frame = cells({"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}}, planned(GAMES), played(GAMES))
+    frame = cells(
+        {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}}, planned(GAMES), played(GAMES)
+    )
     near = frame[frame["first"]]  # two games, and their mean
-    others = played(GAMES)["first"][0].query("learner == 'all' and horizon == 10000 and stream == 'a'")["value"]
-    assert near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3) and np.isinf(near["to"]).all()
+    others = played(GAMES)["first"][0].query(
+        "learner == 'all' and horizon == 10000 and stream == 'a'"
+    )["value"]
+    assert (
+        near["from"].to_list() == pytest.approx([0.5 * others.mean()] * 3)
+        and np.isinf(near["to"]).all()
+    )
 
 
 def test_readings_are_read_as_they_were_written(tmp_path):
-    stated = {"near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}}, "far": CLAIM | {"against": 100.0}}
+    stated = {
+        "near": CLAIM | AGAINST_ALL | {"margin": {"relative": 0.5}},
+        "far": CLAIM | {"against": 100.0},
+    }
     examined = claims.examine(stated, planned(GAMES), played(GAMES))
     study = planned(GAMES).study
-    tables.write(tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims")
+    tables.write(
+        tables.claim_rows(examined, study), tables.cell_rows(examined), "s", tmp_path / "claims"
+    )
     read, made = readings.read(tmp_path / "claims-readings.csv"), cells_table(examined)
     numbers = ["estimate", "low", "high", "n", "from", "to", *readings.BESIDE]
     np.testing.assert_allclose(read[numbers].astype(float), made[numbers].astype(float), rtol=1e-15)
@@ -165,7 +283,8 @@ def test_readings_are_read_as_they_were_written(tmp_path):
     assert table["id"].tolist() == ["near", "far"] and list(table.columns[:11]) == CONTRACT
     assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == table["verdict"].tolist()
     lines = (tmp_path / "claims-readings.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "claims-readings.csv").write_text("".join(lines[:-1]))  # half a file, cut between two lines
+    # half a file, cut between two lines
+    (tmp_path / "claims-readings.csv").write_text("".join(lines[:-1]))
     with pytest.raises(DataError, match="not the file of readings that was written"):
         readings.read(tmp_path / "claims-readings.csv")
     (tmp_path / "claims.csv").write_text("id,verdict\nnear,holds\n")
@@ -179,9 +298,10 @@ def test_readings_are_read_as_they_were_written(tmp_path):
 
 def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_once(tmp_path):
     stated = {
-        "near": CLAIM | AGAINST_ALL | {"family": "one"}, "far": CLAIM | {"against": 100.0, "family": "two"},
+        "near": CLAIM | AGAINST_ALL | {"family": "one"},
+        "far": CLAIM | {"against": 100.0, "family": "two"},
         "third": CLAIM | {"family": "one", "learner": {"kind": "fpl-gumbel"}},
-    }  # fmt: skip
+    }
     plan, traces = planned(GAMES), played(GAMES)
     for family in ("two", "one"):
         chosen = {name: claim for name, claim in stated.items() if claim["family"] == family}
@@ -189,11 +309,16 @@ def test_claims_that_are_judged_apart_are_gathered_as_if_they_were_judged_at_onc
         tables.save(examined, plan.study, list(stated), tmp_path / f"{family}.json")
     whole = claims.examine(stated, plan, traces)
     found = tables.gathered([tmp_path / "two.json", tmp_path / "one.json"])
-    for rows, folder in ((found, "apart"), ((tables.claim_rows(whole, plan.study), tables.cell_rows(whole)), "whole")):
+    for rows, folder in (
+        (found, "apart"),
+        ((tables.claim_rows(whole, plan.study), tables.cell_rows(whole)), "whole"),
+    ):
         (tmp_path / folder).mkdir()
         tables.write(*rows, "s", tmp_path / folder / "claims")
     for file in ("claims.csv", "claims.tex", "claims.parquet", "claims-readings.csv"):
-        assert (tmp_path / "apart" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes(), file
+        assert (tmp_path / "apart" / file).read_bytes() == (
+            tmp_path / "whole" / file
+        ).read_bytes(), file
     text = (tmp_path / "one.json").read_text()
     (tmp_path / "one.json").write_text(text.replace("near", "nigh"))
     with pytest.raises(DataError, match="whole file of judged claims"):
@@ -206,7 +331,13 @@ def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_
     parts = selection.jobs(plan, stated)
     assert sorted(name for _, names in parts.values() for name in names) == sorted(stated)
     for family in {claim["family"] for claim in stated.values()}:
-        assert sum(any(stated[name]["family"] == family for name in names) for _, names in parts.values()) == 1
+        assert (
+            sum(
+                any(stated[name]["family"] == family for name in names)
+                for _, names in parts.values()
+            )
+            == 1
+        )
     for part, (experiments, _) in parts.items():
         kinds = {plan.families[name].kind for name in experiments}
         assert part == ("-".join(sorted(kinds)) or "theory")
@@ -215,14 +346,23 @@ def test_a_job_judges_whole_families_of_claims_on_the_experiments_that_they_can_
 
 def test_a_mean_over_streams_follows_the_cells_of_its_reading():
     one_stream = CLAIM | {"learner": {"kind": "rtopkf"}, "on": {"ids": "a"}} | AGAINST_ALL
-    examined = claims.examine({"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES))
+    examined = claims.examine(
+        {"one": CLAIM | AGAINST_ALL, "other": one_stream}, planned(GAMES), played(GAMES)
+    )
     made = cells_table(examined)
     assert made.loc[made["claim"] == "one", "stream"].tolist() == ["a", "b", readings.OVERALL, "a"]
-    assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])  # of two learners
+    # of two learners
+    assert readings.OVERALL not in set(made.loc[made["claim"] == "other", "stream"])
     of_one = made[made["claim"] == "one"]
     mean = of_one["estimate"].iloc[2]
-    assert mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
-    share = CLAIM | AGAINST_ALL | {"where": {"ids": "first"}, "comparison": "close", "margin": {"relative": 0.5}}
+    assert (
+        mean == pytest.approx(of_one["estimate"].iloc[:2].mean()) and of_one["low"].iloc[2] < mean
+    )
+    share = (
+        CLAIM
+        | AGAINST_ALL
+        | {"where": {"ids": "first"}, "comparison": "close", "margin": {"relative": 0.5}}
+    )
     made = cells({"share": share}, planned(GAMES), changed(*B_IS_WORSE))
     on_a, on_b, on_both = made[["from", "to"]].to_numpy()
     assert on_both == pytest.approx((on_a + on_b) / 2) and on_b[1] > 10 * on_a[1] > 0

@@ -22,12 +22,21 @@ from scant.present import making
 from scant.study import settled
 
 SIMULATED = {
-    "generator": "linear", "settings": {"queries": 20, "documents": 6, "features": 4}, "documents": "shuffled",
+    "generator": "linear", "settings": {"queries": 20, "documents": 6, "features": 4},
+    "documents": "shuffled",
 }  # fmt: skip
 CAMPAIGN = {
-    "campaign": "hotel", "settings": {"dimensions": 3, "informative": 2}, "train_rows": 400, "test_rows": 300,
+    "campaign": "hotel", "settings": {"dimensions": 3, "informative": 2}, "train_rows": 400,
+    "test_rows": 300,
 }  # fmt: skip
-EXPERIMENT = {"streams": ["sim"], "learners": ["slam"], "seeds": 2, "tuning": "paper", "tuning_seeds": 0, "rounds": 40}
+EXPERIMENT = {
+    "streams": ["sim"],
+    "learners": ["slam"],
+    "seeds": 2,
+    "tuning": "paper",
+    "tuning_seeds": 0,
+    "rounds": 40,
+}
 TOP = {"kind": "top", "learners": ["ranksvm"], "figures": ["figure-top-regret"], "regret": True}
 PLACE = ("all", "sim", "slam")
 RUN = command("run", *PLACE, "seed-0-1", output="run.parquet")
@@ -39,10 +48,12 @@ def config(**changes):
         "study": "s",
         "claims": None,
         "streams": {"sim": SIMULATED, "foe": {"generator": "adversary", "settings": {"ratio": 9}}},
-        "games": {"flip": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg"}},
+        "games": {"flip": {"stream": "flip", "settings": {"items": 6, "relevant": 2},
+                           "loss": "dcg"}},
         "logs": {"hotel": CAMPAIGN},
         "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, "theory"]}, "listnet": {"kind": "listnet", "rates": [0.1, 1.0]},
+            "slam": {"kind": "slam", "rates": [0.1, "theory"]},
+            "listnet": {"kind": "listnet", "rates": [0.1, 1.0]},
             "ranksvm": {"kind": "rtop", "surrogate": "ranksvm"}, "ftpl": {"kind": "ftpl"},
             "uniform": {"kind": "uniform"},
         },
@@ -50,8 +61,10 @@ def config(**changes):
             "all": EXPERIMENT | {"learners": ["slam", "listnet"]},
             "top": EXPERIMENT | TOP,
             "lower": EXPERIMENT | {"streams": ["foe"]},
-            "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "seeds": 2, "rounds": 60},
-            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["uniform"], "seeds": 1, "users": 1000},
+            "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "seeds": 2,
+                      "rounds": 60},
+            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["uniform"], "seeds": 1,
+                    "users": 1000},
         },
     } | changes  # fmt: skip
 
@@ -72,11 +85,15 @@ def drawn(study):
 
 def alone(learner):
     """A study file of one experiment, of the learner `mine` alone."""
-    return config(learners={"mine": learner}, experiments={"all": EXPERIMENT | {"learners": ["mine"]}})
+    return config(
+        learners={"mine": learner}, experiments={"all": EXPERIMENT | {"learners": ["mine"]}}
+    )
 
 
 def scant(*arguments):
-    return subprocess.run([sys.executable, "-m", "scant", *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "scant", *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_job_says_what_it_made(study, monkeypatch, capsys):
@@ -96,7 +113,9 @@ def test_several_seeds_are_drawn_with_the_bytes_of_each_alone(drawn):
     settle(config(experiments={"all": EXPERIMENT | {"batch": 1}}))
     for seed in range(2):
         assert main(command("simulate", "sim", str(seed))) == 0
-        both, one = (Path(f"results/s/streams/sim/{seeds}/seed-{seed}.arrow") for seeds in ("0-1", seed))
+        both, one = (
+            Path(f"results/s/streams/sim/{seeds}/seed-{seed}.arrow") for seeds in ("0-1", seed)
+        )
         assert one.read_bytes() == both.read_bytes()
 
 
@@ -108,7 +127,9 @@ def test_a_run_file_says_which_code_made_it_and_differs_in_nothing_else(drawn):
     settled.save("other.json", settled.content(drawn.given, drawn.plan, {}) | {"code": code})
     assert main(command("run", *PLACE, "seed-0-1", output="run.parquet", study="other.json")) == 0
     assert pq.read_table("run.parquet").to_pandas().equals(first.to_pandas())
-    assert metadata_of(pq.read_schema("run.parquet")) == metadata_of(first.schema) | {"code": "0123456789ab"}
+    assert metadata_of(pq.read_schema("run.parquet")) == metadata_of(first.schema) | {
+        "code": "0123456789ab"
+    }
 
 
 @pytest.mark.parametrize("where", ["rank", "learn", "weights"])
@@ -118,11 +139,10 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
     name = f"faulty_{where}"
     Path(f"{name}.py").write_text(
         "import numpy as np\nclass Faulty:\n"
-        "    def __init__(self, features, rate, random):\n        self.weights, self.rounds = np.zeros(features), 0\n"
-        "    def rank(self, features):\n        self.rounds += 1\n"
+        "    def __init__(self, features, rate, random):\n        self.weights, self.rounds = "
+        "np.zeros(features), 0\n    def rank(self, features):\n        self.rounds += 1\n"
         f"        if '{where}' == 'rank' and self.rounds == 3: raise KeyError('oh')\n"
-        "        return np.arange(len(features))\n"
-        "    def learn(self, features, grades, ranking):\n"
+        "        return np.arange(len(features))\n    def learn(self, features, grades, ranking):\n"
         f"        if '{where}' == 'learn' and self.rounds == 3: raise KeyError('oh')\n"
         f"        if '{where}' == 'weights' and self.rounds == 3: self.weights[0] = np.nan\n"
         "        return True\n"
@@ -139,7 +159,14 @@ def test_a_learner_of_ones_own_that_fails_is_named(tmp_path, monkeypatch, capsys
         assert not Path("run.parquet").exists()
 
 
-OWN = {"mine": {"task": "ranking", "parser": "letor", "features": 2, "parts": {"all": {"file": "my.txt"}}}}
+OWN = {
+    "mine": {
+        "task": "ranking",
+        "parser": "letor",
+        "features": 2,
+        "parts": {"all": {"file": "my.txt"}},
+    }
+}
 
 
 def own_data(text):
@@ -147,7 +174,9 @@ def own_data(text):
     Path("my.txt").write_text(text)
     experiments = {"all": EXPERIMENT | {"streams": ["mine"]}}
     settle(config(datasets=OWN, streams={"mine": {"dataset": "mine"}}, experiments=experiments))
-    assert main(command("fetch", "mine@s", "all", output="results/data/original/mine@s/all.txt")) == 0
+    assert (
+        main(command("fetch", "mine@s", "all", output="results/data/original/mine@s/all.txt")) == 0
+    )
     return command("convert", "mine@s", "all", output="results/data/tables/mine@s/all.parquet")
 
 
@@ -167,14 +196,25 @@ def test_a_defect_is_of_ones_own_file_not_of_its_copy(study, capsys):
 def imported(*words):
     """The modules that a command imports, which is to succeed."""
     code = "import sys; from scant.cli import main; print(main(sys.argv[1:]), *sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True
+    )
     code, *modules = done.stdout.split()
     assert (code, done.stderr) == ("0", "")
     return set(modules)
 
 
 # to import; numba has scipy load its package, but none of what is in it
-SLOW = {"pandas", "sklearn", "seaborn", "matplotlib", "scipy.stats", "scipy.linalg", "jsonschema", "pooch"}
+SLOW = {
+    "pandas",
+    "sklearn",
+    "seaborn",
+    "matplotlib",
+    "scipy.stats",
+    "scipy.linalg",
+    "jsonschema",
+    "pooch",
+}
 
 
 def families_of(modules):
@@ -197,12 +237,21 @@ def test_from_settings_to_figures_and_tables(study, capsys):
     plan = study.plan
     play(plan)
     for job, targets in plan.shown_by.items():
-        folder, endings = ("figures", "svg png csv") if job.startswith("figures") else ("tables", "csv tex")
-        outputs = [f"results/s/{folder}/{name}.{ending}" for name in targets for ending in endings.split()]
+        folder, endings = (
+            ("figures", "svg png csv") if job.startswith("figures") else ("tables", "csv tex")
+        )
+        outputs = [
+            f"results/s/{folder}/{name}.{ending}" for name in targets for ending in endings.split()
+        ]
         if job != "tables_theory":
             assert main([*command("show", job, output=outputs[0]), *outputs[1:]]) == 0
     made = {str(path.relative_to("results/s")) for path in Path("results/s").glob("[ft]*/*")}
-    assert {"figures/figure-2.2.svg", "figures/figure-top-regret.png", "tables/ads.csv", "tables/streams.tex"} < made
+    assert {
+        "figures/figure-2.2.svg",
+        "figures/figure-top-regret.png",
+        "tables/ads.csv",
+        "tables/streams.tex",
+    } < made
     assert len(made) == 3 * len(plan.figures) + 2 * (len(plan.tables) - len(plan.theory))
     assert capsys.readouterr() == ("", "")
 
@@ -217,15 +266,21 @@ def cut(path):
 STREAMS = Path("results/s/streams/sim/0-1")
 FETCH, OUT = ["fetch", "letter", "all", "--output", "out"], {"output": "out"}
 ERRORS = {  # what is done to the study with its stream, a command, and what it says then
-    "missing stream": (lambda: shutil.rmtree(STREAMS), RUN, "seed-0.arrow: there is no such stream"),
+    "missing stream": (lambda: shutil.rmtree(STREAMS), RUN,
+                       "seed-0.arrow: there is no such stream"),
     "cut stream": (lambda: cut(STREAMS / "seed-1.arrow"), RUN, "not a whole stream"),
-    "unknown data set": (None, ["fetch", "leter", *FETCH[2:]], "unknown data set 'leter': did you mean 'letter'"),
+    "unknown data set": (None, ["fetch", "leter", *FETCH[2:]],
+                         "unknown data set 'leter': did you mean 'letter'"),
     "unknown part": (None, [*FETCH[:2], "al", *FETCH[3:]], "did you mean 'all'"),
     "no registry": (None, [*FETCH, "--registry", "none.yaml"], "none.yaml: there is no such file"),
-    "missing run": (None, command("show", "tables_perceptron", **OUT), "seed-0-1.parquet: there is no such run file"),
-    "no settled study": (None, command("coverage", study="none.json"), "none.json: is no settled study"),
-    "too few ids": (None, command("campaign", **OUT), "scant job campaign: missing a required argument: 'log'"),
-    "no job": (None, ["job", "simulat", *command("simulate", **OUT)[2:]], "did you mean 'simulate'"),
+    "missing run": (None, command("show", "tables_perceptron", **OUT),
+                    "seed-0-1.parquet: there is no such run file"),
+    "no settled study": (None, command("coverage", study="none.json"),
+                         "none.json: is no settled study"),
+    "too few ids": (None, command("campaign", **OUT),
+                    "scant job campaign: missing a required argument: 'log'"),
+    "no job": (None, ["job", "simulat", *command("simulate", **OUT)[2:]],
+               "did you mean 'simulate'"),
 }  # fmt: skip
 
 
@@ -247,7 +302,8 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(drawn, capsys, done, wor
     refused(words, message, capsys)
 
 
-UNKNOWN = {  # ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
+# ids that the study has not, by job, and the nearest that it has; "" if it has none of that sort
+UNKNOWN = {
     "fetch": (("mine@t", "all"), "mine@s"),
     "convert": (("mine@s", "al"), "all"),
     "make_stream": (("mina",), "mine"),
@@ -263,15 +319,27 @@ UNKNOWN = {  # ids that the study has not, by job, and the nearest that it has; 
 
 
 def test_ids_that_a_study_has_not_are_named_with_the_nearest(study, capsys):
-    rules = {name: job for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
-    named = {rule for rule in rules if rule[0] != "_" and len(inspect.signature(rules[rule]).parameters) > 2}
+    rules = {
+        name: job
+        for name, job in vars(jobs).items()
+        if getattr(job, "__module__", "") == jobs.__name__
+    }
+    named = {
+        rule
+        for rule in rules
+        if rule[0] != "_" and len(inspect.signature(rules[rule]).parameters) > 2
+    }
     assert named - {"report"} == UNKNOWN.keys()  # the page's second argument is a file
     Path("my.txt").touch()
     streams = study.given["streams"] | {"mine": {"dataset": "mine"}}
     settle(config(datasets=OWN, streams=streams, claims="config/claims"))
     for rule, (ids, nearest) in UNKNOWN.items():
         refused(command(rule, *ids, output="out"), f"did you mean {nearest!r}?", capsys)
-    for rule, ids in {"make_stream": ["sim"], "campaign": ["digits"], "simulate": ["mine", "0"]}.items():
+    for rule, ids in {
+        "make_stream": ["sim"],
+        "campaign": ["digits"],
+        "simulate": ["mine", "0"],
+    }.items():
         refused(command(rule, *ids, output="out"), "unknown", capsys)  # ids of another rule
 
 
@@ -308,7 +376,9 @@ def test_every_command_explains_itself(capsys):
         options = re.sub(r"\n {10,}", "  ", one.out.partition("options:")[2]).strip().splitlines()
         for line in options:
             assert re.search(r"[\w\]]  +\w", line), f"{line} has no help"
-    assert sorted(commands) == sorted(re.findall(r"'(\w+)'", left(["no"], capsys)[1].err.partition("choose from")[2]))
+    assert sorted(commands) == sorted(
+        re.findall(r"'(\w+)'", left(["no"], capsys)[1].err.partition("choose from")[2])
+    )
 
 
 @pytest.mark.parametrize(
@@ -327,11 +397,19 @@ def test_wrong_grammar_is_refused(arguments, message, capsys):
 
 
 def test_the_console_script_finds_a_learner_of_the_project(tmp_path):
-    """`python -m scant` has the project's root on its path; the console script has not by itself."""
-    settle(alone({"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}), tmp_path / "settled.json")
+    """`python -m scant` has the project's root on its path; the console script has not by
+    itself.
+    """
+    settle(
+        alone({"kind": "examples.my_learner:PairwiseLogistic", "rates": [0.1]}),
+        tmp_path / "settled.json",
+    )
     shutil.copytree("examples", tmp_path / "examples")
     script = str(Path(sys.executable).parent / "scant")
-    for words in (command("simulate", "sim", "0-1"), command("run", "all", "sim", "mine", "seed-0-1", output="run")):
+    for words in (
+        command("simulate", "sim", "0-1"),
+        command("run", "all", "sim", "mine", "seed-0-1", output="run"),
+    ):
         done = subprocess.run([script, *words], capture_output=True, text=True, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
     assert pq.read_table(tmp_path / "run")["updates"][-1].as_py() == 40
@@ -341,4 +419,8 @@ def test_a_locale_without_letters_shows_others_in_their_place(tmp_path):
     command = [sys.executable, "-m", "scant", "status", str(tmp_path / "ü")]
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "no job of this study has ended" in done.stderr and done.stderr.isascii()
+    assert (
+        done.returncode == 1
+        and "no job of this study has ended" in done.stderr
+        and done.stderr.isascii()
+    )

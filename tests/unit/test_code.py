@@ -1,4 +1,6 @@
-"""The code that a job depends on: what is followed, which edits count, and what is remembered of a source file."""
+"""The code that a job depends on: what is followed, which edits count, and what is remembered of a
+source file.
+"""
 
 import ast
 import inspect
@@ -45,7 +47,9 @@ class Learner(Base):
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A function that writes files of a package that stands in for `scant`, or of the working folder: path and text."""
+    """A function that writes files of a package that stands in for `scant`, or of the working
+    folder: path and text.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code, "PACKAGE", tmp_path / "src/scant")
     monkeypatch.setattr(code, "CACHE", tmp_path / "cache.json")
@@ -83,10 +87,26 @@ def names(*entries):
             ("scant.kernels", "scant.kernels.pairs", "scant.kernels.pieces", "scant.data.logs"),
             "scant_ads",
         ),
-        ("scant.data.fetch", ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"), "scant.kernels"),
-        ("scant.rankers.run", ("scant.rankers.play", "scant.kernels.top", "scant.theory.bounds"), "scant.games"),
-        ("scant.games.run", ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"), "scant.ads"),
-        ("scant_ads.reading.formats", ("scant_ads", "scant_ads.reading.wabbit", "scant.data.logs"), "scant.kernels"),
+        (
+            "scant.data.fetch",
+            ("scant.data", "scant.data.lzw", "scant.data.registry", "scant.files"),
+            "scant.kernels",
+        ),
+        (
+            "scant.rankers.run",
+            ("scant.rankers.play", "scant.kernels.top", "scant.theory.bounds"),
+            "scant.games",
+        ),
+        (
+            "scant.games.run",
+            ("scant.games.play", "scant.kernels.games", "scant.theory.game_bounds"),
+            "scant.ads",
+        ),
+        (
+            "scant_ads.reading.formats",
+            ("scant_ads", "scant_ads.reading.wabbit", "scant.data.logs"),
+            "scant.kernels",
+        ),
     ],
 )
 def test_a_job_depends_on_what_it_imports_wherever_the_import_stands(entry, inside, outside):
@@ -99,12 +119,20 @@ def test_a_job_depends_on_what_it_imports_wherever_the_import_stands(entry, insi
 def test_imports_are_followed_in_whatever_form(package):
     package(
         {
-            "src/scant/a.py": "import scant.b\nfrom scant import c\nimport scant.inner.d as e, numpy\n",
+            "src/scant/a.py": (
+                "import scant.b\nfrom scant import c\nimport scant.inner.d as e, numpy\n"
+            ),
             "src/scant/b.py": "def f():\n    from scant.late import g\n    return g\n",
-            "src/scant/c.py": "if True:\n    try:\n        import scant.tried\n    except ImportError:\n        pass\n",
+            "src/scant/c.py": (
+                "if True:\n    try:\n        import scant.tried\n    except "
+                "ImportError:\n        pass\n"
+            ),
             "src/scant/inner/__init__.py": "from scant import of_package\n",
             "src/scant/inner/d.py": "class Holder:\n    from scant.b import f, h\n",
-            **{f"src/scant/{name}.py": "" for name in ("late", "tried", "of_package", "not_imported")},
+            **{
+                f"src/scant/{name}.py": ""
+                for name in ("late", "tried", "of_package", "not_imported")
+            },
         }
     )
     modules = ("a", "b", "c", "inner", "inner.d", "late", "tried", "of_package")
@@ -130,14 +158,23 @@ def test_relative_imports_are_followed_in_a_package_of_ones_own(package):
 def test_a_module_of_ones_own_is_followed_into_what_it_imports(package):
     package(
         {
-            "learner.py": "import json\nimport numpy as np\nfrom scant.tools import helper\nimport parts\n",
+            "learner.py": (
+                "import json\nimport numpy as np\nfrom scant.tools import helper\nimport parts\n"
+            ),
             "parts.py": "import more.parts\n",
             "more/parts.py": "",  # of a package without an __init__.py
             "src/scant/tools.py": "from scant import files\n",
             "src/scant/files.py": "",
         }
     )
-    assert names("learner") == {"learner", "parts", "more.parts", "scant", "scant.tools", "scant.files"}
+    assert names("learner") == {
+        "learner",
+        "parts",
+        "more.parts",
+        "scant",
+        "scant.tools",
+        "scant.files",
+    }
     before = code.digest("learner")
     package({"more/parts.py": "EDITED = True\n"})
     assert code.digest("learner") != before
@@ -154,7 +191,12 @@ def test_a_circle_of_imports_comes_to_an_end(package):
 @pytest.fixture
 def edited(package):
     """A function that edits `MODULE` and says whether the digest is another."""
-    package({"src/scant/tools.py": "def helper(x, caption):\n    return x\n", "src/scant/learner.py": MODULE})
+    package(
+        {
+            "src/scant/tools.py": "def helper(x, caption):\n    return x\n",
+            "src/scant/learner.py": MODULE,
+        }
+    )
     before = code.digest("scant.learner")
 
     def edit(old, new):
@@ -248,7 +290,8 @@ def test_a_cache_that_cannot_be_read_or_written_is_ignored(package, monkeypatch,
 # --- what rules ask for
 
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
-WORKED_OUT = {  # the modules that a digest is of besides those that it names, by how it asks for them
+# the modules that a digest is of besides those that it names, by how it asks for them
+WORKED_OUT = {
     "selection.modules(CLAIMS)": selection.modules({}),
     "target.shown.modules": [module for _, shown in families.shown() for module in shown.modules],
     "settled.code": [family.code for family in families.families().values()],
@@ -256,7 +299,8 @@ WORKED_OUT = {  # the modules that a digest is of besides those that it names, b
 # They find by name what is run, whose code is asked for.
 LOOKED_UP = {"scant.data", "scant.data.registry", "scant.declare.declarations"}
 LOOKED_UP |= {"scant.data.conversion"}  # refuses a file or passes it on
-LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}  # what digests are made by
+# what digests are made by
+LOOKED_UP |= {"scant.study", "scant.study.plan", "scant.study.settings", "scant.study.code"}
 LOOKED_UP |= {"scant.ads.family", "scant.games.family", "scant.verdict.selection"}
 
 
@@ -269,15 +313,21 @@ def digested():
             text += inspect.getsource(getattr(Digests, method)).replace(
                 "self._target", inspect.getsource(Digests._target)
             )
-        text += re.search(r"^JUDGED = .*", RULES, re.MULTILINE)[0] if "digest=JUDGED" in text else ""
+        text += (
+            re.search(r"^JUDGED = .*", RULES, re.MULTILINE)[0] if "digest=JUDGED" in text else ""
+        )
         asked = "".join(re.findall(r"code(?:\.digest)?\(.*|.*settled\.code.*", text))
         modules = re.findall(r'"(scant\.[\w.]+)"', asked)
-        modules += [module for words, found in WORKED_OUT.items() if words in asked for module in found]
+        modules += [
+            module for words, found in WORKED_OUT.items() if words in asked for module in found
+        ]
         yield pytest.param(job[1], modules, id=job[1])
 
 
 def test_every_job_has_a_rule():
-    functions = {name for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__}
+    functions = {
+        name for name, job in vars(jobs).items() if getattr(job, "__module__", "") == jobs.__name__
+    }
     called = [parameters.values[0] for parameters in digested()]
     assert sorted(called) == sorted(name for name in functions if not name.startswith("_"))
 

@@ -1,4 +1,6 @@
-"""The best fixed weights in hindsight: the sums they minimise, their certificate, and the file of them."""
+"""The best fixed weights in hindsight: the sums they minimise, their certificate, and the file of
+them.
+"""
 
 from functools import partial
 
@@ -26,7 +28,9 @@ D = 4
 
 
 def draw(random, queries=12, features=D, grades=3):
-    """Queries of several sizes, some without a relevant document, with a feature nearly the sum of two others."""
+    """Queries of several sizes, some without a relevant document, with a feature nearly the sum of
+    two others.
+    """
     for q in range(queries):
         m = 1 + q % 7
         x = random.normal(size=(m, features)).astype(np.float32)
@@ -103,7 +107,8 @@ def test_the_sum_is_that_of_the_surrogates(stream, queries, objective, scale):
     value, smooth, support, gradient = total_of(stream, queries, objective).evaluate(weights, 1e-9)
     expected, slope = summed(stream, queries, objective, weights)
     assert value == pytest.approx(expected, rel=1e-10)
-    np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)  # the smoothing is too small to matter
+    # the smoothing is too small to matter
+    np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
     assert support == pytest.approx(value, rel=1e-7) and smooth == pytest.approx(value, rel=1e-7)
     if objective in SMOOTH:
         assert value == smooth == support
@@ -146,10 +151,17 @@ def test_smoothed_hinges_are_what_they_are_defined_to_be(stream, queries, smooth
 
 @pytest.mark.parametrize("objective", CONVEX)
 def test_gradient_and_curvature_are_those_of_finite_differences(stream, queries, objective):
-    total, weights, smoothing = total_of(stream, queries, objective), np.array([0.4, -0.7, 0.2, 0.5]), 1.5
+    total, weights, smoothing = (
+        total_of(stream, queries, objective),
+        np.array([0.4, -0.7, 0.2, 0.5]),
+        1.5,
+    )
     _, _, _, gradient = total.evaluate(weights, smoothing)
     np.testing.assert_allclose(
-        gradient, differences(lambda w: total.evaluate(w, smoothing).smooth, weights, 1e-6), rtol=1e-6, atol=1e-5
+        gradient,
+        differences(lambda w: total.evaluate(w, smoothing).smooth, weights, 1e-6),
+        rtol=1e-6,
+        atol=1e-5,
     )
     hessian = np.full((D, D), np.nan)
     batch.curvature(total.queries, total.objective, smoothing, weights, hessian)
@@ -171,7 +183,9 @@ def model_step(hessian, gradient, weights, radius):
 @pytest.mark.parametrize("rank", [1, 3, 6])
 @pytest.mark.parametrize("radius", [0.01, 1.0, 30.0])
 def test_the_step_minimises_the_model_in_the_ball(rank, radius):
-    """By the conditions that only the minimum fulfils: H v = target - shift v, shift >= 0, and 0 if v is inside."""
+    """By the conditions that only the minimum fulfils: H v = target - shift v, shift >= 0, and 0 if
+    v is inside.
+    """
     for seed in range(10):
         random = np.random.default_rng(seed)
         root, weights = random.normal(size=(rank, 6)), in_ball(random, radius, 1, 6)[0]
@@ -203,7 +217,9 @@ def test_features_on_scales_far_apart_do_not_spoil_the_step():
     hessian = (root * scales).T @ (root * scales)
     weights = np.zeros(6)
     for _ in range(3):
-        weights = weights + model_step(hessian, hessian @ (weights - solution / scales), weights, 1e6)
+        weights = weights + model_step(
+            hessian, hessian @ (weights - solution / scales), weights, 1e6
+        )
     np.testing.assert_allclose(weights * scales, solution, rtol=1e-6)
 
 
@@ -219,12 +235,17 @@ def test_features_on_scales_far_apart_do_not_spoil_the_step():
     ],
 )
 def test_two_documents_and_one_feature(packed, objective, radius, expected):
-    """Documents 1 and 0 of grades 1 and 0: w is their score difference, and 1 is right for all, but ListNet."""
+    """Documents 1 and 0 of grades 1 and 0: w is their score difference, and 1 is right for all, but
+    ListNet.
+    """
     one = packed([([1, 0], [[1.0], [0.0]])])
     (best,), (gap,), (norm,) = best_fixed(one, [0, 0, 0], objective, radius, [3])
     w = min(radius, 1.0)
     p = np.e / (1 + np.e)
-    expected = expected | {"ndcg-squared": expected["squared"], "listnet": np.log(1 + np.exp(w)) - p * w}
+    expected = expected | {
+        "ndcg-squared": expected["squared"],
+        "listnet": np.log(1 + np.exp(w)) - p * w,
+    }
     assert best == pytest.approx(3 * expected[objective], abs=1e-9, rel=2e-6)
     assert 0 <= gap <= max(ENOUGH[objective] * best, 1e-9)
     if radius < 1:
@@ -238,12 +259,18 @@ def test_two_documents_and_one_feature(packed, objective, radius, expected):
 def test_least_squares_in_a_ball(stream, queries, objective, radius):
     """Against the eigenvectors of X'X and the root of the secular equation."""
     x = np.concatenate([stream[q][0] for q in queries]).astype(float)
-    gradients = [value_and_gradient(objective, np.zeros(len(stream[q][1])), stream[q][1])[1] for q in queries]
+    gradients = [
+        value_and_gradient(objective, np.zeros(len(stream[q][1])), stream[q][1])[1] for q in queries
+    ]
     target = -np.concatenate(gradients) / 2  # the gradient at 0 is -2 target
     values, vectors = np.linalg.eigh(x.T @ x)
     aligned = vectors.T @ (x.T @ target)
     norm = lambda shift: np.linalg.norm(aligned / (values + shift))  # noqa: E731
-    shift = 0.0 if norm(0.0) <= radius else optimize.brentq(lambda one: norm(one) - radius, 0.0, 1e9, xtol=1e-13)
+    shift = (
+        0.0
+        if norm(0.0) <= radius
+        else optimize.brentq(lambda one: norm(one) - radius, 0.0, 1e9, xtol=1e-13)
+    )
     weights = vectors @ (aligned / (values + shift))
     (best,), (gap,), (length,) = best_fixed(stream, queries, objective, radius, [len(queries)])
     assert best == pytest.approx(np.sum((x @ weights - target) ** 2), rel=1e-11)
@@ -256,11 +283,16 @@ def test_least_squares_in_a_ball(stream, queries, objective, radius):
 @pytest.mark.parametrize("radius", [0.1, 0.8, 50.0])
 def test_smooth_surrogates_against_scipy(stream, queries, objective, radius):
     found = optimize.minimize(
-        partial(summed, stream, queries, objective), np.full(D, 1e-3), jac=True, method="SLSQP",
+        partial(summed, stream, queries, objective),
+        np.full(D, 1e-3),
+        jac=True,
+        method="SLSQP",
         constraints={"type": "ineq", "fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w},
         options={"ftol": 1e-12, "maxiter": 100},
-    )  # fmt: skip
-    weights, value, gap = minimise(total_of(stream, queries, objective), np.zeros(D), radius, ENOUGH[objective])
+    )
+    weights, value, gap = minimise(
+        total_of(stream, queries, objective), np.zeros(D), radius, ENOUGH[objective]
+    )
     assert value == pytest.approx(found.fun, rel=1e-6)
     assert value - gap <= found.fun + 1e-9
     assert value == pytest.approx(summed(stream, queries, objective, weights)[0], rel=1e-10)
@@ -270,7 +302,9 @@ def test_smooth_surrogates_against_scipy(stream, queries, objective, radius):
 
 @pytest.mark.parametrize("radius", [0.1, 0.6, 5.0])
 def test_ranksvm_on_a_line_against_every_corner(packed, radius):
-    """F of one weight is piecewise linear: its minimum is at a corner or at the end of the interval."""
+    """F of one weight is piecewise linear: its minimum is at a corner or at the end of the
+    interval.
+    """
     one = packed(draw(np.random.default_rng(8), 20, 1))
     queries, corners = np.arange(20), [-radius, radius]
     for x, grades in (one[q] for q in queries):
@@ -358,7 +392,8 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
         values.append(value)
         gaps.append(gap)
     assert gaps[3] > 100 * small
-    assert np.all(np.diff(values) <= 0) and np.all(np.diff(gaps) <= 0)  # the best so far, not the last
+    # the best so far, not the last
+    assert np.all(np.diff(values) <= 0) and np.all(np.diff(gaps) <= 0)
 
 
 # --- prefixes of a run
@@ -367,9 +402,15 @@ def test_a_search_that_is_out_of_steps_says_how_far_it_got(stream, queries, monk
 @pytest.mark.parametrize("objective", CONVEX)
 def test_longer_prefixes_and_smaller_balls_are_no_better(stream, queries, objective):
     rounds = np.array([1, 2, 3, 5, 9, 16, 28, 40])
-    columns = {radius: best_fixed(stream, queries, objective, radius, rounds) for radius in (0.1, 1.0, 10.0)}
+    columns = {
+        radius: best_fixed(stream, queries, objective, radius, rounds)
+        for radius in (0.1, 1.0, 10.0)
+    }
     for radius, (best, gap, norm) in columns.items():
-        assert all(len(column) == len(rounds) and column.dtype == np.float64 for column in (best, gap, norm))
+        assert all(
+            len(column) == len(rounds) and column.dtype == np.float64
+            for column in (best, gap, norm)
+        )
         assert np.all(np.diff(best) >= -gap[1:] - 1e-9)  # no surrogate is negative
         assert np.all(norm <= radius * (1 + 1e-12))
         for t, value, width in zip(rounds, best, gap, strict=True):
@@ -422,10 +463,20 @@ def path(tmp_path_factory):
 
 def job(**changed):
     return {
-        "study": "s", "study_seed": 7, "experiment": "top", "kind": "top", "stream": "small", "stream_settings": {},
-        "judge": "squared", "radius": 0.5, "rounds": 150, "empty": "zero", "order": "shuffled", "keep": 1.0,
+        "study": "s",
+        "study_seed": 7,
+        "experiment": "top",
+        "kind": "top",
+        "stream": "small",
+        "stream_settings": {},
+        "judge": "squared",
+        "radius": 0.5,
+        "rounds": 150,
+        "empty": "zero",
+        "order": "shuffled",
+        "keep": 1.0,
         "source": "text",
-    } | changed  # fmt: skip
+    } | changed
 
 
 def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
@@ -456,11 +507,18 @@ def test_the_file_holds_what_was_found_and_where_it_is_from(path, tmp_path):
 @pytest.mark.parametrize("judge", CONVEX)
 @pytest.mark.parametrize(
     "readings",
-    [{}, {"keep": 0.7, "empty": "skip"}, {"rounds": None, "order": "as-is"}, {"queries": "resampled"}],
+    [
+        {},
+        {"keep": 0.7, "empty": "skip"},
+        {"rounds": None, "order": "as-is"},
+        {"queries": "resampled"},
+    ],
     ids=["default", "kept and skipped", "one pass", "resampled"],
 )
 def test_the_queries_are_those_of_the_runs(path, tmp_path, judge, readings):
-    """Weights that never leave 0 suffer, run by run, what is the best in a ball of next to no radius."""
+    """Weights that never leave 0 suffer, run by run, what is the best in a ball of next to no
+    radius.
+    """
     still = job(judge=judge, radius=1e-9, **readings)
     learner = {"kind": "ogd", "surrogate": judge, "rates": [1e-12]}
     more = {"learner": "still", "learner_settings": learner, "schedule": "thesis", "mismatch": 1.0}

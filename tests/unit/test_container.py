@@ -1,4 +1,7 @@
-"""The recipes of the container: both make the same image, of the lock file with its hashes. No image is built here."""
+"""The recipes of the container: both make the same image, of the lock file with its hashes.
+
+No image is built here.
+"""
 
 import re
 import subprocess
@@ -17,7 +20,11 @@ def instructions(name):
 def section(name):
     """The lines of a section of the Apptainer recipe."""
     [body] = re.findall(rf"^%{name}\n(.*?)(?=^%|\Z)", APPTAINER, re.M | re.S)
-    return [line.strip() for line in body.splitlines() if line.strip() and not line.strip().startswith("#")]
+    return [
+        line.strip()
+        for line in body.splitlines()
+        if line.strip() and not line.strip().startswith("#")
+    ]
 
 
 def copied():
@@ -39,7 +46,9 @@ def test_both_recipes_install_the_same():
 
 def test_what_builds_is_taken_from_the_lock():
     [command] = [line for line in instructions("RUN") if line.startswith("sed")]
-    made = subprocess.run(command.partition(" >")[0], shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
+    made = subprocess.run(
+        command.partition(" >")[0], shell=True, cwd=ROOT, capture_output=True, text=True, check=True
+    )
     head, *hashes = [line.strip() for line in made.stdout.split("\\\n")]
     assert re.fullmatch(r"setuptools==[0-9.]+", head) and hashes
     assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes)
@@ -50,7 +59,9 @@ def test_what_is_copied_is_there_and_not_ignored():
     assert ignored[0] == "*"
     for source, _ in copied():
         assert (ROOT / source).exists() and f"!{source}" in ignored
-    assert not {line[1:] for line in ignored if line.startswith("!")} - {source for source, _ in copied()}
+    assert not {line[1:] for line in ignored if line.startswith("!")} - {
+        source for source, _ in copied()
+    }
     assert any(fnmatch("src/scant/__pycache__", line) for line in ignored)
 
 

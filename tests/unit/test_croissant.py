@@ -14,7 +14,10 @@ DATASETS = registry.load()
 def test_a_description_has_all_that_croissant_requires(name):
     dataset = DATASETS[name]
     described = croissant.described(dataset)
-    assert described["@type"] == "sc:Dataset" and described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    assert (
+        described["@type"] == "sc:Dataset"
+        and described["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    )
     assert all(described[key] for key in ("@context", "name", "description", "license", "url"))
     files = {file["@id"]: file for file in described["distribution"]}
     assert len(files) == len(described["distribution"])
@@ -24,7 +27,9 @@ def test_a_description_has_all_that_croissant_requires(name):
         if "containedIn" in file:
             assert file["containedIn"]["@id"] in files
         else:
-            assert file["contentUrl"].startswith("https://") or file["contentUrl"].startswith("http://"), id
+            assert file["contentUrl"].startswith("https://") or file["contentUrl"].startswith(
+                "http://"
+            ), id
     for part in dataset.parts.values():
         assert (part.id in files) == bool(part.sha256)
         assert part.sha256 is None or files[part.id]["sha256"] == part.sha256

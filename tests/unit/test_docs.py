@@ -29,7 +29,9 @@ def test_names_of_modules_and_functions(document):
     text = document.read_text()
     named = re.findall(r"`(scant(?:\.\w+)+)`", text)
     named = [name for name in named if not (ROOT / name).exists()]  # scant.def is a file
-    for module, names in re.findall(r"^(?:>>> )?from (scant[\w.]*) import (.+)$", text, re.MULTILINE):
+    for module, names in re.findall(
+        r"^(?:>>> )?from (scant[\w.]*) import (.+)$", text, re.MULTILINE
+    ):
         named += [f"{module}.{name.strip()}" for name in names.split(",")]
     assert [name for name in named if not is_there(name)] == []
 
@@ -60,7 +62,15 @@ def test_links_to_files_and_sections(document):
 
 def test_the_table_of_folders_names_each_folder_of_the_code():
     table = (ROOT / "docs/extending.md").read_text()
-    named = [name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(.+?)`", row)]
+    named = [
+        name
+        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+        for name in re.findall(r"`(.+?)`", row)
+    ]
     files = [*(ROOT / "src/scant").glob("[!_]*/*.*"), *(ROOT / "src/scant_ads").glob("*/*.py")]
-    folders = {"src/scant", "src/scant_ads", *(path.parent.relative_to(ROOT).as_posix() for path in files)}
+    folders = {
+        "src/scant",
+        "src/scant_ads",
+        *(path.parent.relative_to(ROOT).as_posix() for path in files),
+    }
     assert sorted(name if "/" in name else f"src/scant/{name}" for name in named) == sorted(folders)

@@ -23,7 +23,9 @@ def test_what_could_steer_a_terminal_is_escaped(text, shown):
 
 @pytest.mark.parametrize("folder", ["", "./", "/srv/results of mine/", "/srv/results/old/"])
 def test_the_advice_names_a_file_as_the_workflow_does(folder):
-    assert anew(f"{folder}results/s/runs/a.parquet").endswith(" --forcerun results/s/runs/a.parquet")
+    assert anew(f"{folder}results/s/runs/a.parquet").endswith(
+        " --forcerun results/s/runs/a.parquet"
+    )
     assert anew("results/s/a b.csv").endswith(" --forcerun 'results/s/a b.csv'")
 
 

@@ -1,4 +1,6 @@
-"""Estimated gradients: right on average over all rankings, plain and compiled; and what no estimate can be made of."""
+"""Estimated gradients: right on average over all rankings, plain and compiled; and what no estimate
+can be made of.
+"""
 
 from fractions import Fraction
 from itertools import combinations, permutations, product
@@ -19,14 +21,17 @@ from scant.rankers.estimators import ALL, NEEDS, check, estimate, inclusion, val
 from scant.rankers.top import CODES
 
 GRADES = 4
-LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2, "logistic": 2}  # the fewest grades that will do
+# the fewest grades that will do
+LEAST = {"squared": 1, "kl": 1, "smoothdcg": 1, "ranksvm": 2, "logistic": 2}
 GAINS, EXPONENTIALS = gains(GRADES), np.exp(-np.arange(GRADES + 1.0))
 
 every_estimator = pytest.mark.parametrize("surrogate", LEAST)
 
 
 def rankings(scores, gamma, slot=None):
-    """Every ranking, and the probability with which RTop-kF shows it; if only place `slot` explores, those it shows."""
+    """Every ranking, and the probability with which RTop-kF shows it; if only place `slot`
+    explores, those it shows.
+    """
     m, own = len(scores), tuple(rank(scores))
     if slot:
         start = min(slot, m) - 1
@@ -57,15 +62,42 @@ def unseen(grades, shown, k, poison):
 
 
 def plain(surrogate, scores, grades, shown, k, gamma, *settings):
-    options = dict(zip(("epsilon", "mismatch", "ordered", "floor", "control", "order", "slot"), settings, strict=False))
-    return estimate(surrogate, scores, unseen(grades, shown, k, -np.ones_like(grades)), shown, k, gamma, **options)
+    options = dict(
+        zip(
+            ("epsilon", "mismatch", "ordered", "floor", "control", "order", "slot"),
+            settings,
+            strict=False,
+        )
+    )
+    return estimate(
+        surrogate,
+        scores,
+        unseen(grades, shown, k, -np.ones_like(grades)),
+        shown,
+        k,
+        gamma,
+        **options,
+    )
 
 
 def compiled(
-    surrogate, scores, grades, shown, k, gamma, epsilon=0.01, mismatch=1.0, ordered=False, floor=0.0, control=False,
-    explored=True, slot=False,
-):  # fmt: skip
-    """The compiled estimate, its events, with scratch of any content, and grades that are not seen turned over."""
+    surrogate,
+    scores,
+    grades,
+    shown,
+    k,
+    gamma,
+    epsilon=0.01,
+    mismatch=1.0,
+    ordered=False,
+    floor=0.0,
+    control=False,
+    explored=True,
+    slot=False,
+):
+    """The compiled estimate, its events, with scratch of any content, and grades that are not seen
+    turned over.
+    """
     m, order = len(scores), rank(scores).astype(np.int32)
     k, inside = min(k, m), np.zeros(m, np.int8)
     inside[order[:k]] = 1
@@ -74,22 +106,38 @@ def compiled(
         inside = 1 - inside  # not to be looked at
     g = np.full(m, np.nan)
     learner = top.Learner._make([0.0] * len(top.Learner._fields))._replace(
-        objective=CODES.index(surrogate), mismatch=float(mismatch), ordered=ordered, floor=floor, control=control,
+        objective=CODES.index(surrogate),
+        mismatch=float(mismatch),
+        ordered=ordered,
+        floor=floor,
+        control=control,
         slot=slot,
-    )  # fmt: skip
-    feedback = top.Feedback(
-        np.asarray(scores, np.float32), order, shown.astype(np.int32), explored, inside, k,
-        unseen(grades, shown, k, GRADES - grades).astype(np.int16),
-    )  # fmt: skip
-    scratch = top.Scratch(
-        np.full(m, np.nan), np.full(m, -1), np.full((2, GRADES + 1), np.nan), np.full(m, -1, np.int16)
     )
-    events = top.estimate(learner, feedback, gamma, epsilon, Tables(GAINS, np.empty(0), EXPONENTIALS), scratch, g)
+    feedback = top.Feedback(
+        np.asarray(scores, np.float32),
+        order,
+        shown.astype(np.int32),
+        explored,
+        inside,
+        k,
+        unseen(grades, shown, k, GRADES - grades).astype(np.int16),
+    )
+    scratch = top.Scratch(
+        np.full(m, np.nan),
+        np.full(m, -1),
+        np.full((2, GRADES + 1), np.nan),
+        np.full(m, -1, np.int16),
+    )
+    events = top.estimate(
+        learner, feedback, gamma, epsilon, Tables(GAINS, np.empty(0), EXPONENTIALS), scratch, g
+    )
     return g, events
 
 
 def close(value, expected, scale=1.0):
-    np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-11 * max(1.0, float(np.max(scale))))
+    np.testing.assert_allclose(
+        value, expected, rtol=1e-10, atol=1e-11 * max(1.0, float(np.max(scale)))
+    )
 
 
 QUARTERS = st.integers(-8, 8).map(lambda quarter: quarter / 4)  # exact, and often tied
@@ -129,18 +177,38 @@ def test_the_mean_over_all_rankings_is_the_gradient(surrogate, query, more, gamm
 
 @every_estimator
 @given(
-    queries(4), st.integers(0, 3), GAMMAS, EPSILONS, st.sampled_from([10.0, 100.0, 0.25]), st.booleans(),
-    st.sampled_from([0.0, 0.1, 1.0]), st.booleans(),
-)  # fmt: skip
+    queries(4),
+    st.integers(0, 3),
+    GAMMAS,
+    EPSILONS,
+    st.sampled_from([10.0, 100.0, 0.25]),
+    st.booleans(),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.booleans(),
+)
 def test_the_compiled_estimate_is_the_plain_one(
     surrogate, query, more, gamma, epsilon, mismatch, ordered, floor, control
 ):
-    """Also where it is biased; and a ranking that exploration happens to share with the scores is no other."""
+    """Also where it is biased; and a ranking that exploration happens to share with the scores is
+    no other.
+    """
     scores, grades = query
     k = LEAST[surrogate] + (0 if ordered else more)
     ordered = ordered and surrogate == "ranksvm"
     for shown, _ in rankings(scores, gamma):
-        settings = (surrogate, scores, grades, shown, k, gamma, epsilon, mismatch, ordered, floor, control)
+        settings = (
+            surrogate,
+            scores,
+            grades,
+            shown,
+            k,
+            gamma,
+            epsilon,
+            mismatch,
+            ordered,
+            floor,
+            control,
+        )
         expected = plain(*settings)
         for explored in (True, False) if np.array_equal(shown, rank(scores)) else (True,):
             value, (clipped, idle) = compiled(*settings, explored)
@@ -150,7 +218,9 @@ def test_the_compiled_estimate_is_the_plain_one(
 
 @pytest.mark.parametrize("surrogate", ["squared", "logistic", "listnet", "ranksvm"])
 @given(queries(5), st.integers(1, 5), GAMMAS)
-def test_without_weights_it_is_the_gradient_of_the_loss_of_what_was_seen(surrogate, query, k, gamma):
+def test_without_weights_it_is_the_gradient_of_the_loss_of_what_was_seen(
+    surrogate, query, k, gamma
+):
     """By the surrogates themselves, on the documents seen as a list of their own."""
     scores, grades = query
     random = np.random.default_rng(len(scores) + k)
@@ -165,7 +235,10 @@ def test_without_weights_it_is_the_gradient_of_the_loss_of_what_was_seen(surroga
 @pytest.mark.parametrize("surrogate", [*LEAST, "control"])
 @given(queries(), st.integers(1, 6), st.one_of(GAMMAS, st.just(1.0)), EPSILONS)
 def test_a_slots_mean_is_the_gradient_of_what_can_be_seen(surrogate, query, k, gamma, epsilon):
-    """Of single grades that is the whole; of pairs those with a document above place k. Plain and compiled are one."""
+    """Of single grades that is the whole; of pairs those with a document above place k.
+
+    Plain and compiled are one.
+    """
     (scores, grades), control = query, surrogate == "control"
     surrogate = "squared" if control else surrogate
     k, own, total, largest = max(k, LEAST[surrogate]), rank(scores), 0.0, 0.0
@@ -174,7 +247,11 @@ def test_a_slots_mean_is_the_gradient_of_what_can_be_seen(surrogate, query, k, g
         one = plain(surrogate, scores, grades, shown, k, *settings, None, True)
         total, largest = total + p * one, max(largest, np.abs(one).max())
         for explored in (True, False) if np.array_equal(shown, own) else (True,):
-            close(compiled(surrogate, scores, grades, shown, k, *settings, explored, True)[0], one, largest)
+            close(
+                compiled(surrogate, scores, grades, shown, k, *settings, explored, True)[0],
+                one,
+                largest,
+            )
     expected = gradient(surrogate, scores, grades, epsilon)
     if LEAST[surrogate] == 2:
         below = own[min(k, len(own)) - 1 :]
@@ -188,7 +265,9 @@ def test_the_control_variate_leaves_the_mean(query, k, gamma):
     scores, grades = query
     for of in (plain, lambda *settings: compiled(*settings)[0]):
         settings = (k, gamma, 1.0, 1.0, False, 0.0, True)
-        found = mean(scores, gamma, lambda shown, of=of: of("squared", scores, grades, shown, *settings))  # noqa: B023
+        found = mean(
+            scores, gamma, lambda shown, of=of: of("squared", scores, grades, shown, *settings)
+        )  # noqa: B023
         close(found, surrogates.squared(scores, grades)[1], 10 / gamma)
 
 
@@ -198,7 +277,22 @@ def test_clipped_weights_by_hand(control):
     scores, grades = np.array([1.0, 0.5, 0.0]), np.array([0, 4, 0])
     expected = [0.0, 2 * (0.5 - 4) / 0.5, 0.0] if control else [2.0, 1.0 - 2 * 4 / 0.5, 0.0]
     for of in (plain, lambda *settings: compiled(*settings)[0]):
-        close(of("squared", scores, grades, np.array([1, 0, 2]), 1, 0.3, 1.0, 1.0, False, 0.5, control), expected)
+        close(
+            of(
+                "squared",
+                scores,
+                grades,
+                np.array([1, 0, 2]),
+                1,
+                0.3,
+                1.0,
+                1.0,
+                False,
+                0.5,
+                control,
+            ),
+            expected,
+        )
 
 
 def test_all_grades_seen_are_the_gradient_itself():
@@ -217,7 +311,9 @@ def test_inclusion_is_how_often_documents_are_on_top(slot, query, k, gamma):
         for i, j in product(shown[:k], shown[:k]):
             p[i] += chance * (i == j)
             pairs[i, j] += chance
-    for found, expected in zip(inclusion(rank(scores), k, gamma, slot=slot), (p, pairs), strict=True):
+    for found, expected in zip(
+        inclusion(rank(scores), k, gamma, slot=slot), (p, pairs), strict=True
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
@@ -244,12 +340,19 @@ def of_the_papers(surrogate, s, r, shown, gamma, epsilon):
         return (exp(s[top]) - exp(r[top])) * e[top] / p
     if surrogate == "logistic":
         i, j = shown[:2] if r[shown[0]] > r[shown[1]] else shown[1::-1]
-        p = (1 - gamma + 2 * gamma / (m * (m - 1))) if {i, j} == set(own[:2]) else 2 * gamma / (m * (m - 1))
+        p = (
+            (1 - gamma + 2 * gamma / (m * (m - 1)))
+            if {i, j} == set(own[:2])
+            else 2 * gamma / (m * (m - 1))
+        )
         return (r[i] != r[j]) * (e[j] - e[i]) / (1 + exp(s[i] - s[j])) / p
     if surrogate == "smoothdcg":
         exps = [exp(one / epsilon) for one in s]
         total = sum(exps)
-        inner = sum((exps[top] / total * (top == j) - exps[top] * exps[j] / total**2) * e[j] for j in range(m))
+        inner = sum(
+            (exps[top] / total * (top == j) - exps[top] * exps[j] / total**2) * e[j]
+            for j in range(m)
+        )
         return -(2 ** int(r[top]) - 1) / p * inner / epsilon
 
     def h(i, j):
@@ -278,9 +381,15 @@ def test_the_fewest_grades_are_the_papers_estimators(surrogate, query, gamma):
 @given(queries(4).filter(lambda query: len(query[0]) > 1), GAMMAS)
 @example((np.array([0.0, 0.25, 0.5]), np.array([2, 1, 0])), 0.25)
 def test_the_released_codes_pairs_are_twice_the_gradient(query, gamma):
-    """It divides by the probability of the two documents in their order alone, and either order is shown."""
+    """It divides by the probability of the two documents in their order alone, and either order is
+    shown.
+    """
     scores, grades = query
-    found = mean(scores, gamma, lambda shown: plain("ranksvm", scores, grades, shown, 2, gamma, 0.01, 1.0, True))
+    found = mean(
+        scores,
+        gamma,
+        lambda shown: plain("ranksvm", scores, grades, shown, 2, gamma, 0.01, 1.0, True),
+    )
     close(found, 2 * surrogates.ranksvm(scores, grades)[1], 1 / gamma)
 
 
@@ -299,14 +408,38 @@ def test_the_released_codes_pairs_by_hand():
 
 MISMATCHED = {  # scores, grades, k, mismatch, the mean
     "squared": ([1.0, 0.5, 0.0], [2, 1, 4], 1, 10.0, [2 * (1 - 2), 2 * (0.5 - 0.1), 2 * (0 - 0.4)]),
-    "squared, the top 2": ([1.0, 0.5, 0.0], [2, 1, 4], 2, 10.0, [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 0.4)]),
-    "squared, too rare": ([1.0, 0.5, 0.0], [2, 1, 4], 1, 0.5, [2 * (1 - 2), 2 * (0.5 - 2), 2 * (0 - 8)]),
-    "squared, all seen": ([1.0, 0.5, 0.0], [2, 1, 4], 3, 10.0, [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 4)]),
+    "squared, the top 2": (
+        [1.0, 0.5, 0.0],
+        [2, 1, 4],
+        2,
+        10.0,
+        [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 0.4)],
+    ),
+    "squared, too rare": (
+        [1.0, 0.5, 0.0],
+        [2, 1, 4],
+        1,
+        0.5,
+        [2 * (1 - 2), 2 * (0.5 - 2), 2 * (0 - 8)],
+    ),
+    "squared, all seen": (
+        [1.0, 0.5, 0.0],
+        [2, 1, 4],
+        3,
+        10.0,
+        [2 * (1 - 2), 2 * (0.5 - 1), 2 * (0 - 4)],
+    ),
     "kl": ([0.0, -1.0], [1, 2], 1, 100.0, [1 - exp(1), (exp(-1) - exp(2)) / 100]),
     # gains 3 and 1, and p (1 - p) = 1/4 of both
     "smoothdcg": ([0.0, 0.0], [2, 1], 1, 10.0, [-(3 - 0.1) / 4, (3 - 0.1) / 4]),
     "ranksvm": ([0.5, 0.25, 0.0], [0, 1, 2], 2, 10.0, [1 + 0.1, -1 + 0.1, -0.1 - 0.1]),
-    "ranksvm, the top 3 of 4": ([0.5, 0.25, 0.0, -0.25], [0, 1, 0, 1], 3, 10.0, [1 + 0.1, -1 - 1, 1 + 0.1, -0.2]),
+    "ranksvm, the top 3 of 4": (
+        [0.5, 0.25, 0.0, -0.25],
+        [0, 1, 0, 1],
+        3,
+        10.0,
+        [1 + 0.1, -1 - 1, 1 + 0.1, -0.2],
+    ),
 }
 
 
@@ -315,7 +448,11 @@ def test_the_bias_by_hand(name):
     scores, grades, k, mismatch, expected = MISMATCHED[name]
     scores, grades, surrogate = np.array(scores), np.array(grades), name.partition(",")[0]
     for of in (plain, lambda *settings: compiled(*settings)[0]):
-        found = mean(scores, 0.3, lambda shown, of=of: of(surrogate, scores, grades, shown, k, 0.3, 1.0, mismatch))
+        found = mean(
+            scores,
+            0.3,
+            lambda shown, of=of: of(surrogate, scores, grades, shown, k, 0.3, 1.0, mismatch),
+        )
         close(found, expected)
 
 
@@ -327,14 +464,17 @@ def test_exponentials_stay_finite():
     for k, clipped in ((1, 1), (2, 1), (3, 1)):
         value = plain("kl", scores, grades, shown, k, 0.25)
         p = [1 - 0.25 + 0.25 * k / 3] * 3
-        expected = np.array([(exp(300) - exp(1)) / p[0], (exp(300) - 1) / p[1], (1 - exp(4)) / p[2]])
+        expected = np.array(
+            [(exp(300) - exp(1)) / p[0], (exp(300) - 1) / p[1], (1 - exp(4)) / p[2]]
+        )
         expected[k:] = 0
         np.testing.assert_allclose(value, expected, rtol=1e-12)
         for explored in (True, False):
             found, events = compiled("kl", scores, grades, shown, k, 0.25, explored=explored)
             np.testing.assert_allclose(found, expected, rtol=1e-12)
             assert events == (clipped, False)
-    assert compiled("kl", scores[::-1], grades, shown, 2, 0.25)[1] == (0, False)  # not seen, not taken
+    # not seen, not taken
+    assert compiled("kl", scores[::-1], grades, shown, 2, 0.25)[1] == (0, False)
     for value in (plain, compiled):
         found = value("smoothdcg", np.array([1e30, -1e30, 9e29]), grades, shown, 2, 0.25, 1e-3)
         found, events = found if isinstance(found, tuple) else (found, (2, False))
@@ -359,7 +499,10 @@ def test_the_surrogates_by_their_names(query, surrogate, epsilon):
 
 
 def interaction(surrogate, scores, levels):
-    """The largest set of documents over which the mixed difference of a term of the gradient (Eq. 3.9) is not 0."""
+    """The largest set of documents over which the mixed difference of a term of the gradient (Eq.
+
+    3.9) is not 0.
+    """
     m, largest = len(scores), 0
     for size in range(1, m + 1):
         for documents in combinations(range(m), size):
@@ -382,23 +525,30 @@ def needed(surrogate, m):
 @pytest.mark.parametrize("surrogate", CODES)
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_how_many_grades_a_gradient_takes_at_once(surrogate, m):
-    """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be unbiased."""
+    """Lemma 26 and Lemma 27, and for any k below m; by Lemma 25 no estimate from fewer can be
+    unbiased.
+    """
     assert interaction(surrogate, np.arange(m) / 4, 1 + np.arange(m)) == needed(surrogate, m)
 
 
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_with_grades_of_0_and_1_alone_less_can_do(m):
-    """What the lemmas do not say: they need a third grade, or scores that are further apart than the margin."""
+    """What the lemmas do not say: they need a third grade, or scores that are further apart than
+    the margin.
+    """
     close_by, ones = np.arange(m) / 4, np.ones(m, int)
     assert interaction("ranksvm", close_by, ones) == 1  # 1[R > R'] - 1[R' > R] is R - R'
     assert interaction("ranksvm", 5 * close_by, ones) == 2
-    assert interaction("listnet", close_by, ones) == m - 1  # the documents' softmax, all alike, sums to 1
+    # the documents' softmax, all alike, sums to 1
+    assert interaction("listnet", close_by, ones) == m - 1
     assert interaction("ndcg-squared", close_by, ones) == m
 
 
 def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
     """Theorem 32, by Table B.1."""
-    vectors = [tuple(map(int, text)) for text in ("000", "110", "101", "011", "100", "010", "001", "111")]
+    vectors = [
+        tuple(map(int, text)) for text in ("000", "110", "101", "011", "100", "010", "001", "111")
+    ]
     worlds = {
         "p": "0 0.1 0.15 0.05 0.2 0.3 0.2 0",
         "p~": "0 0.3 0 0 0.15 0.15 0.4 0",
@@ -407,11 +557,19 @@ def test_two_worlds_of_the_thesis_that_a_top_grade_cannot_tell_apart():
     for name, text in worlds.items():
         weights = [Fraction(one) for one in text.split()]
         assert sum(weights) == 1
-        seen = [sum(w * grades[i] for w, grades in zip(weights, vectors, strict=True)) for i in range(3)]
-        assert seen == [Fraction("0.45"), Fraction("0.45"), Fraction("0.4")]  # all that a top grade can show, exactly
-        gradients = [value_and_gradient("ndcg-squared", np.zeros(3), np.array(grades))[1] for grades in vectors]
+        seen = [
+            sum(w * grades[i] for w, grades in zip(weights, vectors, strict=True)) for i in range(3)
+        ]
+        # all that a top grade can show, exactly
+        assert seen == [Fraction("0.45"), Fraction("0.45"), Fraction("0.4")]
+        gradients = [
+            value_and_gradient("ndcg-squared", np.zeros(3), np.array(grades))[1]
+            for grades in vectors
+        ]
         means[name] = -np.array(weights, float) @ gradients / 2  # of 2 (s - G/Z)
-        squared = [value_and_gradient("squared", np.zeros(3), np.array(grades))[1] for grades in vectors]
+        squared = [
+            value_and_gradient("squared", np.zeros(3), np.array(grades))[1] for grades in vectors
+        ]
         np.testing.assert_allclose(np.array(weights, float) @ squared, [-0.9, -0.9, -0.8])
     np.testing.assert_allclose(means["p"], [0.3533, 0.3920, 0.3226], atol=5e-5)
     np.testing.assert_allclose(means["p~"], [0.3339, 0.3339, 0.4000], atol=5e-5)
@@ -429,13 +587,23 @@ def test_every_objective_says_what_it_needs():
         ("ranksvm", 1, r"ranksvm cannot be learnt from the top 1: .*Lemma 26.* Use k: 2 or more"),
         ("listnet", 1, r"listnet cannot be learnt from the top 1: .*Lemma 27.* Use kind: ogd"),
         ("listnet", 10**6, r"listnet cannot be learnt from the top 1000000: "),
-        ("ndcg-squared", 2, r"ndcg-squared cannot be learnt from the top 2: .*Theorem 32.* Use kind: ogd"),
+        (
+            "ndcg-squared",
+            2,
+            (
+                r"ndcg-squared cannot be learnt from the top 2: .*Theorem 32.* Use "
+                r"kind: ogd"
+            ),
+        ),
         ("squared", 0, "k is 0: at least one grade has to be seen"),
         ("ranksvm", -1, "k is -1: at least one grade"),
         ("smothdcg", 1, "unknown surrogate 'smothdcg': did you mean 'smoothdcg'"),
     ],
 )
 def test_too_few_grades_are_refused(surrogate, k, message):
-    for refused in (check, lambda one, k: estimate(one, np.zeros(3), np.zeros(3), np.arange(3), k, 0.1)):
+    for refused in (
+        check,
+        lambda one, k: estimate(one, np.zeros(3), np.zeros(3), np.arange(3), k, 0.1),
+    ):
         with pytest.raises(SettingError, match=message):
             refused(surrogate, k)

@@ -1,4 +1,7 @@
-"""Fetching: where files are looked for, what is accepted, and what is refused. Downloads are from this machine."""
+"""Fetching: where files are looked for, what is accepted, and what is refused.
+
+Downloads are from this machine.
+"""
 
 import gzip
 import hashlib
@@ -66,7 +69,13 @@ def at_once(monkeypatch):
 
 def dataset(archive=None, get="", own=False, folder="toy", parts=None, plain_http=False, **part):
     parts = parts or {"test": Part("test", **{"file": "Fold1/test.txt", "sha256": SHA256, **part})}
-    common = {"task": "ranking", "parser": "letor", "features": 1, "home": "http://home", "terms": "None."}
+    common = {
+        "task": "ranking",
+        "parser": "letor",
+        "features": 1,
+        "home": "http://home",
+        "terms": "None.",
+    }
     common |= {"archive": archive, "get": get, "own": own, "plain_http": plain_http}
     return Dataset("toy", parts=parts, cover=("test",), folder=folder, **common)
 
@@ -90,7 +99,8 @@ def test_files_are_found_plain_or_compressed(tmp_path, monkeypatch, place, suffi
     lines = []
     record = fetch(dataset(), "test", tmp_path / "out/test.txt", mirror, log=lines.append)
     assert (tmp_path / "out/test.txt").read_bytes() == CONTENT
-    assert (tmp_path / "out/test.txt").is_symlink() == (suffix == "")  # a plain file is used where it is
+    # a plain file is used where it is
+    assert (tmp_path / "out/test.txt").is_symlink() == (suffix == "")
     assert record["sha256"] == SHA256 and record["bytes"] == len(CONTENT)
     assert str(source).endswith(record["source"]) and len(lines) == 1
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["test.txt"]
@@ -144,7 +154,8 @@ def test_what_replaces_a_link_leaves_the_users_file_as_it_was(tmp_path):
     before = kept(source)
     fetch(dataset(), "test", "out/test.txt")
     fetch(dataset(), "test", "out/test.txt")  # again, over the link
-    assert Path("out/test.txt").readlink() == Path("../data/toy/Fold1/test.txt")  # the whole folder can be moved
+    # the whole folder can be moved
+    assert Path("out/test.txt").readlink() == Path("../data/toy/Fold1/test.txt")
     put(tmp_path / "mirror/toy/Fold1/test.txt.gz", gzip.compress(CONTENT))
     fetch(dataset(), "test", "out/test.txt", str(tmp_path / "mirror"))
     assert not Path("out/test.txt").is_symlink() and source.read_bytes() == CONTENT
@@ -165,7 +176,11 @@ def test_a_link_whose_file_is_gone_says_so(tmp_path):
 @pytest.mark.parametrize("suffix", [".gz", ".Z"])
 @pytest.mark.parametrize(
     "damage",
-    [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"not compressed at all" * 9],
+    [
+        lambda data: data[: len(data) // 2],
+        lambda data: b"",
+        lambda data: b"not compressed at all" * 9,
+    ],
     ids=["truncated", "empty", "foreign"],
 )
 def test_damaged_compressed_files_are_refused(tmp_path, suffix, damage):
@@ -216,20 +231,33 @@ def test_gated_sets_say_what_to_get_and_where_to_put_it(server):
     folder, url, requests = server
     put(folder / "test.txt")
     with pytest.raises(SettingError) as caught:
-        fetch(dataset(get="Ask the publisher for toy.rar", url=f"{url}/test.txt"), "test", "out.txt")
-    for text in ("Ask the publisher for toy.rar", "data/toy/Fold1/test.txt", "SCANT_DATA", "http://home", "None."):
+        fetch(
+            dataset(get="Ask the publisher for toy.rar", url=f"{url}/test.txt"), "test", "out.txt"
+        )
+    for text in (
+        "Ask the publisher for toy.rar",
+        "data/toy/Fold1/test.txt",
+        "SCANT_DATA",
+        "http://home",
+        "None.",
+    ):
         assert text in str(caught.value)
     assert not requests
 
 
 def test_scikit_learn_brings_the_digits():
     content = "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"
-    part = {"file": "digits.csv", "package": "sklearn/datasets/data/digits.csv.gz", "sha256": content}
+    part = {
+        "file": "digits.csv",
+        "package": "sklearn/datasets/data/digits.csv.gz",
+        "sha256": content,
+    }
     assert fetch(dataset(**part), "test", "out.csv")["bytes"] == 264712
 
 
 @pytest.mark.parametrize(
-    ("package", "reason"), [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", "no file")]
+    ("package", "reason"),
+    [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", ("no file"))],
 )
 def test_a_package_that_does_not_bring_the_file(package, reason):
     with pytest.raises(SettingError, match=reason):
@@ -287,7 +315,9 @@ def test_parts_share_one_download(server, tmp_path):
     names = [f"p{i}" for i in range(6)]
     parts = {name: Part(name, f"{name}.txt", SHA256) for name in names}
     toy = serve(server, zipped([(f"toy/{name}.txt", CONTENT) for name in names]), parts=parts)
-    jobs = [threading.Thread(target=fetch, args=(toy, name, f"out/toy/{name}.txt")) for name in names]
+    jobs = [
+        threading.Thread(target=fetch, args=(toy, name, f"out/toy/{name}.txt")) for name in names
+    ]
     for job in jobs:
         job.start()
     for job in jobs:
@@ -304,11 +334,17 @@ def test_an_archive_is_that_of_the_entry_whenever_it_is_read(server, tmp_path, c
     put(folder / "toy.zip", other)
     fetch(made, "test", "out/test.txt")
     assert len(requests) == 1  # as long as the entry is the same
-    changed = replace(made, archive=Archive(f"{url}/toy.zip", hashlib.sha256(other).hexdigest(), "toy/"))
+    changed = replace(
+        made, archive=Archive(f"{url}/toy.zip", hashlib.sha256(other).hexdigest(), "toy/")
+    )
     fetch(changed, "test", "out/test.txt")
     assert len(requests) == 2 and "downloaded again" in capsys.readouterr().out
     put(folder / "new.zip", other)
-    fetch(replace(changed, archive=replace(changed.archive, url=f"{url}/new.zip")), "test", "out/test.txt")
+    fetch(
+        replace(changed, archive=replace(changed.archive, url=f"{url}/new.zip")),
+        "test",
+        "out/test.txt",
+    )
     assert len(requests) == 3
 
 
@@ -340,7 +376,10 @@ def test_plain_http_without_a_checksum_is_refused_unless_it_is_meant(server):
     folder, url, requests = server
     put(folder / "test.txt")
     put(folder / "toy/Fold1/test.txt")
-    for unchecked, mirror in ((dataset(url=f"{url}/test.txt", sha256=None), None), (dataset(sha256=None), url)):
+    for unchecked, mirror in (
+        (dataset(url=f"{url}/test.txt", sha256=None), None),
+        (dataset(sha256=None), url),
+    ):
         for address in (mirror, mirror and mirror.replace("http", "HTTP")):
             with pytest.raises(SettingError, match=r"plain http.*plain_http: true"):
                 fetch(unchecked, "test", "out/test.txt", address)
@@ -361,7 +400,9 @@ def test_a_mirror_that_refuses_is_said(tmp_path, answering, capsys):
 
 @pytest.fixture
 def answering():
-    """A function that gives the loopback URL of a server with one answer, whatever is asked, as raw bytes."""
+    """A function that gives the loopback URL of a server with one answer, whatever is asked, as raw
+    bytes.
+    """
     sockets = []
 
     def serve(answer: bytes) -> str:
@@ -394,7 +435,10 @@ WRONG_ANSWERS = {
     "negative status": (b"HTTP/1.1 -1 no\r\n\r\n", "BadStatusLine"),
     "long status": (b"HTTP/1.1 200 " + b"a" * 70_000 + b"\r\n\r\n", "LineTooLong"),
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
-    "headers": (OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n", "more than 100 headers"),
+    "headers": (
+        OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n",
+        ("more than 100 headers"),
+    ),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
     "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", "answers with status 204"),
@@ -414,13 +458,18 @@ WRONG_ANSWERS = {
 
 @pytest.mark.parametrize(
     ("place", "fault"),
-    [*(("url", fault) for fault in WRONG_ANSWERS), ("mirror", "cut short"), ("archive", "cut short")],
+    [
+        *(("url", fault) for fault in WRONG_ANSWERS),
+        ("mirror", "cut short"),
+        ("archive", "cut short"),
+    ],
 )
 def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once, place, fault):
     answer, reason = WRONG_ANSWERS[fault]
     url = answering(answer)
     wanted = dataset(
-        archive=Archive(f"{url}/a.zip") if place == "archive" else None, url=f"{url}/a.txt" if place == "url" else None
+        archive=Archive(f"{url}/a.zip") if place == "archive" else None,
+        url=f"{url}/a.txt" if place == "url" else None,
     )
     with pytest.raises(DataError, match=f"the download failed: .*({reason})") as caught:
         fetch(wanted, "test", "out/test.txt", url if place == "mirror" else None)
@@ -429,17 +478,26 @@ def test_what_a_server_does_wrong_is_said_in_a_line(tmp_path, answering, at_once
 
 
 @pytest.mark.parametrize(
-    "url", ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/", "https://127.0.0.1:0"]
+    "url",
+    ["https://[::1", "http://", "http://127.0.0.1:abc", "http://a\nb/", "https://127.0.0.1:0"],
 )
 @pytest.mark.parametrize("place", ["mirror", "url"])
 def test_what_is_no_address(place, url):
     with pytest.raises(SettingError, match="is no address"):
-        fetch(dataset(url=url if place == "url" else None), "test", "out.txt", url if place == "mirror" else None)
+        fetch(
+            dataset(url=url if place == "url" else None),
+            "test",
+            "out.txt",
+            url if place == "mirror" else None,
+        )
 
 
 @pytest.fixture
 def web(monkeypatch):
-    """A web of answers to addresses, that one fills: status, headers, content. Gives it and what was read of each."""
+    """A web of answers to addresses, that one fills: status, headers, content.
+
+    Gives it and what was read of each.
+    """
     answers, read = {}, {}
 
     class Content(io.BytesIO):
@@ -455,7 +513,9 @@ def web(monkeypatch):
     def send(adapter, request, **options):
         status, headers, content = answers[request.url]
         body = Content(request.url, content)
-        raw = urllib3.HTTPResponse(body, headers, status, preload_content=False, decode_content=False)
+        raw = urllib3.HTTPResponse(
+            body, headers, status, preload_content=False, decode_content=False
+        )
         return adapter.build_response(request, raw)
 
     monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
@@ -476,7 +536,9 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
             return dataset(Archive("https://a/b", checksum, "toy/"), sha256=None, **settings)
         return dataset(url="https://a/b", sha256=checksum, **settings)
 
-    with pytest.raises(SettingError, match="toy: https://a/b leads to http://c/d, which is plain http"):
+    with pytest.raises(
+        SettingError, match=("toy: https://a/b leads to http://c/d, which is plain http")
+    ):
         fetch(led(None), "test", "out/test.txt")
     assert not read.get("https://e/f")
     for wanted in (led(None, plain_http=True), led(digest)):
@@ -516,21 +578,34 @@ def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
 
 
 @pytest.mark.parametrize(
-    "start", ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", "<?xml version='1.0'?><Error>"]
+    "start",
+    ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", ("<?xml version='1.0'?><Error>")],
 )
 def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
     web[0]["https://a/b.gz"] = 200, {}, start.encode() + b"<p>Sign in"
     for wanted in (dataset(url="https://a/b.gz", sha256=None), dataset(url="https://a/b.gz")):
-        with pytest.raises(DataError, match=r"https://a/b\.gz: it is a web page, as a server sends it in place of the"):
+        with pytest.raises(
+            DataError,
+            match=(
+                r"https://a/b\.gz: it is a web page, as a server "
+                r"sends "
+                r"it in place of the"
+            ),
+        ):
             fetch(wanted, "test", "out/test.txt")
     assert not list((tmp_path / "out").iterdir())
 
 
 def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
-    with pytest.raises(DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected"):
+    with pytest.raises(
+        DataError, match=(f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected")
+    ):
         fetch(toy, "test", "out/test.txt")
-    assert list((tmp_path / "out").glob("toy-*.archive.rejected")) and not (tmp_path / "out/test.txt").exists()
+    assert (
+        list((tmp_path / "out").glob("toy-*.archive.rejected"))
+        and not (tmp_path / "out/test.txt").exists()
+    )
 
 
 def link(name):
@@ -552,7 +627,10 @@ def zip_link(name):
         (zipped([(zip_link("toy/Fold1/test.txt"), b"/etc/passwd")]), "not a regular file"),
         (zipped([("toy/other.txt", CONTENT)]), "has no toy/Fold1/test.txt"),
         (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar archive"),
-        (b"<html>this page has moved</html>", "it is a web page, as a server sends it in place of the file"),
+        (
+            b"<html>this page has moved</html>",
+            ("it is a web page, as a server sends it in place of the file"),
+        ),
         (tarred([("toy/Fold1/test.txt", bytes(range(256)) * 999)])[:300], "cut short"),
     ],
     ids=["tar link", "zip link", "other members", "truncated zip", "page", "truncated tar"],
@@ -611,8 +689,14 @@ PAX.type, PAX.size = tarfile.XHDTYPE, 20 << 20
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (zipped([("toy/Fold1/test.txt", bytes(1 << 20))]), "decompresses to more than 100,000 bytes"),
-        (tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]), "holds more than 100,000 bytes"),
+        (
+            zipped([("toy/Fold1/test.txt", bytes(1 << 20))]),
+            "decompresses to more than 100,000 bytes",
+        ),
+        (
+            tarred([("other", bytes(1 << 20)), ("toy/Fold1/test.txt", b"")]),
+            "holds more than 100,000 bytes",
+        ),
         (header(size=1 << 40), "holds more than 100,000 bytes"),
         (header(size=-1024), "holds more than 100,000 bytes|corrupt"),
         (zipped([(f"{i}", b"") for i in range(60)]), "more than 50 members"),
@@ -621,13 +705,29 @@ PAX.type, PAX.size = tarfile.XHDTYPE, 20 << 20
         (zipped_by(zipfile.ZIP_BZIP2), "compression method 12; deflate is read"),
         (zipped_by(zipfile.ZIP_LZMA), "compression method 14; deflate is read"),
         (tarred([(member(type=tarfile.LNKTYPE, linkname="toy/a"), b"")]), "not a regular file"),
-        (tarred([(member(type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")]), "not a regular file"),
+        (
+            tarred([(member(type=tarfile.CHRTYPE, devmajor=1, devminor=5), b"")]),
+            "not a regular file",
+        ),
         (tarred([(member(type=tarfile.FIFOTYPE), b"")]), "not a regular file"),
         (tarred([(member(type=tarfile.DIRTYPE), b"")]), "not a regular file"),
     ],
-    ids=["zip bomb", "tar bomb", "huge size", "negative size", "zip members", "tar members", "huge header",
-         "bzip2 in zip", "lzma in zip", "hard link", "device", "pipe", "folder"],
-)  # fmt: skip
+    ids=[
+        "zip bomb",
+        "tar bomb",
+        "huge size",
+        "negative size",
+        "zip members",
+        "tar members",
+        "huge header",
+        "bzip2 in zip",
+        "lzma in zip",
+        "hard link",
+        "device",
+        "pipe",
+        "folder",
+    ],
+)
 def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, reason):
     monkeypatch.setattr(module, "FREE", 100_000)
     monkeypatch.setattr(module, "RATIO", 10)
@@ -635,7 +735,9 @@ def test_archives_that_ask_for_too_much(server, tmp_path, monkeypatch, content, 
     with pytest.raises(DataError, match=reason):
         fetch(serve(server, content), "test", "out/test.txt")
     left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left <= {".toy.lock"} | {name for name in left if name.startswith("toy-") and name.endswith(".archive")}
+    assert left <= {".toy.lock"} | {
+        name for name in left if name.startswith("toy-") and name.endswith(".archive")
+    }
 
 
 def test_of_a_member_that_is_too_large_nothing_is_read(server, monkeypatch):
@@ -683,7 +785,11 @@ def test_a_download_has_a_limit(server, tmp_path, monkeypatch):
 
 def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(web, monkeypatch):
     body = gzip.compress(bytes(1 << 22))
-    web[0]["https://a/b"] = 200, {"Content-Encoding": "gzip", "Content-Length": str(len(body))}, body
+    web[0]["https://a/b"] = (
+        200,
+        {"Content-Encoding": "gzip", "Content-Length": str(len(body))},
+        body,
+    )
     wanted = dataset(url="https://a/b", sha256=None)
     assert fetch(wanted, "test", "out/test.txt")["bytes"] == 1 << 22
     monkeypatch.setattr(module, "FREE", 1 << 20)
@@ -692,9 +798,14 @@ def test_a_download_that_is_packed_on_its_way_has_the_limits_of_what_is_packed(w
 
 
 def test_what_is_decompressed_has_the_limit_of_what_was_read_so_far(tmp_path, monkeypatch):
-    """Which is up to 128 KB more than was needed, by the version of Python: the whole file would allow 20 MiB."""
+    """Which is up to 128 KB more than was needed, by the version of Python: the whole file would
+    allow 20 MiB.
+    """
     monkeypatch.setattr(module, "FREE", 1 << 20)
     monkeypatch.setattr(module, "RATIO", 20)
-    put(tmp_path / "data/toy/Fold1/test.txt.gz", gzip.compress(bytes(1 << 23)) + random.Random(0).randbytes(1 << 20))
+    put(
+        tmp_path / "data/toy/Fold1/test.txt.gz",
+        gzip.compress(bytes(1 << 23)) + random.Random(0).randbytes(1 << 20),
+    )
     with pytest.raises(DataError, match=r"decompresses to more than [12],\d{3},\d{3} bytes"):
         fetch(dataset(), "test", "out.txt")

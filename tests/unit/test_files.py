@@ -33,7 +33,7 @@ from scant.files import (
     write_csv,
     write_parquet,
     write_text,
-)  # fmt: skip
+)
 
 
 def names(folder):
@@ -97,7 +97,9 @@ cli.main(["compile"])
 def writer(tmp_path):
     """A process that has begun to write a figure and a stream."""
     script = WRITER.format(folder=str(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "begun\n"
         yield process
         process.kill()
@@ -105,7 +107,9 @@ def writer(tmp_path):
 
 def test_what_a_killed_writer_leaves_is_seen_by_nobody_and_swept_by_the_next(tmp_path, writer):
     left = names(tmp_path)
-    assert len(left) == 2 and all(name.startswith((".figure-5.1.svg.", ".a.arrow.")) for name in left)
+    assert len(left) == 2 and all(
+        name.startswith((".figure-5.1.svg.", ".a.arrow.")) for name in left
+    )
     write_text(tmp_path / "figure-5.1.svg", "<svg/>")
     assert len(names(tmp_path)) == 3  # the other writer is alive, so that what it has is left to it
     writer.kill()
@@ -165,15 +169,21 @@ def test_parquet_carries_metadata_and_equal_tables_make_equal_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        ([1, -2, 3], pa.int32()), ([0.1, float("nan")], pa.float64()), ([], pa.float64()),
-        (["", "é", "1,5"], pa.string()), ([], pa.string()), ([True, False] * 9 + [True], pa.bool_()),
+        ([1, -2, 3], pa.int32()),
+        ([0.1, float("nan")], pa.float64()),
+        ([], pa.float64()),
+        (["", "é", "1,5"], pa.string()),
+        ([], pa.string()),
+        ([True, False] * 9 + [True], pa.bool_()),
         (np.array(["2026-01-02T03:04:05.000006"], "datetime64[us]"), pa.timestamp("us")),
     ],
-)  # fmt: skip
+)
 def test_arrays_are_those_of_arrow(values, kind):
     found = arrow_array(values, kind)
     found.validate(full=True)
-    assert found.type == kind and repr(found.to_pylist()) == repr(pa.array(values, kind).to_pylist())
+    assert found.type == kind and repr(found.to_pylist()) == repr(
+        pa.array(values, kind).to_pylist()
+    )
 
 
 def test_metadata_of_a_schema():
@@ -187,9 +197,13 @@ def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
     table = pa.table({"seed": range(20), "learner": pa.array(["a", "b"] * 10).dictionary_encode()})
     write_parquet(table, path, {"kind": "perceptron"})
     content, right = path.read_bytes(), read_parquet(path)
-    assert right.cast(table.schema).equals(table) and metadata_of(right.schema) == {"kind": "perceptron"}
+    assert right.cast(table.schema).equals(table) and metadata_of(right.schema) == {
+        "kind": "perceptron"
+    }
     for place in range(len(content)):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :])
+        path.write_bytes(
+            content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+        )
         with pytest.raises(DataError), foreign(path):
             read_parquet(path)
 
@@ -197,7 +211,13 @@ def test_a_bit_that_turns_anywhere_is_noticed(tmp_path):
 def test_rows_that_a_damaged_page_lacks_are_noticed(tmp_path):
     """Arrow itself gives the rows before the page, or none, and says nothing."""
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"x": [1.0, 2.0]}), path, use_dictionary=False, compression="none", write_statistics=False)
+    pq.write_table(
+        pa.table({"x": [1.0, 2.0]}),
+        path,
+        use_dictionary=False,
+        compression="none",
+        write_statistics=False,
+    )
     content, lost = path.read_bytes(), 0
     for place in range(4, len(content) - 8):
         path.write_bytes(content[:place] + b"\0" + content[place + 1 :])
@@ -251,7 +271,18 @@ def test_a_seal_is_of_all_bytes_wherever_blocks_end(tmp_path, monkeypatch, read)
 
 
 def test_cells_that_a_spreadsheet_would_run_are_text(tmp_path):
-    texts = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "a=b", "-1.5", "+1e3", "", None]
+    texts = [
+        "=cmd|' /C calc'!A0",
+        "+1+1",
+        "-2+3",
+        "@SUM(A1)",
+        "\t=1",
+        "a=b",
+        "-1.5",
+        "+1e3",
+        "",
+        None,
+    ]
     frame = pd.DataFrame({"ad": texts, "=head": range(10), "number": [-1.5] * 10})
     write_csv(frame, tmp_path / "a.csv")
     with open(tmp_path / "a.csv", newline="") as file:
@@ -274,9 +305,17 @@ def test_what_is_read_is_never_written(tmp_path, named):
     log.write_text("a")
     (tmp_path / "linked.csv").symlink_to(log)
     os.link(log, tmp_path / "hard.csv")
-    with pytest.raises(SettingError, match=r"is also an input|is an input, and would become|no path can hold"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"is also an input|is an input, and would become|no "
+            r"path can hold"
+        ),
+    ):
         files.check_outputs([f"{tmp_path}/{named}"], [log, tmp_path / "parts"])
-    files.check_outputs([tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"])
+    files.check_outputs(
+        [tmp_path / "other.csv", tmp_path / "another.csv"], [log, tmp_path / "parts"]
+    )
 
 
 def test_no_file_is_written_twice(tmp_path):
@@ -288,7 +327,10 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):
-        with pytest.raises(SettingError, match="is no file that could be replaced"), atomic(tmp_path / name):
+        with (
+            pytest.raises(SettingError, match="is no file that could be replaced"),
+            atomic(tmp_path / name),
+        ):
             pytest.fail("begun")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and (tmp_path / "folder").is_dir()
 

@@ -1,4 +1,5 @@
-"""Any bytes are read rightly or refused with a ScantError: arbitrary ones, files with defects, odd columns, the corpus.
+"""Any bytes are read rightly or refused with a ScantError: arbitrary ones, files with defects, odd
+columns, the corpus.
 
 The targets and the files to start from are those of the fuzzer, `tests/fuzz`.
 """
@@ -29,11 +30,15 @@ def test_files_to_start_from(name):
 @every_target
 @given(data=st.data())
 def test_files_with_defects(name, data):
-    """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three times."""
+    """A byte changed, a slice left out, doubled or replaced, a file cut short; one to three
+    times.
+    """
     content = data.draw(st.sampled_from(SEEDS[name]))
     for _ in range(data.draw(st.integers(1, 3))):
         start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(content))] * 2)))
-        middle = data.draw(st.sampled_from((b"", content[start:stop] * 2)) | st.binary(min_size=1, max_size=9))
+        middle = data.draw(
+            st.sampled_from((b"", content[start:stop] * 2)) | st.binary(min_size=1, max_size=9)
+        )
         stop = data.draw(st.sampled_from((start + 1, stop, len(content))))
         content = content[:start] + middle + content[stop:]
     fuzz_targets.TARGETS[name](content)
@@ -69,7 +74,11 @@ JSON = st.recursive(
 WHOLE = json.loads(SEEDS["manifest"][0])
 
 
-@given(st.dictionaries(st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3))
+@given(
+    st.dictionaries(
+        st.sampled_from(list(WHOLE)), JSON | st.dictionaries(NAMES, st.just("0" * 64)), max_size=3
+    )
+)
 def test_forged_manifests(changes):
     fuzz_targets.fuzz_manifest(json.dumps(WHOLE | changes).encode())
 
@@ -84,7 +93,8 @@ KINDS = {
     pa.float64(): NUMBER,
     pa.float16(): st.floats(width=16),
     pa.bool_(): st.booleans(),
-    pa.string(): st.text(max_size=3) | st.sampled_from(("1", "01", "nan", "9" * 5000, "2019-11-24")),
+    pa.string(): st.text(max_size=3)
+    | st.sampled_from(("1", "01", "nan", "9" * 5000, "2019-11-24")),
     pa.string_view(): st.sampled_from(("a", "1", "", "2019-11-24")),
     pa.binary(): st.binary(max_size=3),
     pa.timestamp("ns"): st.just(datetime(2019, 11, 24)),
@@ -117,12 +127,30 @@ def odd_parquet(draw, names):
     return sink.getvalue().to_pybytes()
 
 
-@given(odd_parquet(["action", "reward", "propensity", "timestamp", "position", "propensity:a", "policy:p", "x", "y"]))
+@given(
+    odd_parquet(
+        [
+            "action",
+            "reward",
+            "propensity",
+            "timestamp",
+            "position",
+            "propensity:a",
+            "policy:p",
+            "x",
+            "y",
+        ]
+    )
+)
 def test_logs_of_odd_columns(data):
     fuzz_targets.fuzz_log(data)
 
 
-@given(odd_parquet(["action", "click", "propensity", "timestamp", "propensity:a", "policy:p", "x", "y", "drop"]))
+@given(
+    odd_parquet(
+        ["action", "click", "propensity", "timestamp", "propensity:a", "policy:p", "x", "y", "drop"]
+    )
+)
 def test_everyday_logs_of_odd_columns(data):
     fuzz_targets.fuzz_visits(data)
 
@@ -138,6 +166,9 @@ def test_new_visits_of_odd_columns(data):
     fuzz_targets.fuzz_apply(data)
 
 
-@given(odd_parquet(["action", "click", "propensity", "timestamp", "policy:p", "x", "y", "drop"]), st.integers(0, 3))
+@given(
+    odd_parquet(["action", "click", "propensity", "timestamp", "policy:p", "x", "y", "drop"]),
+    st.integers(0, 3),
+)
 def test_parts_of_odd_columns(data, form):
     fuzz_targets.fuzz_parts(bytes([form]) + data)

@@ -1,4 +1,6 @@
-"""The regret bounds of games: their constants by enumeration, by hand, and held to what learners do."""
+"""The regret bounds of games: their constants by enumeration, by hand, and held to what learners
+do.
+"""
 
 import math
 from itertools import permutations, product
@@ -23,10 +25,15 @@ from scant.theory import game_bounds as bounds
 def test_the_constants_are_what_they_stand_for(loss, items):
     weights = losses.make(loss).weights(items)
     vectors = np.array([weights[positions(one) - 1] for one in permutations(range(items))])
-    assert bounds.diameter(weights) == pytest.approx(np.abs(vectors[:, None] - vectors).sum(axis=2).max())
-    rounds = np.array(list(product([0, 3], repeat=items))).T  # a linear function is largest at the ends of its range
+    assert bounds.diameter(weights) == pytest.approx(
+        np.abs(vectors[:, None] - vectors).sum(axis=2).max()
+    )
+    # a linear function is largest at the ends of its range
+    rounds = np.array(list(product([0, 3], repeat=items))).T
     worth = vectors @ rounds
-    assert bounds.largest_difference(weights, 3.0) == pytest.approx((worth.max(axis=0) - worth.min(axis=0)).max())
+    assert bounds.largest_difference(weights, 3.0) == pytest.approx(
+        (worth.max(axis=0) - worth.min(axis=0)).max()
+    )
 
 
 def test_the_constants_of_the_papers_losses():
@@ -65,9 +72,15 @@ def test_the_range_of_gumbel_noise(items):
 
 def test_rates_are_where_bounds_are_least():
     for bound, rate in [
-        (lambda eta: bounds.fpl_gumbel(500, eta, 7, 4.0, 2.0, 3.0), bounds.gumbel_eta(7, 4.0, 2.0, 3.0, 500)),
+        (
+            lambda eta: bounds.fpl_gumbel(500, eta, 7, 4.0, 2.0, 3.0),
+            bounds.gumbel_eta(7, 4.0, 2.0, 3.0, 500),
+        ),
         (lambda eta: bounds.hedge(500, eta, 24, 3.0), bounds.hedge_eta(24, 3.0, 500)),
-        (lambda eta: bounds.multiplicative_weights(500, eta, 24, 3.0), bounds.multiplicative_eta(24, 500)),
+        (
+            lambda eta: bounds.multiplicative_weights(500, eta, 24, 3.0),
+            bounds.multiplicative_eta(24, 500),
+        ),
         (lambda eta: bounds.comb_band(5000, eta, 4), bounds.comb_band_rates(4, 5000)[0]),
     ]:
         assert bound(rate) < min(bound(0.99 * rate), bound(1.01 * rate))
@@ -77,9 +90,13 @@ def test_hedge_and_its_like_by_hand():
     assert bounds.hedge(200, bounds.hedge_eta(24, 3.0, 200), 24, 3.0) == pytest.approx(
         3 * math.sqrt(100 * math.log(24))
     )
-    assert bounds.multiplicative_weights(100, 0.1, 24, 3.0) == pytest.approx(3 * (10 + 10 * math.log(24)))
+    assert bounds.multiplicative_weights(100, 0.1, 24, 3.0) == pytest.approx(
+        3 * (10 + 10 * math.log(24))
+    )
     assert bounds.multiplicative_eta(720, 10) == 0.5
-    assert bounds.comb_band_rates(4, 1000)[1] == pytest.approx(12 * bounds.comb_band_rates(4, 1000)[0])
+    assert bounds.comb_band_rates(4, 1000)[1] == pytest.approx(
+        12 * bounds.comb_band_rates(4, 1000)[0]
+    )
     assert bounds.comb_band(1000, 0.01, 4) == pytest.approx(100 * math.log(24) + 10 * (12 + 10))
     # At its rate, the bound of Helmbold & Warmuth: sqrt(2 L n log n) + n log n at most.
     best, n = 700.0, 6
@@ -98,7 +115,8 @@ def test_online_rank_by_hand():
 
 
 def test_blocks_by_hand():
-    assert bounds.theory_blocks(20, 1, 10_000) == 171  # 20^(1/3) 500^(2/3), what the thesis rounds to 200
+    # 20^(1/3) 500^(2/3), what the thesis rounds to 200
+    assert bounds.theory_blocks(20, 1, 10_000) == 171
     assert bounds.theory_blocks(20, 5, 10_000) == 500  # 20^(1/3) 2500^(2/3)
     assert bounds.theory_blocks(20, 20, 1000) == 271
     assert bounds.theory_blocks(20, 1, 40) == 2
@@ -116,7 +134,9 @@ def test_anytime_blocks_follow_theory_at_every_horizon(items, k):
     assert lengths.min() >= bounds.cells(items, k)
     for t in (1000, 20_000, 200_000):
         begun = int(np.searchsorted(ends, t)) + 1
-        assert begun == pytest.approx(items ** (1 / 3) * (t / bounds.cells(items, k)) ** (2 / 3), rel=0.12, abs=2)
+        assert begun == pytest.approx(
+            items ** (1 / 3) * (t / bounds.cells(items, k)) ** (2 / 3), rel=0.12, abs=2
+        )
         np.testing.assert_array_equal(bounds.anytime_lengths(items, k, t), lengths[:begun])
     noise = bounds.anytime_noise(lengths, items, 3.0)
     assert np.all(np.diff(noise) >= 0)
@@ -124,15 +144,19 @@ def test_anytime_blocks_follow_theory_at_every_horizon(items, k):
     assert noise[-1] == pytest.approx(lengths[-1] * 3 * math.sqrt(items * i), rel=0.1)
     # Two blocks: R c n + D N_n + R A (b_1^2 / N_1 + b_2^2 / N_2).
     two = bounds.anytime([1, 4, 5, 10], [4, 6], [2.0, 3.0], 3, 1, 5.0, 2.0, 7.0)
-    np.testing.assert_allclose(two, [6 + 10 + 112, 6 + 10 + 112, 12 + 15 + 14 * 20, 12 + 15 + 14 * 20])
+    np.testing.assert_allclose(
+        two, [6 + 10 + 112, 6 + 10 + 112, 12 + 15 + 14 * 20, 12 + 15 + 14 * 20]
+    )
 
 
 def test_adaptive_blocks_by_hand():
     assert bounds.adaptive_lengths(0, 20, 1) == (20, 20)
-    assert bounds.adaptive_lengths(10_000, 20, 1) == (87, 447)  # 1.5 (400 * 10^4 / 20)^(1/3), sqrt(20 * 10^4)
+    # 1.5 (400 * 10^4 / 20)^(1/3), sqrt(20 * 10^4)
+    assert bounds.adaptive_lengths(10_000, 20, 1) == (87, 447)
     assert bounds.adaptive_lengths(100, 2, 2) == (5, 10)
     value = bounds.adaptive(np.array([1.0]), 20, 1, 4.0, 2.0, 3.0)
-    assert value == pytest.approx(2 * 20 + 3 * math.sqrt(24 * 21 * 20))  # one block; it ends by round 21
+    # one block; it ends by round 21
+    assert value == pytest.approx(2 * 20 + 3 * math.sqrt(24 * 21 * 20))
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=40))
@@ -148,13 +172,18 @@ def test_no_choice_of_blocks_explores_more_or_has_longer_ones_than_the_bound_say
         ends, squares = [0], 0
         while ends[-1] < 2500:
             least, most = bounds.adaptive_lengths(ends[-1], items, k)
-            length = {"short": least, "long": most, "any": int(random.integers(least, most + 1))}[style]
+            length = {"short": least, "long": most, "any": int(random.integers(least, most + 1))}[
+                style
+            ]
             ends.append(ends[-1] + length)
             squares += length**2
             t = random.integers(ends[-2] + 1, ends[-1] + 1)
             explored = bounds.adaptive(t, items, k, 0.0, 1.0, 0.0)
             assert c * (len(ends) - 1) <= explored
-            assert 3 * math.sqrt(squares) <= bounds.adaptive(t, items, k, 1.0, 1.0, 1.0) - explored + 1e-9
+            assert (
+                3 * math.sqrt(squares)
+                <= bounds.adaptive(t, items, k, 1.0, 1.0, 1.0) - explored + 1e-9
+            )
             if style == "short":
                 assert explored == c * (len(ends) - 1)
 
@@ -217,7 +246,8 @@ def test_bounds_are_of_the_order_of_the_papers():
         return math.log(ends[1] / ends[0]) / math.log(64)
 
     for learner, power in [
-        ("rtopkf", 2 / 3), ({"kind": "rtopkf", "k": 5}, 2 / 3), ("rtopkf-anytime", 2 / 3), ("rtopkf-adaptive", 3 / 4),
+        ("rtopkf", 2 / 3), ({"kind": "rtopkf", "k": 5}, 2 / 3), ("rtopkf-anytime", 2 / 3),
+        ("rtopkf-adaptive", 3 / 4),
         ("ftpl", 1 / 2), ("fpl-gumbel", 1 / 2),
     ]:  # fmt: skip
         assert growth(learner) == pytest.approx(power, abs=0.02), learner
@@ -234,13 +264,21 @@ def test_where_no_bound_is_known_there_is_none():
     }.items():
         for kind in kinds:
             assert np.isnan(play(Game(stream, loss), kind, generator(0)).bound).all(), (loss, kind)
-    for loss, kind in [("ndcg", "ftpl"), ("auc-loss", "ftpl"), ("auc-loss", "online-rank"), ("ap", "hedge")]:
+    for loss, kind in [
+        ("ndcg", "ftpl"),
+        ("auc-loss", "ftpl"),
+        ("auc-loss", "online-rank"),
+        ("ap", "hedge"),
+    ]:
         assert np.isfinite(play(Game(stream, loss), kind, generator(0)).bound).all()
 
 
 def test_what_no_learner_from_the_top_one_avoids_by_enumeration():
-    """Two actions and two outcomes of certain loss: one is wrong half of the time, whichever is played."""
+    """Two actions and two outcomes of certain loss: one is wrong half of the time, whichever is
+    played.
+    """
     assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0, 1]]) == 0.5
-    assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0  # the same action is best for both
+    # the same action is best for both
+    assert bounds.top_one_floor([[0, 1], [1, 0]], [[1, 0], [0.75, 0.25]]) == 0
     mixed = np.random.default_rng(0).random((3, 5)), np.full((2, 5), 0.2)
     assert bounds.top_one_floor(*mixed) == pytest.approx(0)

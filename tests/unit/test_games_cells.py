@@ -27,13 +27,17 @@ def forecaster(k, **settings):
 
 def hard(cell, rounds, seed=0, **settings):
     settings = {"items": cell.m, "k": cell.k, "grades": cell.top_grade, **settings}
-    return Game(streams.draw("hard", generator(seed, "hard"), rounds, cell.name, **settings), cell.name)
+    return Game(
+        streams.draw("hard", generator(seed, "hard"), rounds, cell.name, **settings), cell.name
+    )
 
 
 # --- tables
 
 
-@pytest.mark.parametrize("loss", ["sum-loss", "pairwise-loss", "dcg", "ndcg@2", "auc-loss", "ap", "precision@2"])
+@pytest.mark.parametrize(
+    "loss", ["sum-loss", "pairwise-loss", "dcg", "ndcg@2", "auc-loss", "ap", "precision@2"]
+)
 def test_losses_are_those_of_games(loss):
     made, of = cell(loss, 3, 2), losses.make(loss)
     sign = -1 if of.gain else 1
@@ -48,11 +52,15 @@ def test_feedback_is_what_a_learner_sees():
             for x, relevance in enumerate(made.relevances):
                 seen = made.values[relevance[ranking[: made.k]]]
                 assert made.number_of(ranking, seen) == made.feedback[top, x]
-        np.testing.assert_array_equal(made.outcomes(made.relevances), np.arange(len(made.relevances)))
+        np.testing.assert_array_equal(
+            made.outcomes(made.relevances), np.arange(len(made.relevances))
+        )
         # Feedback is numbered without gaps, and tells apart exactly what the items of the set do.
         assert made.feedback.max() == made.feedbacks - 1
         for items, numbers in zip(made.tops, made.feedback, strict=True):
-            assert len(np.unique(np.c_[made.relevances[:, items], numbers], axis=0)) == made.feedbacks
+            assert (
+                len(np.unique(np.c_[made.relevances[:, items], numbers], axis=0)) == made.feedbacks
+            )
 
 
 def test_a_cutoff_beyond_the_items_is_all_of_them():
@@ -64,7 +72,10 @@ def test_a_cutoff_beyond_the_items_is_all_of_them():
     ("arguments", "message"),
     [
         (("spearman-loss", 3, 1), "spearman-loss has no cell in the atlas"),
-        (("dcg", 6, 1), "up to 5 items, for it keeps each of the m! rankings; this game has 6. Use rtopkf"),
+        (
+            ("dcg", 6, 1),
+            ("up to 5 items, for it keeps each of the m! rankings; this game has 6. Use rtopkf"),
+        ),
         (("dcg", 3, 4), "k is 4; with 3 items it must be from 1 to 3"),
         (("dcg", 3, 1, 5), "the highest grade is 5; a cell of dcg has grades up to 4"),
         (("ap", 3, 1, 2), "a cell of ap has grades up to 1"),
@@ -81,10 +92,15 @@ def test_what_is_no_cell_is_refused(arguments, message):
 
 @pytest.mark.parametrize("made", LEARNABLE, ids=str)
 def test_estimates_of_differences_are_unbiased(made):
-    """For every relevance vector, the sum over top sets of P(a) V_a[feedback] / P(a) is the difference of losses."""
+    """For every relevance vector, the sum over top sets of P(a) V_a[feedback] / P(a) is the
+    difference of losses.
+    """
     chances = generator(0, str(made)).dirichlet(np.ones(len(made.tops)))
     for x in range(len(made.relevances)):
-        estimates = [made.estimators[top, made.feedback[top, x]] / chances[top] for top in range(len(made.tops))]
+        estimates = [
+            made.estimators[top, made.feedback[top, x]] / chances[top]
+            for top in range(len(made.tops))
+        ]
         np.testing.assert_allclose(chances @ estimates, made.differences[:, x], atol=1e-10)
 
 
@@ -97,9 +113,12 @@ def test_where_a_cell_is_not_observable_there_are_no_estimators(made):
     assert np.abs(fitted - made.differences.T).max() > 1e-3
 
 
-@pytest.mark.parametrize("made", [cell("ndcg", 3, 2), cell("auc-loss", 3, 1), cell("dcg", 3, 1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "made", [cell("ndcg", 3, 2), cell("auc-loss", 3, 1), cell("dcg", 3, 1, 2)], ids=str
+)
 def test_what_the_forecaster_adds_is_unbiased_in_every_round(made):
-    """By enumeration of what it may show after some rounds: the expected change of the log weights is -eta times the
+    """By enumeration of what it may show after some rounds: the expected change of the log weights
+    is -eta times the
 
     difference of losses to the mean ranking.
     """
@@ -149,7 +168,8 @@ def test_rates_minimise_the_bound_and_give_its_closed_form():
         assert game_bounds.forecaster(rounds, eta, gamma * other, constants) > least
     C = (np.e - 2) * 3 * constants.squares * np.log(6)
     assert least == pytest.approx(3 * (C * 0.5) ** (1 / 3) * rounds ** (2 / 3))
-    assert np.isnan(game_bounds.forecaster(rounds, 4 * gamma, gamma, constants))  # eta beyond what the proof allows
+    # eta beyond what the proof allows
+    assert np.isnan(game_bounds.forecaster(rounds, 4 * gamma, gamma, constants))
 
 
 def test_where_all_is_seen_the_bound_is_that_of_a_root():
@@ -165,7 +185,9 @@ def test_duplicates_count_once():
     assert constants.actions == 4
 
 
-@pytest.mark.parametrize("made", [cell("ndcg", 3, 2), cell("ap", 4, 3), cell("sum-loss", 4, 1)], ids=str)
+@pytest.mark.parametrize(
+    "made", [cell("ndcg", 3, 2), cell("ap", 4, 3), cell("sum-loss", 4, 1)], ids=str
+)
 def test_mean_regret_is_below_the_bound(made):
     shares = []
     for seed in range(4):
@@ -179,7 +201,13 @@ def test_mean_regret_is_below_the_bound(made):
 
 @pytest.mark.parametrize(
     "made",
-    [cell("ap", 4, 3), cell("dcg", 4, 2, 2), cell("auc-loss", 3, 1), cell("precision@2", 4, 4), cell("sum-loss", 5, 1)],
+    [
+        cell("ap", 4, 3),
+        cell("dcg", 4, 2, 2),
+        cell("auc-loss", 3, 1),
+        cell("precision@2", 4, 4),
+        cell("sum-loss", 5, 1),
+    ],
     ids=str,
 )
 def test_the_compiled_loop_is_the_plain_class(made):
@@ -194,14 +222,24 @@ def test_the_compiled_loop_is_the_plain_class(made):
 @pytest.mark.parametrize(
     ("loss", "items", "k", "message"),
     [
-        ("ndcg", 3, 1, "ndcg at m = 3, k = 1 cannot be learnt: its loss differences are not in the span of the signal "
-         "rows, so that every learner has linear regret .* The least k with which it is globally observable is 2"),
+        (
+            "ndcg",
+            3,
+            1,
+            "ndcg at m = 3, k = 1 cannot be learnt: its loss differences are not in the "
+            "span of the signal "
+            "rows, so that every learner has linear regret .* The least k with which it is "
+            "globally observable is 2",
+        ),
         ("auc-loss", 4, 2, "auc-loss at m = 4, k = 2 cannot be learnt.* is 3"),
         ("dcg", 6, 1, "up to 5 items"),
         ("dcg", 3, 4, "k is 4; with 3 items"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_learnt_is_refused_with_the_reason_from_theory(loss, items, k, message):
     game = Game(streams.draw("flip", generator(0), 50, items=items, relevant=1), loss)
-    with pytest.raises(SettingError, match=f"learner 'forecaster': {message}" if "items" not in message else message):
+    with pytest.raises(
+        SettingError,
+        match=f"learner 'forecaster': {message}" if "items" not in message else message,
+    ):
         build(game, forecaster(k), generator(0))

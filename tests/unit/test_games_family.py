@@ -1,4 +1,7 @@
-"""The family of games on fixed items: it plans, plays and shows them. Digests of its plans: test_plan_digests."""
+"""The family of games on fixed items: it plans, plays and shows them.
+
+Digests of its plans: test_plan_digests.
+"""
 
 from pathlib import Path
 
@@ -43,7 +46,8 @@ def test_settings_that_play_and_readings():
     assert {setting.name: (setting.plays, setting.reading) for setting in FAMILY.settings} == {
         "rounds": (True, True), "comparator": (False, True), "baseline": (False, False),
     }  # fmt: skip
-    with pytest.raises(jsonschema.ValidationError):  # a game has no horizon of its own: no null, unlike other families
+    # a game has no horizon of its own: no null, unlike other families
+    with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(None, FAMILY.settings[0].schema)
 
 
@@ -52,7 +56,8 @@ def test_settings_that_play_and_readings():
 
 # --- quantities of claims
 
-GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}  # items; all but the last are of one stream
+# items; all but the last are of one stream
+GAMES = {"small": 5, "middle": 10, "large": 20, "other": 5}
 EXPONENTS = {"one": 0.7, "two": 0.5}
 
 
@@ -62,10 +67,23 @@ def regret(game, learner, seed, t):
 
 @pytest.fixture
 def played():
-    """Games of two learners over two seeds and four horizons, whose regret is a power of rounds and items."""
+    """Games of two learners over two seeds and four horizons, whose regret is a power of rounds and
+    items.
+    """
     rows = [
-        {"stream": game, "learner": learner, "seed": seed, "horizon": horizon, "round": t, "items": items}
-        | {"best": 2.0 * t, "value": 2.0 * t - regret(game, learner, seed, t), "bound": 8.0 * t * items**2}
+        {
+            "stream": game,
+            "learner": learner,
+            "seed": seed,
+            "horizon": horizon,
+            "round": t,
+            "items": items,
+        }
+        | {
+            "best": 2.0 * t,
+            "value": 2.0 * t - regret(game, learner, seed, t),
+            "bound": 8.0 * t * items**2,
+        }
         | {"worst": -1000.0 * t * items**2, "k": 1}
         for game, items in GAMES.items()
         for learner in EXPONENTS
@@ -148,7 +166,9 @@ def test_slopes_need_as_many_points_as_tables_do(played):
 
 
 def test_the_largest_share_of_a_bound_over_horizons_where_there_is_one(played):
-    expected = {(game, "one", seed): (seed + 1) * 100**-0.3 / 8 for game in GAMES for seed in (0, 1)}
+    expected = {
+        (game, "one", seed): (seed + 1) * 100**-0.3 / 8 for game in GAMES for seed in (0, 1)
+    }
     assert worked_out("bound_share", played) == pytest.approx(expected)
 
 
@@ -158,43 +178,62 @@ def test_regret_over_a_bound_at_each_horizon(played):
         for game in GAMES for horizon in (100, 300, 1000, 3000) for seed in (0, 1)
     }  # fmt: skip
     assert worked_out("game_share", played) == pytest.approx(expected)
-    longest = Played("e", None, played.traces[played.traces["horizon"] == 3000], played.details, None)
-    assert {stream for stream, *_ in worked_out("game_share", longest)} == {*GAMES}  # named as it is
+    longest = Played(
+        "e", None, played.traces[played.traces["horizon"] == 3000], played.details, None
+    )
+    # named as it is
+    assert {stream for stream, *_ in worked_out("game_share", longest)} == {*GAMES}
 
 
 def test_regret_over_the_papers_own_bounds(played):
-    frame = played.traces[played.traces["horizon"] == 300].assign(game="indistinguishable", loss="ndcg")
+    frame = played.traces[played.traces["horizon"] == 300].assign(
+        game="indistinguishable", loss="ndcg"
+    )
     games = Played("e", None, frame, played.details, None)
     shares = worked_out("game_share", games, bound="theorem-24")
-    assert shares["large", "two", 0] == pytest.approx(regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5)
+    assert shares["large", "two", 0] == pytest.approx(
+        regret("large", "two", 0, 300) / (300 * 0.0141966), rel=1e-5
+    )
     elsewhere = Played("e", None, frame.assign(loss="dcg"), played.details, None)
-    assert quantities.game_share(elsewhere, bound="theorem-24").empty  # no learner has to lose there
+    # no learner has to lose there
+    assert quantities.game_share(elsewhere, bound="theorem-24").empty
     elsewhere = Played("e", None, frame.assign(game="flip"), played.details, None)
     assert quantities.game_share(elsewhere, bound="theorem-24").empty
     with pytest.raises(SettingError, match="bound of game_share 'theorem-3'"):
         quantities.game_share(games, bound="theorem-3")
 
 
-@pytest.mark.parametrize(("bound", "kind"), [("theorem-19", "rtopkf"), ("theorem-3.1", "online-rank")])
+@pytest.mark.parametrize(
+    ("bound", "kind"), [("theorem-19", "rtopkf"), ("theorem-3.1", "online-rank")]
+)
 def test_regret_over_the_bound_of_another_learner(played, bound, kind):
     """Of learner two, which has none of its own, over the bound of learner one in the same game."""
     frame = played.traces.assign(kind=played.traces["learner"].map({"one": kind, "two": "random"}))
     shares = worked_out("game_share", Played("e", None, frame, played.details, None), bound=bound)
     share = regret("large", "two", 1, 300) / (8.0 * 300 * 20**2)
     assert shares["large, T = 300", "two", 1] == pytest.approx(share)
-    assert worked_out("game_share", played)["large, T = 300", "one", 1] == shares["large, T = 300", "one", 1]
+    assert (
+        worked_out("game_share", played)["large, T = 300", "one", 1]
+        == shares["large, T = 300", "one", 1]
+    )
     others = Played("e", None, frame[frame["learner"] == "two"], played.details, None)
     assert quantities.game_share(others, bound=bound).empty
 
 
 @pytest.mark.parametrize(
-    ("loss", "floor"), [("ndcg", 0.0142), ("ap", 0.0208), ("dcg", 0), ("auc-loss", 0), ("sum-loss", 0)]
+    ("loss", "floor"),
+    [("ndcg", 0.0142), ("ap", 0.0208), ("dcg", 0), ("auc-loss", 0), ("sum-loss", 0)],
 )
 def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
-    """For NDCG by the printed means of gains: those that are best for each of the two against that best for both."""
+    """For NDCG by the printed means of gains: those that are best for each of the two against that
+    best for both.
+    """
     assert quantities._floor(loss) == pytest.approx(floor, abs=5e-5)
     if loss == "ndcg":
-        discounts, means = 1 / np.log2([2, 3, 4]), np.array([[0.3533, 0.3920, 0.3226], [0.3339, 0.3339, 0.4000]])
+        discounts, means = (
+            1 / np.log2([2, 3, 4]),
+            np.array([[0.3533, 0.3920, 0.3226], [0.3339, 0.3339, 0.4000]]),
+        )
         best = [np.sort(mean)[::-1] @ discounts for mean in (*means, means.mean(axis=0))]
         assert quantities._floor(loss) == pytest.approx(np.mean(best[:2]) - best[2], abs=1e-4)
 
@@ -204,8 +243,10 @@ def test_what_table_b1_makes_learners_from_the_top_one_lose(loss, floor):
 
 def test_a_run_is_played_and_identified(tmp_path):
     job = {
-        "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]], "rounds": [60],
-        "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg", "shared": False},
+        "study_seed": 3, "kind": "fixed-items", "learners": [["all", {"kind": "ftpl"}]],
+        "rounds": [60],
+        "game": {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg",
+                 "shared": False},
         "study": "s", "experiment": "e", "stream": "g",
     }  # fmt: skip
     called(FAMILY.engine)(job, tmp_path / "run.parquet", [0], {})
@@ -221,8 +262,20 @@ def test_a_run_is_played_and_identified(tmp_path):
 
 
 def test_only_the_time_is_measured():
-    experiment = {"figures": [TIMED], "games": ["g"], "learners": [], "rounds": 10, "seeds": 1, "batch": 1}
-    study = {"seed": 0, "games": {"g": {"stream": "flip"}}, "learners": {}, "experiments": {"e": experiment}}
+    experiment = {
+        "figures": [TIMED],
+        "games": ["g"],
+        "learners": [],
+        "rounds": 10,
+        "seeds": 1,
+        "batch": 1,
+    }
+    study = {
+        "seed": 0,
+        "games": {"g": {"stream": "flip"}},
+        "learners": {},
+        "experiments": {"e": experiment},
+    }
     study["experiments"]["e"]["kind"] = "fixed-items"
     assert FAMILY.jobs(study, {}, "e") == []
     experiment["figures"] = [TIMED, "figure-games-rounds"]

@@ -32,7 +32,9 @@ def test_two_neighbours_tie_and_the_gap_is_as_said(made):
         expected = made.losses @ (pair.middle + w * pair.direction)
         assert expected[j] - expected[i] == pytest.approx(w * pair.gap, abs=SMALL)
         assert min(expected[i], expected[j]) == pytest.approx(expected.min(), abs=SMALL)
-        assert set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL)) <= set(near.tolist())
+        assert set(np.flatnonzero(expected < expected.min() + pair.cost - SMALL)) <= set(
+            near.tolist()
+        )
     assert pair.gap > 0.01 and pair.cost > 0.01
 
 
@@ -66,12 +68,18 @@ def test_a_learner_loses_more_than_on_table_b1(loss):
 
 
 def test_the_width_falls_as_in_the_lower_bounds():
-    for made, exponent in ((cell("ndcg", 3, 2), 1 / 3), (cell("dcg", 3, 2), 1 / 2), (cell("ndcg", 3, 1), 0)):
+    for made, exponent in (
+        (cell("ndcg", 3, 2), 1 / 3),
+        (cell("dcg", 3, 2), 1 / 2),
+        (cell("ndcg", 3, 1), 0),
+    ):
         assert hard.width(made, 50, 100) == hard.width(made, 100, 100) == 1
         assert hard.width(made, 80_000, 10) == pytest.approx(8000**-exponent)
 
 
-@pytest.mark.parametrize("made", [cell("ndcg", 3, 2), cell("dcg", 3, 1, 2), cell("ndcg", 3, 1)], ids=str)
+@pytest.mark.parametrize(
+    "made", [cell("ndcg", 3, 2), cell("dcg", 3, 1, 2), cell("ndcg", 3, 1)], ids=str
+)
 @pytest.mark.parametrize("gap", ["falling", "wide", "either"])
 def test_streams_are_drawn_from_either_end_with_the_items_in_any_order(made, gap):
     rounds, pair = 20_000, hard.pair(made)
@@ -87,15 +95,21 @@ def test_streams_are_drawn_from_either_end_with_the_items_in_any_order(made, gap
         stream = streams.draw("hard", generator(seed), rounds, made.name, **settings)
         fits = set()
         for ranking in made.rankings:
-            counts = np.bincount(made.outcomes(stream[:, ranking]), minlength=len(pair.middle)) / rounds
-            fits |= {number for number, end in enumerate(ends) if np.abs(counts - end).max() < 0.015}
+            counts = (
+                np.bincount(made.outcomes(stream[:, ranking]), minlength=len(pair.middle)) / rounds
+            )
+            fits |= {
+                number for number, end in enumerate(ends) if np.abs(counts - end).max() < 0.015
+            }
         assert fits
         found |= fits
     assert found == set(range(len(ends)))
 
 
 def test_what_has_no_hard_relevances_is_refused():
-    with pytest.raises(SettingError, match="precision@3 at m = 3, k = 1: all rankings have the same loss"):
+    with pytest.raises(
+        SettingError, match=("precision@3 at m = 3, k = 1: all rankings have the same loss")
+    ):
         hard.pair(cell("precision@3", 3, 1))
     with pytest.raises(SettingError, match="unknown gap of stream 'hard' 'narrow'"):
         streams.draw("hard", generator(0), 10, "dcg", gap="narrow")

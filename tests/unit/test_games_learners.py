@@ -1,4 +1,6 @@
-"""The learners of games: unbiased estimates by enumeration, each one's rule by hand, and what they refuse."""
+"""The learners of games: unbiased estimates by enumeration, each one's rule by hand, and what they
+refuse.
+"""
 
 import math
 from fractions import Fraction
@@ -36,7 +38,9 @@ def led(learner, stream, k=1):
 
 
 class Times:
-    """Stands in for a generator: the times of exploration follow a script of choices, perturbations are 0."""
+    """Stands in for a generator: the times of exploration follow a script of choices, perturbations
+    are 0.
+    """
 
     def __init__(self, script):
         self.script, self.at, self.chance = script, 0, Fraction(1)
@@ -51,17 +55,23 @@ class Times:
 
 
 def every_time(length, cells):
-    """Scripts for all choices in the rounds of a block; choices that show no cell are alike, but all are counted."""
+    """Scripts for all choices in the rounds of a block; choices that show no cell are alike, but
+    all are counted.
+    """
     scripts = [[]]
     for left in range(length, 0, -1):
         scripts = [[*script, choice] for script in scripts for choice in range(left)]
     return scripts
 
 
-@pytest.mark.parametrize(("items", "k", "length"), [(3, 1, 3), (3, 1, 5), (4, 2, 4), (5, 2, 4), (4, 4, 3), (2, 1, 6)])
+@pytest.mark.parametrize(
+    ("items", "k", "length"), [(3, 1, 3), (3, 1, 5), (4, 2, 4), (5, 2, 4), (4, 4, 3), (2, 1, 6)]
+)
 @pytest.mark.parametrize("kind", ["rtopkf", "rtopkf-anytime", "rtopkf-adaptive"])
 def test_the_estimate_of_a_block_is_unbiased(items, k, length, kind):
-    """Lemma 18, exactly, over all that the random times can be; and each cell has a time of its own."""
+    """Lemma 18, exactly, over all that the random times can be; and each cell has a time of its
+    own.
+    """
     stream = np.random.default_rng(items + length).integers(0, 9, (length, items))
     mean, total = [Fraction(0)] * items, Fraction(0)
     for script in every_time(length, -(-items // k)):
@@ -77,7 +87,10 @@ def test_the_estimate_of_a_block_is_unbiased(items, k, length, kind):
         assert len(taken) == 1
         assert learner.explored == -(-items // k)
         total += random.chance
-        mean = [old + random.chance * Fraction(int(one)) for old, one in zip(mean, taken[0], strict=True)]
+        mean = [
+            old + random.chance * Fraction(int(one))
+            for old, one in zip(mean, taken[0], strict=True)
+        ]
     assert total == 1
     assert mean == [Fraction(int(column.sum()), length) for column in stream.T]
 
@@ -96,7 +109,9 @@ def test_cells_are_shown_on_top_by_index_and_the_rest_as_the_leader_or_chance_ha
             top = learner.exploring.tolist()
             assert ranking[: len(top)].tolist() == top
             tops.append(top)
-            tails.add(ranking[len(top) :].tolist() == sorted(set(range(7)) - set(top), reverse=True))
+            tails.add(
+                ranking[len(top) :].tolist() == sorted(set(range(7)) - set(top), reverse=True)
+            )
         assert sorted(tops) == [[0, 1], [2, 3], [4, 5], [6]]
         assert (False in tails) == (rest == "random")
 
@@ -104,14 +119,19 @@ def test_cells_are_shown_on_top_by_index_and_the_rest_as_the_leader_or_chance_ha
 def test_blocks_of_a_horizon_that_they_do_not_divide():
     game = Game(streams.draw("flip", generator(0), 107, items=5, relevant=2), "dcg")
     trace = play(game, {"kind": "rtopkf", "blocks": 10}, generator(0), np.arange(1, 108))
-    assert trace.explored[[9, 19, 29, 89]].tolist() == [5, 10, 15, 45]  # ten rounds each, five to explore
+    # ten rounds each, five to explore
+    assert trace.explored[[9, 19, 29, 89]].tolist() == [5, 10, 15, 45]
     assert trace.explored[-1] == 50  # and seventeen in the last
-    lengths = build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["blocks"].lengths
+    lengths = (
+        build(game, {"kind": "rtopkf", "blocks": 10}, generator(0)).loop()[1]["blocks"].lengths
+    )
     assert lengths.tolist() == [10] * 9 + [17]
 
 
 def test_what_is_learnt_of_a_block():
-    """The black box is given each block's estimate once; that of an anytime block counts as often as it has rounds."""
+    """The black box is given each block's estimate once; that of an anytime block counts as often
+    as it has rounds.
+    """
     given_to, random = [], generator(1)
     learner = make("rtopkf", facts(4, 40), random, blocks=4)
     learner.black_box.learn = lambda ranking, seen: given_to.append(seen)
@@ -139,7 +159,8 @@ def test_blocks_chosen_by_data_stay_within_theirs_and_grow_where_nothing_is_lost
     for start, length in zip(starts, lengths, strict=True):
         least, most = game_bounds.adaptive_lengths(start, 6, 1)
         assert least <= length <= most
-    assert lengths[-1] == game_bounds.adaptive_lengths(starts[-1], 6, 1)[1]  # the longest that is allowed
+    # the longest that is allowed
+    assert lengths[-1] == game_bounds.adaptive_lengths(starts[-1], 6, 1)[1]
     assert np.all(np.diff(noises) >= 0)
     assert noises[-1] < starts[-1] / 4  # far from drowning what it has learnt
 
@@ -159,7 +180,13 @@ def test_where_exploiting_loses_more_blocks_are_short():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"blocks": 201}, r"K = 201 blocks of T = 1000 rounds have 4 rounds each, too few to show m = 10 items k = 2"),
+        (
+            {"blocks": 201},
+            (
+                r"K = 201 blocks of T = 1000 rounds have 4 rounds each, too few to show "
+                r"m = 10 items k = 2"
+            ),
+        ),
         ({"blocks": 201}, "the largest K is 200"),
         ({"blocks": 1001}, "K = 1001 blocks of T = 1000 rounds have 0 rounds each"),
         ({"blocks": 0}, "blocks is 0; K must be a whole number from 1"),
@@ -187,7 +214,13 @@ def test_blocks_that_cannot_be_are_refused(settings, message):
 @pytest.mark.parametrize("kind", ["rtopkf", "rtopkf-anytime", "rtopkf-adaptive"])
 def test_fewer_rounds_than_cells_are_refused(kind):
     make(kind, facts(10, 5), generator(0), k=2)
-    with pytest.raises(SettingError, match=r"T = 4 rounds are too few: with m = 10 items and k = 2, .* at least 5"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"T = 4 rounds are too few: with m = 10 items and k = "
+            r"2, .* at least 5"
+        ),
+    ):
         make(kind, facts(10, 4), generator(0), k=2)
 
 
@@ -195,7 +228,8 @@ def test_the_largest_k_plays():
     for blocks in (200, 1):
         make("rtopkf", facts(10, 1000), generator(0), k=2, blocks=blocks)
     assert make("rtopkf", facts(20, 10_000), generator(0)).blocks == 171
-    assert make("rtopkf", facts(20, 30), generator(0)).blocks == 1  # theory's K, but for what a block needs
+    # theory's K, but for what a block needs
+    assert make("rtopkf", facts(20, 30), generator(0)).blocks == 1
 
 
 # --- perturbed leaders
@@ -213,7 +247,8 @@ def test_without_noise_the_leader_is_always_wrong_on_ties_and_with_noise_it_is_n
 def test_noise_is_as_wide_as_set():
     for epsilon in (0.01, 0.5):
         learner = make("ftpl", facts(2, 100), np.random.default_rng(0), epsilon=epsilon)
-        learner.scores = np.array([0.0, 0.5 / epsilon])  # half the width apart: first with probability 1/8
+        # half the width apart: first with probability 1/8
+        learner.scores = np.array([0.0, 0.5 / epsilon])
         first = np.mean([learner.rank()[0] == 0 for _ in range(4000)])
         assert first == pytest.approx(1 / 8, abs=0.026)
     for kind in ("fpl-gumbel", "online-rank"):
@@ -226,11 +261,16 @@ def test_noise_is_as_wide_as_set():
 
 def test_theorys_parameters():
     assert make("ftpl", facts(20, 10_000), None).epsilon == pytest.approx(1 / math.sqrt(200_000))
-    assert make("ftpl", facts(20, 10_000, largest=15.0), None).epsilon == pytest.approx(1 / 15 / math.sqrt(200_000))
+    assert make("ftpl", facts(20, 10_000, largest=15.0), None).epsilon == pytest.approx(
+        1 / 15 / math.sqrt(200_000)
+    )
     box = make("rtopkf", facts(20, 10_000, largest=3.0), None, blocks=200).black_box
     assert box.epsilon == pytest.approx(1 / 3 / math.sqrt(20 * 200))
-    box = make("rtopkf", facts(20, 10_000, pairs=19.0), None, blocks=200, black_box="online-rank").black_box
-    assert box.rate == pytest.approx(20 * math.sqrt(math.log(2) / 200 / 100))  # an estimate may have half the items
+    box = make(
+        "rtopkf", facts(20, 10_000, pairs=19.0), None, blocks=200, black_box="online-rank"
+    ).black_box
+    # an estimate may have half the items
+    assert box.rate == pytest.approx(20 * math.sqrt(math.log(2) / 200 / 100))
     learner = make("online-rank", facts(20, 10_000, pairs=19.0), None)
     assert learner.rate == pytest.approx(20 * math.sqrt(math.log(2) / 190_000))
     spearman = Game(streams.draw("rankings", generator(0), 100, items=10), "spearman-loss")
@@ -243,7 +283,9 @@ def test_theorys_parameters():
 
 
 def test_the_perturbed_leader_as_ailon_tunes_it():
-    """His section 4.1: D is about n^2 / 2, R the largest loss of a round, A = k with k items chosen; 2 sqrt(DRAT)."""
+    """His section 4.1: D is about n^2 / 2, R the largest loss of a round, A = k with k items
+    chosen; 2 sqrt(DRAT).
+    """
     for stream, loss, R, A in (
         ("zipf", "position-loss", 20, 1),
         ("k-choice", "position-loss", 20 + 19 + 18 + 17 + 16, 5),
@@ -254,9 +296,18 @@ def test_the_perturbed_leader_as_ailon_tunes_it():
         assert learner.epsilon == pytest.approx(math.sqrt(200 / (R * A * 100)))
         assert learner.bound(100) == pytest.approx(2 * math.sqrt(200 * R * A * 100))
         assert learner.noise < build(game, "ftpl", generator(0)).noise
-    assert make("ftpl", facts(20, 100, round_constants=(1, 1)), None, epsilon=0.5, parameters="ailon").noise == 2
+    assert (
+        make(
+            "ftpl", facts(20, 100, round_constants=(1, 1)), None, epsilon=0.5, parameters="ailon"
+        ).noise
+        == 2
+    )
     box = make(
-        "rtopkf", facts(4, 100, loss="sum-loss"), None, blocks=5, black_box={"kind": "ftpl", "parameters": "ailon"}
+        "rtopkf",
+        facts(4, 100, loss="sum-loss"),
+        None,
+        blocks=5,
+        black_box={"kind": "ftpl", "parameters": "ailon"},
     )
     assert box.black_box.constants == (8, 16, 4)  # an estimate has values of several rounds
     with pytest.raises(SettingError, match=r"parameters of the learner 'ftpl'.*thesis"):
@@ -269,7 +320,9 @@ def test_the_largest_loss_of_a_round_is_that_of_the_worst_ranking_and_round():
     game = Game(values, "position-loss")
     learner = build(game, {"kind": "ftpl", "parameters": "ailon"}, random)
     assert learner.constants[2] == pytest.approx(np.abs(values).sum(axis=1).max())
-    worst = max(abs(values[:, order] @ learner.facts.weights).max() for order in permutations(range(4)))
+    worst = max(
+        abs(values[:, order] @ learner.facts.weights).max() for order in permutations(range(4))
+    )
     assert learner.constants[1] >= worst
 
 
@@ -286,7 +339,9 @@ def test_parameters_that_cannot_be():
 
 def cumulative(game, rankings):
     sign = -1 if game.loss.gain else 1
-    return np.array([[sign * game.loss.measure(one, row) for one in rankings] for row in game.stream])
+    return np.array(
+        [[sign * game.loss.measure(one, row) for one in rankings] for row in game.stream]
+    )
 
 
 @pytest.mark.parametrize("loss", ["sum-loss", "dcg", "ndcg", "ap", "auc-loss"])
@@ -323,18 +378,23 @@ def test_a_table_is_drawn_from_by_its_weights():
     assert np.mean([one == [2, 1, 0] for one in drawn]) == pytest.approx(0.1, abs=0.024)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("hedge", 6), ("multiplicative-weights", 6), ("comb-band", 5)])
+@pytest.mark.parametrize(
+    ("kind", "most"), [("hedge", 6), ("multiplicative-weights", 6), ("comb-band", 5)]
+)
 def test_tables_that_would_be_too_large(kind, most):
     settled = {"losses": (0.0, 1.0)}
     make(kind, Facts(most, 100, make_loss("dcg"), 0.0, 1.0, 1.0, **settled), generator(0))
     with pytest.raises(
-        SettingError, match=f"'{kind}': .* m! rankings, so it plays up to {most} items; this .* {most + 1}"
+        SettingError,
+        match=(f"'{kind}': .* m! rankings, so it plays up to {most} items; this .* {most + 1}"),
     ):
         make(kind, facts(most + 1, 100), generator(0))
 
 
 def test_comb_bands_estimate_is_unbiased():
-    """Over the rankings it may draw, the estimated losses average to the true ones, exactly, up to its span's scale."""
+    """Over the rankings it may draw, the estimated losses average to the true ones, exactly, up to
+    its span's scale.
+    """
     game = Game(streams.draw("zipf", generator(0), 10_000, items=4), "position-loss")
     learner = build(game, "comb-band", generator(0))
     learner.logs = np.random.default_rng(0).standard_normal(24)
@@ -458,7 +518,10 @@ class Declaring(Learner):
     monkeypatch.syspath_prepend(tmp_path)
     kind = "declaring_learner:Declaring"
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
-    with pytest.raises(SettingError, match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"):
+    with pytest.raises(
+        SettingError,
+        match=(f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"),
+    ):
         make(kind, facts(3, 2), generator(0), strat=1)
 
 

@@ -46,7 +46,10 @@ def test_a_loss_is_what_its_measure_says(loss, items, seed, grades):
     constant = np.zeros(6) if game.constant is None else game.constant
     for t in range(6):
         ranking = random.permutation(items)
-        linear = game.scale[t] * (game.loss.weights(items)[positions(ranking) - 1] @ game.values[t]) + constant[t]
+        linear = (
+            game.scale[t] * (game.loss.weights(items)[positions(ranking) - 1] @ game.values[t])
+            + constant[t]
+        )
         assert linear == pytest.approx(measured(game, ranking, t), rel=1e-12, abs=1e-12)
 
 
@@ -76,7 +79,12 @@ def test_values_are_compact_where_they_fit():
 def test_the_best_fixed_ranking_is_the_best_of_all(loss, items, seed):
     rounds = 9
     game = Game(stream_for(loss, np.random.default_rng(seed), rounds, items), loss)
-    table = np.array([np.cumsum([measured(game, one, t) for t in range(rounds)]) for one in permutations(range(items))])
+    table = np.array(
+        [
+            np.cumsum([measured(game, one, t) for t in range(rounds)])
+            for one in permutations(range(items))
+        ]
+    )
     best = table.max(axis=0) if game.loss.gain else table.min(axis=0)
     kept = np.array([1, 2, 5, 8])
     prefix, horizon, ranking = game.best(kept)
@@ -96,7 +104,9 @@ def test_the_best_ranking_for_average_precision_with_more_items():
 
 
 def test_it_is_not_that_of_the_sums():
-    """AP is not linear: an item that is relevant alone comes before two that are so more often, but together."""
+    """AP is not linear: an item that is relevant alone comes before two that are so more often, but
+    together.
+    """
     stream = np.array([[1, 0, 0]] * 3 + [[0, 1, 1]] * 4)
     best, _, ranking = Game(stream, "ap").best(np.array([7]))
     assert ranking[0] == 0
@@ -122,16 +132,31 @@ def test_rounds_in_which_nothing_is_relevant_or_everything():
 @pytest.mark.parametrize(
     ("loss", "stream", "message"),
     [
-        ("precision@2", [[0, 1], [1, 3]], "precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2"),
+        (
+            "precision@2",
+            [[0, 1], [1, 3]],
+            ("precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2"),
+        ),
         ("pairwise-loss", [[0, 2]], "pairwise-loss needs relevances that are 0 or 1"),
         ("auc-loss", [[0, 2]], "auc-loss needs .* 0 or 1 "),
         ("ap", [[0, 2]], "ap needs .* 0 or 1 "),
-        ("dcg", [[0.5, 1]], "dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
+        (
+            "dcg",
+            [[0.5, 1]],
+            ("dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
+        ),
         ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
         ("ndcg", [[54, 1]], "grades of at most 53"),
         ("position-loss", [[0, np.nan]], "finite numbers; item 2 has nan in round 1"),
         ("dcg", [[0, np.inf]], "finite numbers"),
-        ("spearman-loss", [[1, 2], [0, 1]], r"positions 1\.\.2 of the items, each once; round 2 has \[0, 1\]"),
+        (
+            "spearman-loss",
+            [[1, 2], [0, 1]],
+            (
+                r"positions 1\.\.2 of the items, each once; round 2 "
+                r"has \[0, 1\]"
+            ),
+        ),
         ("dcg", [1, 2], "must be a matrix"),
         ("dcg", np.zeros((0, 3)), "must be a matrix"),
         ("dcg", [["a"]], "must be a matrix"),

@@ -1,4 +1,6 @@
-"""The learners for stochastic relevances: their phases, by hand; their bounds; log T; what they refuse."""
+"""The learners for stochastic relevances: their phases, by hand; their bounds; log T; what they
+refuse.
+"""
 
 import math
 
@@ -14,12 +16,16 @@ from scant.theory import game_bounds
 
 def steps(rounds, chances, seed=0):
     """Independent items with these chances of being relevant."""
-    return (generator(seed, "items").random((rounds, len(chances))) < np.array(chances)).astype(np.int8)
+    return (generator(seed, "items").random((rounds, len(chances))) < np.array(chances)).astype(
+        np.int8
+    )
 
 
 @pytest.mark.parametrize(("m", "k"), [(3, 1), (5, 2), (4, 4), (7, 3)])
 def test_phases_are_those_of_the_paper(m, k):
-    """Every cell on top as often as the phase says, then the ranking by the means of what was seen so."""
+    """Every cell on top as often as the phase says, then the ranking by the means of what was seen
+    so.
+    """
     stream = steps(300, np.linspace(0.9, 0.1, m))
     learner = build(Game(stream, "dcg"), {"kind": "pege", "k": k}, None)
     t, seen, number = 0, np.zeros(m), 0
@@ -51,10 +57,15 @@ def test_phases_are_those_of_the_paper(m, k):
 
 
 def test_the_gap_is_that_of_the_places_that_matter():
-    gaps = {"precision@2": 0.4, "dcg": 0.1, "precision@4": 0}  # the second's mean less the third's, the least, none
+    # the second's mean less the third's, the least, none
+    gaps = {"precision@2": 0.4, "dcg": 0.1, "precision@4": 0}
     for loss, gap in gaps.items():
         learner = build(Game(steps(50, [0.5] * 4), loss), "pege2", None)
-        learner.sums, learner.leader, learner.phase = np.array([1.0, 9.0, 4.0, 8.0]), np.array([1, 3, 2, 0]), 10
+        learner.sums, learner.leader, learner.phase = (
+            np.array([1.0, 9.0, 4.0, 8.0]),
+            np.array([1, 3, 2, 0]),
+            10,
+        )
         assert learner.gap() == pytest.approx(gap)
 
 
@@ -109,10 +120,15 @@ def plain_pege2(values, weights, k):
 )
 def test_pege2_is_as_described_round_by_round(loss, chances, grade, k, rounds, compiled):
     game = Game(grade * steps(rounds, chances), loss)
-    trace, weights = play(game, {"kind": "pege2", "k": k}, None, compiled=compiled), game.loss.weights(len(chances))
+    trace, weights = (
+        play(game, {"kind": "pege2", "k": k}, None, compiled=compiled),
+        game.loss.weights(len(chances)),
+    )
     values, explored = np.empty(rounds), np.empty(rounds)
     worth = np.empty(len(chances))
-    for t, (ranking, explores) in zip(range(rounds), plain_pege2(game.values, weights.tolist(), k), strict=False):
+    for t, (ranking, explores) in zip(
+        range(rounds), plain_pege2(game.values, weights.tolist(), k), strict=False
+    ):
         worth[ranking] = weights
         values[t], explored[t] = worth @ game.values[t], explores
     np.testing.assert_allclose(trace.value, values.cumsum()[trace.round - 1], rtol=1e-9)
@@ -123,7 +139,9 @@ def test_pege2_is_as_described_round_by_round(loss, chances, grade, k, rounds, c
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("loss", "grade"), [("dcg", 1), ("sum-loss", 2)])
 def test_pege2_is_sure_in_the_very_phase_in_which_four_widths_are_the_gap(loss, grade, compiled):
-    """One item has the highest value s, the other none: 4w <= s in phase b if T <= exp(b / 8) / (4 b (b + 1))."""
+    """One item has the highest value s, the other none: 4w <= s in phase b if T <= exp(b / 8) / (4
+    b (b + 1)).
+    """
     for b in (140, 150):
         longest = int(math.exp(b / 8) / (4 * b * (b + 1)))
         for rounds, phases in ((longest, b), (longest + 1, b + 1)):
@@ -139,7 +157,9 @@ def test_where_the_best_ranking_is_not_unique_pege2_never_exploits_and_pege_does
     assert play(on_sets, "pege2", None).explored[-1] < 10_000
 
 
-@pytest.mark.parametrize(("loss", "chances"), [("dcg", [0.9, 0.5, 0.1]), ("precision@2", [0.8, 0.8, 0.3, 0.1])])
+@pytest.mark.parametrize(
+    ("loss", "chances"), [("dcg", [0.9, 0.5, 0.1]), ("precision@2", [0.8, 0.8, 0.3, 0.1])]
+)
 @pytest.mark.parametrize("kind", ["pege", "pege2"])
 def test_mean_regret_is_within_the_bound(loss, chances, kind):
     rounds, gap = 10_000, 0.4 if loss == "dcg" else 0.5

@@ -20,7 +20,9 @@ def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **setting
         [
             regret(
                 play(
-                    Game(streams.draw(stream, generator(0, "stream", seed), rounds, **settings), loss),
+                    Game(
+                        streams.draw(stream, generator(0, "stream", seed), rounds, **settings), loss
+                    ),
                     learner,
                     generator(0, "noise", seed),
                 ),
@@ -35,7 +37,9 @@ def regrets(stream, loss, learner, rounds, seeds, comparator="prefix", **setting
 
 
 def test_what_a_trace_holds_by_hand():
-    """Rounds 1 to 4 of two items, the first of which a fixed order puts on top: SumLoss 1, 2, 1, 3."""
+    """Rounds 1 to 4 of two items, the first of which a fixed order puts on top: SumLoss 1, 2, 1,
+    3.
+    """
     game = Game(np.array([[1, 0], [0, 1], [1, 0], [1, 1]]), "sum-loss")
     trace = play(game, "best-fixed", generator(0), np.array([1, 2, 3, 4]))
     np.testing.assert_array_equal(trace.value, [1, 3, 4, 7])
@@ -107,16 +111,39 @@ def test_arrays_that_cannot_be_written_to_are_played():
 def test_one_item():
     for loss in ("sum-loss", "dcg", "ap"):
         game = Game(np.array([[1], [0], [1]]), loss)
-        for kind in ("random", "ftpl", "online-rank", "hedge", "rtopkf", "rtopkf-anytime", "best-fixed"):
+        for kind in (
+            "random",
+            "ftpl",
+            "online-rank",
+            "hedge",
+            "rtopkf",
+            "rtopkf-anytime",
+            "best-fixed",
+        ):
             assert regret(play(game, kind, generator(0))).tolist() == [0, 0, 0]
         if loss != "ap":
-            for kind in ("rtopkf-adaptive", "permelearn", "comb-band", "fpl-gumbel", "multiplicative-weights"):
+            for kind in (
+                "rtopkf-adaptive",
+                "permelearn",
+                "comb-band",
+                "fpl-gumbel",
+                "multiplicative-weights",
+            ):
                 assert regret(play(game, kind, generator(0))).tolist() == [0, 0, 0]
 
 
 def test_nothing_is_ever_relevant():
     game = Game(np.zeros((60, 4), int), "ndcg")
-    for kind in ("ftpl", "fpl-gumbel", "online-rank", "hedge", "permelearn", "comb-band", "rtopkf", "rtopkf-adaptive"):
+    for kind in (
+        "ftpl",
+        "fpl-gumbel",
+        "online-rank",
+        "hedge",
+        "permelearn",
+        "comb-band",
+        "rtopkf",
+        "rtopkf-adaptive",
+    ):
         trace = play(game, kind, generator(0))
         assert not trace.value.any()
         assert not regret(trace).any()
@@ -126,7 +153,9 @@ def test_nothing_is_ever_relevant():
 
 
 def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
-    """Theorem 24, on the two distributions of Table B.1: NDCG against DCG, feedback at the top against all."""
+    """Theorem 24, on the two distributions of Table B.1: NDCG against DCG, feedback at the top
+    against all.
+    """
 
     def rate(loss, kind, rounds):
         return regrets("indistinguishable", loss, kind, rounds, 12)[:, -1].mean() / rounds
@@ -134,7 +163,9 @@ def test_normalised_losses_have_linear_regret_with_feedback_at_the_top_alone():
     for kind in ("rtopkf", "rtopkf-anytime", "rtopkf-adaptive"):
         assert 0.013 < rate("ndcg", kind, 4000) < 0.025
         assert 0.013 < rate("ndcg", kind, 40_000) < 0.025
-    assert rate("dcg", "rtopkf-adaptive", 40_000) < 0.5 * rate("dcg", "rtopkf-adaptive", 4000) < 0.005
+    assert (
+        rate("dcg", "rtopkf-adaptive", 40_000) < 0.5 * rate("dcg", "rtopkf-adaptive", 4000) < 0.005
+    )
     assert rate("ndcg", "ftpl", 40_000) < 0.4 * rate("ndcg", "ftpl", 4000) < 0.002
 
 
@@ -146,9 +177,11 @@ def test_no_ranking_is_worse_than_the_worst(loss):
     stream = streams.draw("flip", np.random.default_rng(1), 40, loss, items=5, relevant=2)
     game, kept = Game(stream, loss), np.array([1, 7, 40])
     values = np.array(
-        [np.cumsum([game.loss.measure(np.array(ranking), row) for row in stream])[kept - 1]
-         for ranking in permutations(range(5))]
-    )  # fmt: skip
+        [
+            np.cumsum([game.loss.measure(np.array(ranking), row) for row in stream])[kept - 1]
+            for ranking in permutations(range(5))
+        ]
+    )
     worst = values.min(axis=0) if game.loss.gain else values.max(axis=0)
     np.testing.assert_allclose(game.worst(kept), worst, atol=1e-9)
 
@@ -158,7 +191,10 @@ def test_no_play_is_worse_than_the_worst_where_rounds_differ(loss):
     stream = streams.draw("switching", np.random.default_rng(1), 12, loss, items=4, relevant=2)
     game, kept = Game(stream, loss, foreseen=True), np.arange(1, 13)
     values = np.array(
-        [[game.loss.measure(np.array(ranking), row) for ranking in permutations(range(4))] for row in stream]
+        [
+            [game.loss.measure(np.array(ranking), row) for ranking in permutations(range(4))]
+            for row in stream
+        ]
     )
     worst = values.min(axis=1) if game.loss.gain else values.max(axis=1)
     np.testing.assert_allclose(game.worst(kept), np.cumsum(worst), atol=1e-9)

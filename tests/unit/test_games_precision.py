@@ -1,4 +1,6 @@
-"""Precision@n as a semi-bandit: what is drawn and estimated, by enumeration; its bound and rate; what it refuses."""
+"""Precision@n as a semi-bandit: what is drawn and estimated, by enumeration; its bound and rate;
+what it refuses.
+"""
 
 import math
 from itertools import product
@@ -16,7 +18,18 @@ from scant.kernels import precision as kernels
 from scant.randomness import generator
 from scant.theory import game_bounds
 
-SHAPES = [(2, 1, 1), (3, 1, 1), (3, 2, 1), (4, 2, 1), (5, 3, 2), (4, 2, 2), (5, 2, 3), (5, 2, 4), (5, 4, 5), (6, 3, 4)]
+SHAPES = [
+    (2, 1, 1),
+    (3, 1, 1),
+    (3, 2, 1),
+    (4, 2, 1),
+    (5, 3, 2),
+    (4, 2, 2),
+    (5, 2, 3),
+    (5, 2, 4),
+    (5, 4, 5),
+    (6, 3, 4),
+]
 EACH = 60  # a grid of draws whose cells are all alike for the probabilities below
 
 
@@ -31,11 +44,15 @@ class Grid:
 
 
 def made(m, n, k, random=None):
-    return build(Game(np.eye(m, dtype=np.int8), f"precision@{n}"), {"kind": "semi-bandit", "k": k}, random)
+    return build(
+        Game(np.eye(m, dtype=np.int8), f"precision@{n}"), {"kind": "semi-bandit", "k": k}, random
+    )
 
 
 def sets_of(m, n, k, x):
-    """All rankings that a learner with these inclusion probabilities, multiples of 1/60, shows, equally likely."""
+    """All rankings that a learner with these inclusion probabilities, multiples of 1/60, shows,
+    equally likely.
+    """
     for draws in product(range(EACH), repeat=1 if k in (n, m) else 2):
         learner = made(m, n, k, Grid(*draws, 0))
         learner.inclusions = lambda x=x: x.copy()
@@ -78,10 +95,14 @@ def test_estimates_are_unbiased(m, n, k):
 
 
 @given(
-    estimates=st.lists(st.floats(0, 1e4), min_size=2, max_size=9), n=st.integers(1, 9), eta=st.floats(1e-3, 3.0)
-)  # fmt: skip
+    estimates=st.lists(st.floats(0, 1e4), min_size=2, max_size=9),
+    n=st.integers(1, 9),
+    eta=st.floats(1e-3, 3.0),
+)
 def test_inclusion_probabilities_are_capped_weights(estimates, n, eta):
-    """They sum to n, and below the cap they are in proportion to the weights, which are no larger at the cap."""
+    """They sum to n, and below the cap they are in proportion to the weights, which are no larger
+    at the cap.
+    """
     estimates, m = np.array(estimates), len(estimates)
     n = min(n, m)
     x, weights = np.empty(m), np.empty(m)
@@ -98,7 +119,9 @@ def test_inclusion_probabilities_are_capped_weights(estimates, n, eta):
     np.testing.assert_allclose(learner.inclusions(), x, rtol=1e-12, atol=0)
 
 
-@given(raw=st.lists(st.floats(0, 1), min_size=1, max_size=30), start=st.floats(0, 1, exclude_max=True))
+@given(
+    raw=st.lists(st.floats(0, 1), min_size=1, max_size=30), start=st.floats(0, 1, exclude_max=True)
+)
 def test_a_systematic_sample_has_its_size_whatever_rounding_does(raw, start):
     n = math.ceil(sum(raw)) or 1
     x = np.array([*raw, max(0.0, n - sum(raw))])
@@ -125,14 +148,20 @@ def test_mean_regret_is_within_the_bound(m, n, k):
             chance = generator(seed).random((rounds, m))
             better = (np.arange(m) + (np.arange(rounds)[:, None] // 500 if turns else 0)) % m < n
             stream = (chance < 0.5 + (0.4 if turns else rounds**-0.5) * better).astype(np.int8)
-            trace = play(Game(stream, f"precision@{n}"), {"kind": "semi-bandit", "k": k}, generator(seed, "n"))
+            trace = play(
+                Game(stream, f"precision@{n}"),
+                {"kind": "semi-bandit", "k": k},
+                generator(seed, "n"),
+            )
             regrets.append(regret(trace))
         assert np.all(np.mean(regrets, axis=0) <= trace.bound)
 
 
 @pytest.mark.parametrize("loss", ["dcg", "sum-loss", "ndcg@2", "ap", "dcg@1"])
 def test_other_losses_are_refused(loss):
-    with pytest.raises(SettingError, match=f"'semi-bandit'.*precision@n alone; the game is judged by {loss}"):
+    with pytest.raises(
+        SettingError, match=(f"'semi-bandit'.*precision@n alone; the game is judged by {loss}")
+    ):
         build(Game(np.eye(4, dtype=np.int8), loss), "semi-bandit", generator(0))
 
 

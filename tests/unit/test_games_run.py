@@ -1,4 +1,6 @@
-"""Runs of games: what their files hold, what is shared between learners and horizons, and what planning refuses."""
+"""Runs of games: what their files hold, what is shared between learners and horizons, and what
+planning refuses.
+"""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,8 +18,10 @@ FLIP = {"stream": "flip", "settings": {"items": 6, "relevant": 2}, "loss": "dcg"
 
 def job(**changes):
     return {
-        "study": "s", "study_seed": 3, "experiment": "e", "stream": "g", "kind": "fixed-items", "game": FLIP,
-        "learners": [["top", {"kind": "rtopkf", "blocks": 4}], ["all", {"kind": "ftpl"}]], "rounds": [60, 120],
+        "study": "s", "study_seed": 3, "experiment": "e", "stream": "g", "kind": "fixed-items",
+        "game": FLIP,
+        "learners": [["top", {"kind": "rtopkf", "blocks": 4}], ["all", {"kind": "ftpl"}]],
+        "rounds": [60, 120],
     } | changes  # fmt: skip
 
 
@@ -27,16 +31,28 @@ def frame(path):
 
 def test_a_run_file_has_the_traces_of_every_learner_seed_and_horizon(tmp_path):
     games.run_job(job(), tmp_path / "run.parquet", [4, 5], {})
-    rows, about = frame(tmp_path / "run.parquet"), metadata_of(pq.read_schema(tmp_path / "run.parquet"))
-    assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (6, "dcg", True, [4, 5])
-    assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (len(kept_rounds(60)) + len(kept_rounds(120)))
+    rows, about = (
+        frame(tmp_path / "run.parquet"),
+        metadata_of(pq.read_schema(tmp_path / "run.parquet")),
+    )
+    assert (about["items"], about["loss"], about["gain"], about["seeds"]) == (
+        6,
+        "dcg",
+        True,
+        [4, 5],
+    )
+    assert [*rows] == games.SCHEMA.names and len(rows) == 2 * 2 * (
+        len(kept_rounds(60)) + len(kept_rounds(120))
+    )
     for (learner, seed, horizon), part in rows.groupby(["learner", "seed", "horizon"]):
         settings = dict(job()["learners"])[learner]
         noise = generator(3, "fixed-items", "g", seed, "noise")
         trace = play(games.drawn(job(), seed, horizon), settings, noise, kept_rounds(horizon))
         for name in ("round", "value", "best", "best_at_horizon", "explored", "bound"):
             np.testing.assert_array_equal(part[name], getattr(trace, name))
-    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1} and set(rows.loc[rows["learner"] == "all", "k"]) == {0}
+    assert set(rows.loc[rows["learner"] == "top", "k"]) == {1} and set(
+        rows.loc[rows["learner"] == "all", "k"]
+    ) == {0}
 
 
 def test_a_shorter_horizon_is_the_beginning_of_a_longer_one_and_seeds_differ_unless_shared():
@@ -44,7 +60,9 @@ def test_a_shorter_horizon_is_the_beginning_of_a_longer_one_and_seeds_differ_unl
     np.testing.assert_array_equal(short, long[:60])
     assert not np.array_equal(short, other)
     shared = job(game=FLIP | {"shared": True})
-    np.testing.assert_array_equal(games.drawn(shared, 0, 60).stream, games.drawn(shared, 1, 60).stream)
+    np.testing.assert_array_equal(
+        games.drawn(shared, 0, 60).stream, games.drawn(shared, 1, 60).stream
+    )
 
 
 def test_a_learner_of_ones_own_is_made_with_its_options():
@@ -70,7 +88,9 @@ class Wrong:
 """
 
 
-@pytest.mark.parametrize(("raises", "words"), [(True, 'KeyError: "of one\'s own"'), (False, "score 1 of 6 is nan")])
+@pytest.mark.parametrize(
+    ("raises", "words"), [(True, 'KeyError: "of one\'s own"'), (False, ("score 1 of 6 is nan"))]
+)
 def test_what_a_learner_of_ones_own_does_wrong_is_named(tmp_path, monkeypatch, raises, words):
     (tmp_path / "own_of_a_game.py").write_text(WRONG)
     monkeypatch.syspath_prepend(tmp_path)

@@ -13,7 +13,14 @@ from scant.games import sorting
 from scant.kernels import games as kernels
 from scant.kernels.sorting import COUNTING_LIMIT, place_by, sorter
 
-EDGES = [[0.0, 0.0], [1.0, -2.0], [0.0, 0.3, -1.0], [2.0, 2.0, 2.0], [0.0, 1.0, 2.0, -0.5], [5.0, 0.0, 0.0, -5.0]]
+EDGES = [
+    [0.0, 0.0],
+    [1.0, -2.0],
+    [0.0, 0.3, -1.0],
+    [2.0, 2.0, 2.0],
+    [0.0, 1.0, 2.0, -0.5],
+    [5.0, 0.0, 0.0, -5.0],
+]
 PROCEDURES = [sorting.quicksort_distribution, sorting.plackett_luce_distribution]
 
 
@@ -45,7 +52,9 @@ def test_the_two_procedures_are_not_the_same_distribution():
 
 
 class Scripted:
-    """Stands in for a generator: the n-th draw takes the n-th branch of a script, branch 0 of `draw < p` with p."""
+    """Stands in for a generator: the n-th draw takes the n-th branch of a script, branch 0 of `draw
+    < p` with p.
+    """
 
     def __init__(self, script):
         self.script, self.chances, self.taken = script, [], 0
@@ -75,7 +84,12 @@ def enumerate_runs(run):
         random = Scripted(script)
         result = run(random)
         path = [*script, *[0] * (random.taken - len(script))]
-        yield result, math.prod(float(chances[branch]) for chances, branch in zip(random.chances, path, strict=True))
+        yield (
+            result,
+            math.prod(
+                float(chances[branch]) for chances, branch in zip(random.chances, path, strict=True)
+            ),
+        )
         for at in range(len(script), random.taken):
             waiting += [(*path[:at], branch) for branch in range(1, len(random.chances[at]))]
 
@@ -84,10 +98,14 @@ def enumerate_runs(run):
 def test_every_run_of_the_code_itself(weights):
     """The lemma holds of `quicksort` as it is written, over all that its random numbers can do."""
     chances = {}
-    for ranking, chance in enumerate_runs(lambda random: tuple(sorting.quicksort(weights, random).tolist())):
+    for ranking, chance in enumerate_runs(
+        lambda random: tuple(sorting.quicksort(weights, random).tolist())
+    ):
         chances[ranking] = chances.get(ranking, 0.0) + chance
     expected = sorting.quicksort_distribution(weights)
-    assert chances == {ranking: pytest.approx(chance, rel=1e-12) for ranking, chance in expected.items()}
+    assert chances == {
+        ranking: pytest.approx(chance, rel=1e-12) for ranking, chance in expected.items()
+    }
 
 
 # --- samples
@@ -117,7 +135,10 @@ def compiled_plackett_luce(weights, random, count):
     ("sample", "distribution"),
     [
         (compiled_plackett_luce, sorting.plackett_luce_distribution),
-        (lambda w, r, n: (tuple(sorting.plackett_luce(w, r).tolist()) for _ in range(n)), PROCEDURES[1]),
+        (
+            lambda w, r, n: (tuple(sorting.plackett_luce(w, r).tolist()) for _ in range(n)),
+            PROCEDURES[1],
+        ),
     ],
 )
 def test_rankings_are_drawn_as_often_as_they_should(sample, distribution):
@@ -143,7 +164,9 @@ def test_compiled_quicksort_is_the_plain_one():
 
 
 def test_weights_that_are_far_apart():
-    """Of two items far below a third, the one that weighs a little more comes first as often as it should."""
+    """Of two items far below a third, the one that weighs a little more comes first as often as it
+    should.
+    """
     first, weights, count = 0, [-2001.0, 0.0, -2000.0], 2000
     for ranking in compiled_quicksort(weights, np.random.default_rng(2), count):
         assert ranking[0] == 1
@@ -193,7 +216,9 @@ def test_odds_are_the_exponential_of_the_weight(weight):
     kernels.set_odds(weight, odds, 0)
     mantissa, exponent = odds.mantissas[0], int(odds.exponents[0])
     assert 1 - 1e-9 < mantissa < 2 + 1e-9
-    assert math.log(mantissa) + exponent * math.log(2) == pytest.approx(weight, rel=1e-15, abs=1e-15)
+    assert math.log(mantissa) + exponent * math.log(2) == pytest.approx(
+        weight, rel=1e-15, abs=1e-15
+    )
 
 
 def test_a_pair_comes_first_or_not():

@@ -78,19 +78,31 @@ def test_switching_changes_what_is_true():
 
 def test_ties():
     stream = draw("ties", generator(0), 5, items=5)
-    assert stream.tolist() == [[0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert stream.tolist() == [
+        [0, 0, 1, 1, 1],
+        [1, 1, 0, 0, 0],
+        [0, 0, 1, 1, 1],
+        [1, 1, 0, 0, 0],
+        [0, 0, 1, 1, 1],
+    ]
 
 
 @pytest.mark.parametrize(("distribution", "chances"), [("first", FIRST), ("second", SECOND)])
 def test_indistinguishable(distribution, chances):
     stream = draw("indistinguishable", generator(3), ROUNDS, distribution=distribution)
     for vector, chance in zip(VECTORS, chances, strict=True):
-        assert (stream == vector).all(axis=1).mean() == pytest.approx(chance, abs=mean_error(chance))
+        assert (stream == vector).all(axis=1).mean() == pytest.approx(
+            chance, abs=mean_error(chance)
+        )
 
 
 def test_either_is_one_of_the_two_for_the_whole_stream():
-    both = (stream == [1, 0, 1] for stream in (draw("indistinguishable", generator(s), 400) for s in range(60)))
-    first = [bool(one.all(axis=1).any()) for one in both]  # 0.15 a round in the first, never in the second
+    both = (
+        stream == [1, 0, 1]
+        for stream in (draw("indistinguishable", generator(s), 400) for s in range(60))
+    )
+    # 0.15 a round in the first, never in the second
+    first = [bool(one.all(axis=1).any()) for one in both]
     assert 15 < sum(first) < 45
 
 
@@ -114,8 +126,13 @@ def test_k_choice_draws_without_replacement():
     stream = draw("k-choice", generator(3), ROUNDS, items=3, choices=2, exponent=1.0)
     assert set(stream.sum(axis=1)) == {2}
     p = np.array([6, 3, 2]) / 11
-    out = [sum(p[a] * p[b] / (1 - p[a]) for a, b in [(x, y), (y, x)]) for x, y in [(1, 2), (0, 2), (0, 1)]]
-    np.testing.assert_allclose(-np.sort(-stream.mean(axis=0)), 1 - np.array(out), atol=mean_error(0.5))
+    out = [
+        sum(p[a] * p[b] / (1 - p[a]) for a, b in [(x, y), (y, x)])
+        for x, y in [(1, 2), (0, 2), (0, 1)]
+    ]
+    np.testing.assert_allclose(
+        -np.sort(-stream.mean(axis=0)), 1 - np.array(out), atol=mean_error(0.5)
+    )
     assert (draw("k-choice", generator(3), 20, items=4, choices=4) == 1).all()
 
 
@@ -123,11 +140,14 @@ def test_rankings():
     stream = draw("rankings", generator(3), ROUNDS, items=5)
     assert (np.sort(stream, axis=1) == np.arange(1, 6)).all()
     center = np.argsort(stream.mean(axis=0))
-    for i, u in enumerate(center):  # of two items, the one `distance` places up is first with logistic probability
+    # of two items, the one `distance` places up is first with logistic probability
+    for i, u in enumerate(center):
         for distance, v in enumerate(center[i:]):
             chance = 1 / (1 + np.exp(-0.2 * distance))
             if distance:
-                assert (stream[:, u] < stream[:, v]).mean() == pytest.approx(chance, abs=mean_error(0.5))
+                assert (stream[:, u] < stream[:, v]).mean() == pytest.approx(
+                    chance, abs=mean_error(0.5)
+                )
     assert draw("rankings", generator(3), 3, items=200).dtype == np.int16
 
 

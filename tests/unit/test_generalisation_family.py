@@ -1,4 +1,6 @@
-"""The family of generalisation: it plans, refuses what cannot be, plays, and shows what came out."""
+"""The family of generalisation: it plans, refuses what cannot be, plays, and shows what came
+out.
+"""
 
 from copy import deepcopy
 from pathlib import Path
@@ -71,7 +73,9 @@ STUDY = {
 
 
 def loaded(path=(), value=None, others=()):
-    """The study, and its data sets, with the value at a path changed (None: left out), and so with all of `others`."""
+    """The study, and its data sets, with the value at a path changed (None: left out), and so with
+    all of `others`.
+    """
     study = deepcopy(STUDY)
     for keys, new in [(path, value), *others] if path else others:
         place = study
@@ -91,10 +95,26 @@ def test_a_job_plays_all_learners_of_a_population():
         f"toy/{name}/seed-{seeds}" for name in ("noisy", "scores") for seeds in ("0-1", "2")
     ]
     settings = jobs[2].settings
-    assert settings["population"] == {"generator": "separable", "settings": {}, "lists": "resampled"}
+    assert settings["population"] == {
+        "generator": "separable",
+        "settings": {},
+        "lists": "resampled",
+    }
     assert [learner for learner, _ in settings["learners"]] == ["listnet", "ogd", "sparse"]
     assert settings["learners"][0][1] == {"kind": "erm-l2"}  # no title
-    assert {*settings} >= {"study_seed", "kind", "n", "m", "d", "W", "W1", "sigma", "fresh", "reference", "ascents"}
+    assert {*settings} >= {
+        "study_seed",
+        "kind",
+        "n",
+        "m",
+        "d",
+        "W",
+        "W1",
+        "sigma",
+        "fresh",
+        "reference",
+        "ascents",
+    }
     assert jobs[0].files == []
 
 
@@ -113,9 +133,18 @@ NOISY = ("populations", "noisy", "settings")
 REFUSED = [
     ((*TOY, "n"), [8, 10], LISTS, r"experiments\.toy: lists: n is 10, and mine has 9 queries"),
     ((*TOY, "d"), [7], SMALL, "lists: d is 7, and mine has 6 features"),
-    ((*TOY, "m"), [43], [*SMALL, (("populations", "lists", "lists"), "cut")],
-     "lists: m is 43, and mine has 42 documents in a query at most"),
-    ((*TOY, "n"), [2 * 10**7], [], "noisy: n x m x d: 20,000,000 queries of 3 documents with 4 features take 1.0 GB"),
+    (
+        (*TOY, "m"),
+        [43],
+        [*SMALL, (("populations", "lists", "lists"), "cut")],
+        "lists: m is 43, and mine has 42 documents in a query at most",
+    ),
+    (
+        (*TOY, "n"),
+        [2 * 10**7],
+        [],
+        "noisy: n x m x d: 20,000,000 queries of 3 documents with 4 features take 1.0 GB",
+    ),
     ((*TOY, "reference"), 10**8, [], "noisy: reference x m x d: .* lower reference"),
     (NOISY, {"informative": 5}, [], "noisy: d is 4, and grades depend on 5 features"),
     ((*TOY, "W"), 0, [], "W: 0 is less than or equal to the minimum of 0"),
@@ -123,24 +152,67 @@ REFUSED = [
     ((*TOY, "sigma"), 0, [], "sigma: 0 is less than or equal to the minimum of 0"),
     ((*TOY, "n"), [0], [], "n.0: 0 is less than the minimum of 1"),
     ((*TOY, "fresh"), 1, [], "fresh: 1 is less than the minimum of 2"),
-    (("learners", "ogd", "surrogate"), "smoothdcg", [], r"learners\.ogd: step is theory's .* smoothdcg is not convex"),
-    (("learners", "faster", "surrogate"), "smoothdcg", [], r"learners\.faster: step is theory's .* a multiple of it"),
+    (
+        ("learners", "ogd", "surrogate"),
+        "smoothdcg",
+        [],
+        r"learners\.ogd: step is theory's .* smoothdcg is not convex",
+    ),
+    (
+        ("learners", "faster", "surrogate"),
+        "smoothdcg",
+        [],
+        r"learners\.faster: step is theory's .* a multiple of it",
+    ),
     (("learners", "ridge", "surrogate"), "smoothdcg", [], r"learners\.ridge: lambda is theory's"),
-    (("learners", "ogd"), {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"}, [],
-     "step: the optimistic step is for smooth surrogates"),
-    (("learners", "listnet", "starts"), 3, [], r"learners\.listnet: starts does nothing for the surrogate 'listnet'"),
+    (
+        ("learners", "ogd"),
+        {"kind": "averaged-ogd", "surrogate": "ranksvm", "step": "optimistic"},
+        [],
+        "step: the optimistic step is for smooth surrogates",
+    ),
+    (
+        ("learners", "listnet", "starts"),
+        3,
+        [],
+        r"learners\.listnet: starts does nothing for the surrogate 'listnet'",
+    ),
     (("learners", "ogd", "starts"), 3, [], "starts does nothing for the kind 'averaged-ogd'"),
-    (("populations", "lists", "stream"), "raw", SMALL, "lists: erm-l1 needs features that are bounded"),
-    (("populations", "lists", "stream"), "mien", SMALL, "lists: unknown stream 'mien': did you mean 'mine'"),
+    (
+        ("populations", "lists", "stream"),
+        "raw",
+        SMALL,
+        "lists: erm-l1 needs features that are bounded",
+    ),
+    (
+        ("populations", "lists", "stream"),
+        "mien",
+        SMALL,
+        "lists: unknown stream 'mien': did you mean 'mine'",
+    ),
     (("populations", "lists", "stream"), "drawn", SMALL, "lists: the stream 'drawn' is simulated"),
-    (("populations", "lists", "settings"), {"grades": 2}, [],
-     r"populations\.lists: settings does nothing for a stream"),
-    (("populations", "noisy", "lists"), "cut", [], r"populations\.noisy: lists does nothing for a generator"),
-    (("populations", "scores", "settings"), {"grades": 1}, [], r"populations\.scores: settings\.grades"),
+    (
+        ("populations", "lists", "settings"),
+        {"grades": 2},
+        [],
+        r"populations\.lists: settings does nothing for a stream",
+    ),
+    (
+        ("populations", "noisy", "lists"),
+        "cut",
+        [],
+        r"populations\.noisy: lists does nothing for a generator",
+    ),
+    (
+        ("populations", "scores", "settings"),
+        {"grades": 1},
+        [],
+        r"populations\.scores: settings\.grades",
+    ),
     (("populations", "scores", "settings"), {"noise": 1}, [], r"populations\.scores"),
     (("populations", "noisy", "stream"), "mine", [], r"populations\.noisy"),
     ((*TOY, "rounds"), 10, [], "rounds does nothing in an experiment of kind 'generalisation'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("path", "value", "others", "words"), REFUSED)
@@ -153,7 +225,8 @@ def test_bad_input_is_refused_at_planning(path, value, others, words):
 def test_what_is_no_population_breaks_the_schema(others):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(
-            {"generator": "linear"} | others, FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}}
+            {"generator": "linear"} | others,
+            FAMILY.place.schema | {"$defs": {"id": {"type": "string"}}},
         )
 
 
@@ -174,7 +247,11 @@ def played(tmp_path_factory):
 def test_excess_bounds_are_of_the_learners_theorems(played):
     rows = frames.bounded(*played)
     by_learner = rows.groupby("learner")["bound_by"].unique().map(list).to_dict()
-    assert by_learner == {"listnet": ["Theorem 38"], "ogd": ["Theorem 35"], "sparse": ["Theorem 40"]}
+    assert by_learner == {
+        "listnet": ["Theorem 38"],
+        "ogd": ["Theorem 35"],
+        "sparse": ["Theorem 40"],
+    }
     row = rows[(rows["learner"] == "ogd") & (rows["n"] == 16)].iloc[0]
     problem = theory.problem("listnet", 3, 4, int(row["largest_grade"]), row["W"], row["R"])
     assert row["bound"] == pytest.approx(theory.descent_excess(16, problem))
@@ -197,9 +274,15 @@ def test_figures_are_drawn(played, tmp_path, name):
 
 def test_means_in_figures_are_over_seeds(played):
     frame = frames.against(*played, along="n")
-    row = frame[(frame["stream"] == "noisy") & (frame["learner"] == "ogd") & (frame["queries"] == 8)].iloc[0]
+    row = frame[
+        (frame["stream"] == "noisy") & (frame["learner"] == "ogd") & (frame["queries"] == 8)
+    ].iloc[0]
     cell = played[0].query("stream == 'noisy' and learner == 'ogd' and n == 8")
-    assert row["mean"] == pytest.approx(cell["excess"].mean()) and row["label"] == "ogd" and row["documents"] == 3
+    assert (
+        row["mean"] == pytest.approx(cell["excess"].mean())
+        and row["label"] == "ogd"
+        and row["documents"] == 3
+    )
     with pytest.raises(SettingError, match="set ascents to 1 or more"):
         frames.against(played[0].assign(uniform=np.nan), played[1], along="n", measured="uniform")
 
@@ -245,8 +328,12 @@ def test_the_largest_gap_is_a_share_of_the_bound_that_is_named(played):
         shares = quantities.gap_share(whole, name)
         rows = frames.bounded(*played).loc[shares.index]
         bounds = [frames.uniform_bounds(row)[bound] for _, row in rows.iterrows()]
-        assert len(shares) and shares["value"].to_numpy() == pytest.approx(rows["uniform"].to_numpy() / bounds)
-        assert (shares["value"].abs() <= least["value"].abs().reindex(shares.index) * (1 + 1e-12)).all()
+        assert len(shares) and shares["value"].to_numpy() == pytest.approx(
+            rows["uniform"].to_numpy() / bounds
+        )
+        assert (
+            shares["value"].abs() <= least["value"].abs().reindex(shares.index) * (1 + 1e-12)
+        ).all()
     assert quantities.gap_share(whole, "theorem-38").empty  # not proved for so few queries
     with pytest.raises(SettingError, match="bound of gap_share 'theorem-83'"):
         quantities.gap_share(whole, "theorem-83")
@@ -255,12 +342,31 @@ def test_the_largest_gap_is_a_share_of_the_bound_that_is_named(played):
 def test_the_slope_on_log_d_is_that_of_a_power_of_log_d():
     d = np.array([10, 100, 1000])
     rows = pd.DataFrame(
-        {"experiment": "toy", "stream": "noisy", "learner": "sparse", "seed": 0, "n": 8, "m": 3, "d": d}
+        {
+            "experiment": "toy",
+            "stream": "noisy",
+            "learner": "sparse",
+            "seed": 0,
+            "n": 8,
+            "m": 3,
+            "d": d,
+        }
     )
     rows = rows.assign(
-        kind="erm-l1", surrogate="listnet", ball="l1", W=1.0, R=1.0, sigma=1.0, largest_grade=2, risk=2.0, train=1.0,
-        best=1.0, certificate=0.0, uniform=np.nan, excess=0.1 * np.log(d) ** 0.5,
-    )  # fmt: skip
+        kind="erm-l1",
+        surrogate="listnet",
+        ball="l1",
+        W=1.0,
+        R=1.0,
+        sigma=1.0,
+        largest_grade=2,
+        risk=2.0,
+        train=1.0,
+        best=1.0,
+        certificate=0.0,
+        uniform=np.nan,
+        excess=0.1 * np.log(d) ** 0.5,
+    )
     details = {"toy": {"learners": {"sparse": {"kind": "erm-l1"}}}}
     whole = Played("toy", None, rows, details["toy"], None)
     assert quantities.excess_slope(whole, "log d")["value"].to_numpy() == pytest.approx(0.5)

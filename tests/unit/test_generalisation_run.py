@@ -1,4 +1,6 @@
-"""Populations, and runs of generalisation: what is drawn, what is paired, and what the numbers of a run file are."""
+"""Populations, and runs of generalisation: what is drawn, what is paired, and what the numbers of a
+run file are.
+"""
 
 from dataclasses import replace
 
@@ -30,9 +32,11 @@ def generator(seed=1):
 
 def job(**changes):
     return {
-        "study": "tiny", "study_seed": 3, "experiment": "sizes", "stream": "toy", "kind": "generalisation",
+        "study": "tiny", "study_seed": 3, "experiment": "sizes", "stream": "toy",
+        "kind": "generalisation",
         "population": {"generator": "linear", "settings": {"grades": 2, "noise": 0.5}},
-        "learners": LEARNERS, "n": [8, 16], "m": [3, 6], "d": [4], "W": 1.5, "W1": 2.0, "sigma": 0.5, "fresh": 60,
+        "learners": LEARNERS, "n": [8, 16], "m": [3, 6], "d": [4], "W": 1.5, "W1": 2.0,
+        "sigma": 0.5, "fresh": 60,
         "reference": 80, "ascents": 0,
     } | changes  # fmt: skip
 
@@ -57,7 +61,12 @@ def setup(**changes):
 def test_features_keep_to_the_bounds_that_are_declared(kind, entries):
     population = kind(generator(), 7, entries=entries, decay=0.5)
     features, grades = population.draw(generator(), 300, 5)
-    assert (features.dtype, grades.dtype, features.shape, grades.shape) == ("f4", "i2", (300, 5, 7), (300, 5))
+    assert (features.dtype, grades.dtype, features.shape, grades.shape) == (
+        "f4",
+        "i2",
+        (300, 5, 7),
+        (300, 5),
+    )
     assert np.linalg.norm(features, axis=2).max() <= population.norm * (1 + 1e-6)
     assert np.abs(features).max() <= population.largest * (1 + 1e-6)
     assert grades.min() >= 0 and grades.max() <= population.largest_grade
@@ -71,7 +80,9 @@ def test_the_bound_on_signs_is_reached():
 
 
 def test_shares_of_grades_are_those_asked_for():
-    _, grades = Linear(generator(), 20, grades=2, noise=0.5, relevant=0.4).draw(generator(), 4000, 10)
+    _, grades = Linear(generator(), 20, grades=2, noise=0.5, relevant=0.4).draw(
+        generator(), 4000, 10
+    )
     assert (grades > 0).mean() == pytest.approx(0.4, abs=0.02)
     assert (grades > 1).mean() == pytest.approx(0.2, abs=0.02)
 
@@ -86,12 +97,17 @@ def test_grades_do_not_depend_on_how_many_features_are_noise():
 def test_lists_repeat_a_few_documents():
     features, grades = Linear(generator(), 3, distinct=2).draw(generator(), 20, 12)
     for documents, labels in zip(features, grades, strict=True):
-        pairs = {(*document, label) for document, label in zip(documents.tolist(), labels.tolist(), strict=True)}
+        pairs = {
+            (*document, label)
+            for document, label in zip(documents.tolist(), labels.tolist(), strict=True)
+        }
         assert len(pairs) <= 2
 
 
 def test_variation_is_of_queries_and_noise_of_documents():
-    """With variation alone equal documents of a query have equal grades; with noise alone they have not."""
+    """With variation alone equal documents of a query have equal grades; with noise alone they have
+    not.
+    """
 
     def agreement(**settings):
         population = Linear(generator(), 1, entries="signs", grades=1, **settings)
@@ -123,7 +139,9 @@ def test_the_ranker_is_the_best_for_the_surrogates_that_are_said(moves):
     for surrogate in population.best_for:
         mean = solve.Mean(sample, surrogate)
         found = solve.minimise(mean, population.best, solve.Ball("l2", 3.0))
-        assert mean.evaluate(population.best).value - found.value < 2e-3 * (1 + mean.evaluate(np.zeros(4)).value)
+        assert mean.evaluate(population.best).value - found.value < 2e-3 * (
+            1 + mean.evaluate(np.zeros(4)).value
+        )
     assert "squared" in population.best_for and ("ranksvm" in population.best_for) == (moves == 0)
 
 
@@ -161,13 +179,19 @@ def test_lists_are_resampled_to_any_length(stream):
 
 
 def test_what_a_stream_has_not_is_refused(stream, tmp_path):
-    with pytest.raises(SettingError, match="m is 10, and the longest list of the stream has 9 documents"):
+    with pytest.raises(
+        SettingError, match=("m is 10, and the longest list of the stream has 9 documents")
+    ):
         Lists(stream, 4, "cut", longest=10)
     with pytest.raises(SettingError, match="d is 5, and the stream has 4 features"):
         Lists(stream, 5)
     path = tmp_path / "toy.arrow"
     streams.write(path, ((q, *reversed(stream[q])) for q in range(len(stream))), {})
-    changes = {"population": {"stream": "toy", "lists": "resampled"}, "inputs": {"streams": [path]}, "d": None}
+    changes = {
+        "population": {"stream": "toy", "lists": "resampled"},
+        "inputs": {"streams": [path]},
+        "d": None,
+    }
     with pytest.raises(SettingError, match="n is 16, and toy has 5 queries"):
         played(tmp_path, **changes)
     assert not list(tmp_path.glob("*.parquet"))
@@ -184,7 +208,12 @@ def test_a_run_has_a_row_for_each_learner_and_size(tmp_path):
     assert len(rows) == 2 * 2 * 2 * len(LEARNERS)
     assert not rows.duplicated(["learner", "seed", "n", "m", "d"]).any()
     statuses = rows.groupby("learner")["status"].unique()
-    assert statuses["erm"].tolist() == statuses["svm"].tolist() == statuses["ridge"].tolist() == ["certified"]
+    assert (
+        statuses["erm"].tolist()
+        == statuses["svm"].tolist()
+        == statuses["ridge"].tolist()
+        == ["certified"]
+    )
     assert (statuses["dcg"].tolist(), statuses["ogd"].tolist()) == (["local"], ["one pass"])
     assert rows["certificate"].isna().equals(rows["learner"] == "dcg")
     assert rows["spread"].notna().equals(rows["learner"] == "dcg")
@@ -202,7 +231,9 @@ def test_results_do_not_depend_on_batches_or_on_other_learners_and_sizes(tmp_pat
     alone = played(tmp_path, learners=LEARNERS[:1], ascents=2, n=[8, 16]).to_pandas()
     pd.testing.assert_frame_equal(alone, whole[whole["learner"] == "erm"].reset_index(drop=True))
     small = played(tmp_path, m=[6], ascents=2).to_pandas()
-    pd.testing.assert_frame_equal(small, whole[whole["m"] == 6].reset_index(drop=True), check_exact=False)
+    pd.testing.assert_frame_equal(
+        small, whole[whole["m"] == 6].reset_index(drop=True), check_exact=False
+    )
 
 
 def test_fresh_queries_may_come_in_chunks(tmp_path, monkeypatch):
@@ -215,17 +246,24 @@ def test_fresh_queries_may_come_in_chunks(tmp_path, monkeypatch):
 
 
 def test_risks_are_unbiased_and_their_errors_right():
-    """Over many seeds the risk of the same weights scatters about that of very many queries as its error says."""
+    """Over many seeds the risk of the same weights scatters about that of very many queries as its
+    error says.
+    """
     made = setup(m=[4], n=[8], fresh=50, learners=LEARNERS[:1])
     weights, best = np.array([1.0, -0.5, 0.3, 0.0]), np.zeros(4)
     large = made.mean(solve.Sample(*made.population.draw(generator(9), 60_000, 4)), "listnet")
-    truth = large.evaluate(weights).value, large.evaluate(weights).value - large.evaluate(best).value
+    truth = (
+        large.evaluate(weights).value,
+        large.evaluate(weights).value - large.evaluate(best).value,
+    )
     scores = []
     for seed in range(200):
         one = run.Found({"m": 4, "surrogate": "listnet"}, weights, best)
         run.measure(made, [one], seed)
         measured = zip(("risk", "excess"), truth, strict=True)
-        scores.append([(one.row[name] - true) / one.row[f"{name}_error"] for name, true in measured])
+        scores.append(
+            [(one.row[name] - true) / one.row[f"{name}_error"] for name, true in measured]
+        )
     assert np.abs(np.mean(scores, axis=0)).max() < 4 / np.sqrt(200)
     np.testing.assert_allclose(np.std(scores, axis=0), 1.0, atol=0.25)
 
@@ -243,15 +281,22 @@ def test_the_best_weights_are_about_as_good_as_they_say():
     known = setup(population={"generator": "separable", "settings": {}})
     assert run.best_weights(known, "squared", known.ball("l2"), 6).error == 0
     smaller = replace(known, job=known.job | {"W": 0.5})  # which does not hold the ranker
-    assert np.linalg.norm(run.best_weights(smaller, "squared", smaller.ball("l2"), 6).weights) <= 0.5 + 1e-9
+    assert (
+        np.linalg.norm(run.best_weights(smaller, "squared", smaller.ball("l2"), 6).weights)
+        <= 0.5 + 1e-9
+    )
 
 
 def test_ascent_does_not_go_above_the_largest_gap():
-    """In two dimensions the largest gap is found by a grid; the mean of what ascent finds is not above it."""
+    """In two dimensions the largest gap is found by a grid; the mean of what ascent finds is not
+    above it.
+    """
     made = setup(m=[4], n=[8], d=[2], fresh=400, ascents=3, learners=LEARNERS[:1])
     ball = made.ball("l2")
     angles, radii = np.meshgrid(np.linspace(0, 2 * np.pi, 40), np.linspace(0, 1, 8))
-    grid = ball.radius * np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1).reshape(-1, 2)
+    grid = ball.radius * np.stack(
+        [radii * np.cos(angles), radii * np.sin(angles)], axis=-1
+    ).reshape(-1, 2)
     large = made.mean(solve.Sample(*made.population.draw(generator(9), 20_000, 4)), "listnet")
     risks, found, largest = np.array([large.evaluate(w).value for w in grid]), [], []
     for seed in range(30):
@@ -286,12 +331,19 @@ class Wrong(Mine):
 def test_learners_of_ones_own(tmp_path):
     learners = [["mine", {"kind": f"{__name__}:Mine", "options": {"scale": 0.5}}]]
     rows = played(tmp_path, learners=learners).to_pandas()
-    assert (rows["status"] == "one's own").all() and (rows["ball"] == "l1").all() and (rows["W"] == 2.0).all()
+    assert (
+        (rows["status"] == "one's own").all()
+        and (rows["ball"] == "l1").all()
+        and (rows["W"] == 2.0).all()
+    )
     made = setup(learners=learners)
     features, grades = made.population.draw(made.random("sample", 0), 16, 6)
     weights = Mine(2.0, None, 0.5).fit(features[:8, :3], grades[:8, :3])
     first = rows.query("seed == 0 and n == 8 and m == 3").iloc[0]
-    losses = [surrogates.squared(x @ weights, y)[0] for x, y in zip(features[:8, :3], grades[:8, :3], strict=True)]
+    losses = [
+        surrogates.squared(x @ weights, y)[0]
+        for x, y in zip(features[:8, :3], grades[:8, :3], strict=True)
+    ]
     assert first["train"] == pytest.approx(np.mean(losses), rel=1e-5)
     with pytest.raises(SettingError, match="fit is to return 4 finite weights"):
         played(tmp_path, learners=[["wrong", {"kind": f"{__name__}:Wrong"}]])

@@ -1,4 +1,6 @@
-"""ERM on balls of weights: gradients, projections, optima of independent solvers, and certificates that hold."""
+"""ERM on balls of weights: gradients, projections, optima of independent solvers, and certificates
+that hold.
+"""
 
 import numpy as np
 import pytest
@@ -30,7 +32,9 @@ def sample(n=12, m=6, d=D, seed=1, grades=3):
 
 
 def losses(sample, surrogate, weights, sigma=1.0):
-    """The surrogate of each query by `scant.surrogates`, and the mean's (sub)gradient in the weights."""
+    """The surrogate of each query by `scant.surrogates`, and the mean's (sub)gradient in the
+    weights.
+    """
     function = getattr(surrogates, surrogate)
     options = (sigma,) if surrogate == "smoothdcg" else ()
     values, gradient = [], np.zeros(sample.d)
@@ -83,16 +87,21 @@ def test_the_first_queries_are_a_sample_of_their_own():
 
 
 @given(
-    st.integers(1, 60), st.integers(1, 4), st.sampled_from([2.0, 0.5, 1e-3]), st.sampled_from([0.1, 3.0]),
+    st.integers(1, 60),
+    st.integers(1, 4),
+    st.sampled_from([2.0, 0.5, 1e-3]),
+    st.sampled_from([0.1, 3.0]),
     st.integers(0, 99),
-)  # fmt: skip
+)
 def test_sorting_gives_the_hinges_of_all_pairs(m, grades, smoothing, scale, seed):
     random = np.random.default_rng(seed)
     scores = np.round(scale * random.normal(size=m), 1 + seed % 3)  # with ties
     labels = random.integers(0, grades + 1, m).astype(np.int16)
     plain, by_sorting = np.empty(m), np.empty(m)
     expected = batch.hinges(scores, labels, smoothing, np.empty(m, np.int64), plain)
-    np.testing.assert_allclose(batch.sorted_hinges(scores, labels, smoothing, by_sorting), expected, atol=1e-8)
+    np.testing.assert_allclose(
+        batch.sorted_hinges(scores, labels, smoothing, by_sorting), expected, atol=1e-8
+    )
     np.testing.assert_allclose(by_sorting, plain, atol=1e-8 / smoothing)
 
 
@@ -102,7 +111,9 @@ def test_long_lists_are_sorted(m):
     scores, labels = random.normal(size=m), random.integers(0, 3, m).astype(np.int16)
     value, gradient = surrogates.ranksvm(scores, labels)
     found = np.empty(m)
-    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(value, rel=1e-12)
+    assert batch.hinges(scores, labels, 1e-12, np.empty(m, np.int64), found)[0] == pytest.approx(
+        value, rel=1e-12
+    )
     np.testing.assert_allclose(found, gradient)
 
 
@@ -132,21 +143,39 @@ def test_the_support_is_the_largest_product(norm):
 
 
 def scipy_least(queries, surrogate, norm, radius, ridge=0.0):
-    """The least mean loss in a ball by SciPy's SLSQP; for l1 with the weights' positive and negative parts."""
+    """The least mean loss in a ball by SciPy's SLSQP; for l1 with the weights' positive and
+    negative parts.
+    """
     if norm == "l2":
         constraint = {"type": "ineq", "fun": lambda w: radius**2 - w @ w, "jac": lambda w: -2 * w}
         parts, start, bounds = np.eye(D), np.zeros(D), None
     else:
-        constraint = {"type": "ineq", "fun": lambda v: radius - v.sum(), "jac": lambda v: -np.ones(2 * D)}
-        parts, start, bounds = np.c_[np.eye(D), -np.eye(D)], np.full(2 * D, 0.01), [(0, None)] * (2 * D)
+        constraint = {
+            "type": "ineq",
+            "fun": lambda v: radius - v.sum(),
+            "jac": lambda v: -np.ones(2 * D),
+        }
+        parts, start, bounds = (
+            np.c_[np.eye(D), -np.eye(D)],
+            np.full(2 * D, 0.01),
+            [(0, None)] * (2 * D),
+        )
 
     def value_and_gradient(v):
         values, gradient = losses(queries, surrogate, parts @ v)
-        return values.mean() + ridge / 2 * np.sum((parts @ v) ** 2), parts.T @ (gradient + ridge * (parts @ v))
+        return values.mean() + ridge / 2 * np.sum((parts @ v) ** 2), parts.T @ (
+            gradient + ridge * (parts @ v)
+        )
 
     options = {"maxiter": 1000, "ftol": 1e-13}
     found = optimize.minimize(
-        value_and_gradient, start, method="SLSQP", jac=True, bounds=bounds, constraints=[constraint], options=options
+        value_and_gradient,
+        start,
+        method="SLSQP",
+        jac=True,
+        bounds=bounds,
+        constraints=[constraint],
+        options=options,
     )
     assert found.success
     return found.fun
@@ -160,13 +189,17 @@ def test_smooth_surrogates_have_the_optimum_of_scipy(surrogate, norm, radius):
     found = minimise(Mean(queries, surrogate), np.zeros(D), Ball(norm, radius), enough=1e-8)
     assert found.status == "certified"
     assert found.value == pytest.approx(scipy_least(queries, surrogate, norm, radius), rel=1e-6)
-    assert found.gap <= 1e-8 * found.value + 1e-6 * losses(queries, surrogate, np.zeros(D))[0].mean()
+    assert (
+        found.gap <= 1e-8 * found.value + 1e-6 * losses(queries, surrogate, np.zeros(D))[0].mean()
+    )
 
 
 @pytest.mark.parametrize("surrogate", SMOOTH)
 def test_regularised_erm_has_the_optimum_of_scipy(surrogate):
     queries = sample(40)
-    found = minimise(Mean(queries, surrogate, ridge=0.8), np.zeros(D), Ball("l2", 30.0), enough=1e-8)
+    found = minimise(
+        Mean(queries, surrogate, ridge=0.8), np.zeros(D), Ball("l2", 30.0), enough=1e-8
+    )
     assert found.value == pytest.approx(scipy_least(queries, surrogate, "l2", 30.0, 0.8), rel=1e-6)
 
 
@@ -175,7 +208,9 @@ def test_squared_in_the_l1_ball_is_scikit_learns_lasso():
     x, y = queries.features.astype(float), queries.grades.astype(float)
     lasso = Lasso(alpha=0.1, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(x, y)
     assert 0 < np.count_nonzero(lasso.coef_) < D
-    found = minimise(Mean(queries, "squared"), np.zeros(D), Ball("l1", np.abs(lasso.coef_).sum()), enough=1e-9)
+    found = minimise(
+        Mean(queries, "squared"), np.zeros(D), Ball("l1", np.abs(lasso.coef_).sum()), enough=1e-9
+    )
     np.testing.assert_allclose(found.weights, lasso.coef_, atol=1e-4)
 
 
@@ -205,8 +240,11 @@ def test_no_weights_are_below_the_certificate(surrogate, norm, passes):
     mean = Mean(queries, surrogate)
     least = minimise(mean, np.zeros(D), ball, enough=1e-9)
     found = minimise(mean, ball.project(np.ones(D)), ball, passes=passes)
-    assert found.value == pytest.approx(losses(queries, surrogate, found.weights)[0].mean(), rel=1e-9)
-    assert found.gap >= found.value - least.value - 1e-9  # the certificate is no less than the true distance
+    assert found.value == pytest.approx(
+        losses(queries, surrogate, found.weights)[0].mean(), rel=1e-9
+    )
+    # the certificate is no less than the true distance
+    assert found.gap >= found.value - least.value - 1e-9
     assert all(mean.evaluate(w).value >= found.value - found.gap - 1e-9 for w in points(ball, 60))
     assert ball.length(found.weights) <= ball.radius * (1 + 1e-9)
 
@@ -270,10 +308,16 @@ def test_gradient_descent_is_the_plain_loop(surrogate):
 
 @every_surrogate
 def test_a_difference_of_means_has_the_difference_of_gradients(surrogate):
-    difference = solve.Difference(Mean(sample(9, seed=3), surrogate), Mean(sample(14, seed=4), surrogate))
+    difference = solve.Difference(
+        Mean(sample(9, seed=3), surrogate), Mean(sample(14, seed=4), surrogate)
+    )
     weights = np.random.default_rng(3).normal(size=D)
-    first, second = (losses(sample(n, seed=s), surrogate, weights)[0].mean() for n, s in ((9, 3), (14, 4)))
+    first, second = (
+        losses(sample(n, seed=s), surrogate, weights)[0].mean() for n, s in ((9, 3), (14, 4))
+    )
     assert difference.evaluate(weights).value == pytest.approx(first - second)
     if surrogate != "ranksvm":
         numeric = optimize.approx_fprime(weights, lambda at: difference.evaluate(at).value, 1e-6)
-        np.testing.assert_allclose(difference.evaluate(weights).gradient, numeric, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            difference.evaluate(weights).gradient, numeric, rtol=1e-4, atol=1e-5
+        )

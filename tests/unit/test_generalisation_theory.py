@@ -1,4 +1,6 @@
-"""Theory of generalisation: constants against searches, bounds against their formulas and proofs, lemmas."""
+"""Theory of generalisation: constants against searches, bounds against their formulas and proofs,
+lemmas.
+"""
 
 import math
 from dataclasses import replace
@@ -18,13 +20,25 @@ from scant.theory.generalisation import Problem, problem
 
 SMOOTH = ("listnet", "smoothdcg", "squared", "kl")
 CASE = Problem(
-    m=7, d=30, ball=3.0, radius=0.5, lipschitz=2.0, lipschitz_l2=1.25, smoothness=1.5, largest_loss=4.0, best_risk=0.3
+    m=7,
+    d=30,
+    ball=3.0,
+    radius=0.5,
+    lipschitz=2.0,
+    lipschitz_l2=1.25,
+    smoothness=1.5,
+    largest_loss=4.0,
+    best_risk=0.3,
 )
 
 
 def value(surrogate, scores, grades, sigma=1.0):
     function = getattr(surrogates, surrogate)
-    return function(scores, grades, sigma)[0] if surrogate == "smoothdcg" else function(scores, grades)[0]
+    return (
+        function(scores, grades, sigma)[0]
+        if surrogate == "smoothdcg"
+        else function(scores, grades)[0]
+    )
 
 
 # --- constants
@@ -34,14 +48,19 @@ def test_constants_that_are_known():
     assert constants.lipschitz("listnet", 5, math.inf) == 2
     assert constants.lipschitz("listnet", 5, math.inf, norm="l2") == pytest.approx(math.sqrt(2))
     assert constants.smoothness("listnet", 5, 4) == 1
-    assert constants.lipschitz("smoothdcg", 2, 1, sigma=0.5) == 1  # the logistic function of a difference
+    # the logistic function of a difference
+    assert constants.lipschitz("smoothdcg", 2, 1, sigma=0.5) == 1
     assert constants.lipschitz("ranksvm", 10, 1) == 50  # 2 r (m - r), r = 5
     assert constants.lipschitz("ranksvm", 10, 1, norm="l2") == pytest.approx(math.sqrt(250))
     assert constants.lipschitz("squared", 3, 4, 2.0) == 36
-    assert constants.smoothness("squared", 3, 4) == 6 and constants.smoothness("squared", 3, 4, norm="l2") == 2
+    assert (
+        constants.smoothness("squared", 3, 4) == 6
+        and constants.smoothness("squared", 3, 4, norm="l2") == 2
+    )
     assert constants.smoothness("kl", 3, 4, 1.0) == pytest.approx(3 * math.e)
     assert constants.smoothness("ranksvm", 3, 4) == math.inf
-    assert constants.lipschitz("kl", 3, 4) == constants.lipschitz("squared", 3, 4) == math.inf  # of all scores
+    # of all scores
+    assert constants.lipschitz("kl", 3, 4) == constants.lipschitz("squared", 3, 4) == math.inf
 
 
 @pytest.mark.parametrize("surrogate", constants.SURROGATES)
@@ -49,11 +68,19 @@ def test_one_document_or_one_grade_has_no_pairs(surrogate):
     if surrogate in ("listnet", "smoothdcg"):
         assert constants.lipschitz(surrogate, 1, 4) == constants.smoothness(surrogate, 1, 4) == 0
     if surrogate == "ranksvm":
-        assert constants.lipschitz(surrogate, 5, 0) == constants.largest_loss(surrogate, 5, 0, 1.0) == 0
+        assert (
+            constants.lipschitz(surrogate, 5, 0)
+            == constants.largest_loss(surrogate, 5, 0, 1.0)
+            == 0
+        )
 
 
 def test_what_the_thesis_prints():
-    assert constants.printed_lipschitz("listnet", 5, 4) == constants.printed_lipschitz("listnet", 5, 4, norm="l2") == 2
+    assert (
+        constants.printed_lipschitz("listnet", 5, 4)
+        == constants.printed_lipschitz("listnet", 5, 4, norm="l2")
+        == 2
+    )
     assert constants.printed_lipschitz("smoothdcg", 5, 3, sigma=0.5) == 2 * 7 / 0.5
     assert constants.printed_smoothness("listnet") == 2
     assert math.isnan(constants.printed_lipschitz("ranksvm", 5, 4))
@@ -68,12 +95,16 @@ def test_a_search_finds_the_constants(surrogate, m, norm):
     assert found == pytest.approx(constants.lipschitz(surrogate, m, 2, bound, 0.5, norm), rel=1e-5)
     if surrogate != "ranksvm":
         found = suprema.largest_hessian(surrogate, m, 2, bound, 0.5, norm)
-        assert found == pytest.approx(constants.smoothness(surrogate, m, 2, bound, 0.5, norm), rel=1e-5)
+        assert found == pytest.approx(
+            constants.smoothness(surrogate, m, 2, bound, 0.5, norm), rel=1e-5
+        )
 
 
 @pytest.mark.parametrize(("m", "largest"), [(3, 1), (4, 1), (4, 2), (4, 3), (5, 2)])
 def test_ranksvm_is_steepest_where_all_hinges_are_positive(m, largest):
-    """All grades and, by scores on a grid of halves, all sets of positive hinges that there are nearby."""
+    """All grades and, by scores on a grid of halves, all sets of positive hinges that there are
+    nearby.
+    """
     norms = [[], []]
     for grades in product(range(largest + 1), repeat=m):
         for scores in product((0.0, 0.6, 1.2), repeat=m):
@@ -89,16 +120,24 @@ def test_the_hessian_is_the_derivative_of_the_gradient(surrogate):
     random = np.random.default_rng(1)
     scores, grades = random.normal(size=5), random.integers(0, 4, 5)
     numeric = approx_fprime(scores, lambda s: suprema.gradient(surrogate, s, grades, 0.8), 1e-7)
-    np.testing.assert_allclose(suprema.hessian(surrogate, scores, grades, 0.8), numeric, atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(
+        suprema.hessian(surrogate, scores, grades, 0.8), numeric, atol=1e-5, rtol=1e-5
+    )
     vector = random.normal(size=5)
     product_with = suprema._times(surrogate, scores, grades, 0.8, vector)
-    np.testing.assert_allclose(product_with, suprema.hessian(surrogate, scores, grades, 0.8) @ vector)
+    np.testing.assert_allclose(
+        product_with, suprema.hessian(surrogate, scores, grades, 0.8) @ vector
+    )
 
 
 @pytest.mark.parametrize("surrogate", constants.SURROGATES)
-@pytest.mark.parametrize(("m", "largest", "bound"), [(1, 2, 1.0), (2, 1, 0.3), (3, 2, 1.5), (4, 1, 2.0)])
+@pytest.mark.parametrize(
+    ("m", "largest", "bound"), [(1, 2, 1.0), (2, 1, 0.3), (3, 2, 1.5), (4, 1, 2.0)]
+)
 def test_the_largest_loss_is_that_of_corners(surrogate, m, largest, bound):
-    """Losses are convex in the scores; ListNet's is linear in softmax(y), KL's largest at an end of the grades."""
+    """Losses are convex in the scores; ListNet's is linear in softmax(y), KL's largest at an end of
+    the grades.
+    """
     losses = [
         value(surrogate, np.array(scores), np.array(grades))
         for grades in product(range(largest + 1), repeat=m)
@@ -139,7 +178,9 @@ def test_bounds_of_gradient_descent_and_regularised_erm():
     assert generalisation.descent_excess(8, CASE) == pytest.approx(2 * 3 * 0.5 * math.sqrt(2 / 8))
     assert generalisation.descent_rate(8, CASE) == pytest.approx(3 / (2 * 0.5 * 4))
     assert generalisation.regularised_excess(8, CASE) == pytest.approx(2 * 3 * (1 + 0.5))
-    assert generalisation.regularisation(8, CASE) == pytest.approx(math.sqrt((4 / 8) / (9 / 2 + 4 * 9 / 8)))
+    assert generalisation.regularisation(8, CASE) == pytest.approx(
+        math.sqrt((4 / 8) / (9 / 2 + 4 * 9 / 8))
+    )
 
 
 def test_the_bound_of_chapelle_and_wu():
@@ -165,7 +206,8 @@ def test_theorem_40_term_by_term():
 
 
 def test_covering_numbers():
-    assert generalisation.covering_l2(2.0, 10, CASE) == pytest.approx(3 * math.log2(141))  # ceil((3/2)^2) = 3
+    # ceil((3/2)^2) = 3
+    assert generalisation.covering_l2(2.0, 10, CASE) == pytest.approx(3 * math.log2(141))
     assert generalisation.covering_l2(100.0, 10, CASE) == pytest.approx(math.log2(141))
     assert generalisation.covering_l1(3.0, 10, CASE) == pytest.approx(
         math.ceil(288 * (2 + math.log(30))) * math.log2(2 * 8 * 70 + 1)
@@ -178,17 +220,28 @@ def test_covering_numbers():
 def test_corollary_37_is_the_least_over_alpha_but_for_its_constant():
     n = 10**6
     factor = 10 * 3 * math.sqrt(math.log2(3 * 7 * n) / n)
-    least = minimize_scalar(lambda alpha: 4 * alpha + factor * math.log(4 / alpha), bounds=(1e-9, 4), method="bounded")
+    least = minimize_scalar(
+        lambda alpha: 4 * alpha + factor * math.log(4 / alpha), bounds=(1e-9, 4), method="bounded"
+    )
     stated = generalisation.rademacher_l2(n, CASE)
-    assert least.fun <= stated == pytest.approx(least.fun + factor * math.log(6 / (2 * math.e)), rel=1e-6)
+    assert (
+        least.fun
+        <= stated
+        == pytest.approx(least.fun + factor * math.log(6 / (2 * math.e)), rel=1e-6)
+    )
 
 
 def test_bounds_are_nan_where_they_are_not_proved():
     at = generalisation.first_holding(generalisation.rademacher_l2, CASE)
     assert at > 1
-    assert math.isnan(generalisation.rademacher_l2(at - 1, CASE)) and generalisation.rademacher_l2(at, CASE) > 0
-    assert math.isnan(generalisation.rademacher_l1(100, replace(CASE, ball=1e-9)))  # 24 m n G W R_X below 1
-    assert math.isnan(generalisation.smooth_gap(2, replace(CASE, ball=1e-9), 0.1))  # log log 2 is negative
+    assert (
+        math.isnan(generalisation.rademacher_l2(at - 1, CASE))
+        and generalisation.rademacher_l2(at, CASE) > 0
+    )
+    # 24 m n G W R_X below 1
+    assert math.isnan(generalisation.rademacher_l1(100, replace(CASE, ball=1e-9)))
+    # log log 2 is negative
+    assert math.isnan(generalisation.smooth_gap(2, replace(CASE, ball=1e-9), 0.1))
     shown = generalisation.rademacher_l2(np.array([1, 10**6]), CASE)
     assert np.isnan(shown).tolist() == [True, False]
 
@@ -213,13 +266,18 @@ def test_from_which_n_a_bound_says_something(bound):
     at = generalisation.first_telling(bound, CASE)
     assert 1 < at < 10**18
     assert bound(at, CASE) < CASE.largest_loss and not bound(at - 1, CASE) < CASE.largest_loss
-    np.testing.assert_array_equal(bound(np.array([at, 4 * at]), CASE), [bound(at, CASE), bound(4 * at, CASE)])
+    np.testing.assert_array_equal(
+        bound(np.array([at, 4 * at]), CASE), [bound(at, CASE), bound(4 * at, CASE)]
+    )
     assert bound(4 * at, CASE) < bound(at, CASE)
 
 
 def test_a_bound_that_never_says_anything():
     assert (
-        generalisation.first_telling(generalisation.optimistic_excess, replace(CASE, smoothness=math.inf)) == math.inf
+        generalisation.first_telling(
+            generalisation.optimistic_excess, replace(CASE, smoothness=math.inf)
+        )
+        == math.inf
     )
 
 
@@ -243,10 +301,15 @@ def test_optimistic_rates():
 
 
 @given(
-    n=st.floats(1, 1e6), ball=st.floats(0.01, 100), smooth=st.floats(0.01, 100), risk=st.floats(0, 100),
+    n=st.floats(1, 1e6),
+    ball=st.floats(0.01, 100),
+    smooth=st.floats(0.01, 100),
+    risk=st.floats(0, 100),
     log_rate=st.floats(-10, -1e-6),
-)  # fmt: skip
-def test_no_step_size_is_better_than_that_of_4_7_and_4_8_is_above_it(n, ball, smooth, risk, log_rate):
+)
+def test_no_step_size_is_better_than_that_of_4_7_and_4_8_is_above_it(
+    n, ball, smooth, risk, log_rate
+):
     case = replace(CASE, ball=ball, smoothness=smooth, best_risk=risk)
     best = generalisation.descent_risk(n, case, generalisation.optimistic_rate(n, case))
     other = generalisation.descent_risk(n, case, math.exp(log_rate) / (4 * case.weight_smoothness))
@@ -256,7 +319,11 @@ def test_no_step_size_is_better_than_that_of_4_7_and_4_8_is_above_it(n, ball, sm
 
 def test_a_problem_has_the_exact_constants_unless_told():
     made = problem("listnet", 5, 10, 4, 2.0, 0.5, delta=0.1)
-    assert made.lipschitz == constants.lipschitz("listnet", 5, 4) and made.smoothness == 1 and made.delta == 0.1
+    assert (
+        made.lipschitz == constants.lipschitz("listnet", 5, 4)
+        and made.smoothness == 1
+        and made.delta == 0.1
+    )
     assert made.largest_loss == constants.largest_loss("listnet", 5, 4, 1.0)
     assert problem("listnet", 5, 10, 4, 2.0, 0.5, lipschitz=2.0).lipschitz == 2.0
     assert made.scale == pytest.approx(made.lipschitz) and made.weight_smoothness == 0.25
@@ -284,13 +351,17 @@ def test_many_pieces_of_the_integral_are_bounded_by_a_logarithm(monkeypatch):
 def test_later_bounds():
     n = 10_000
     spread = 3 * 4 * math.sqrt(math.log(40) / (2 * n))
-    assert later_bounds.maurer_gap(n, CASE) == pytest.approx(2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread)
+    assert later_bounds.maurer_gap(n, CASE) == pytest.approx(
+        2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread
+    )
     for bound, factor in (
         (later_bounds.foster_rakhlin_order, 2.0),
         (later_bounds.lei_2019_order, (math.log(28 * n) / math.log(7 * n)) ** 1.5),
         (later_bounds.lei_2023_order, math.log(28 * n) / math.log(7 * n)),
     ):
-        assert bound(n, replace(CASE, m=28)) == pytest.approx(factor * bound(n, CASE)), bound.__name__
+        assert bound(n, replace(CASE, m=28)) == pytest.approx(factor * bound(n, CASE)), (
+            bound.__name__
+        )
     assert later_bounds.wu_2021_order(n, CASE, 0.1) == pytest.approx((2 * 0.5) ** 2 / (0.1 * n))
 
 
@@ -299,7 +370,13 @@ def test_later_bounds():
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_dimension_of_permutation_invariant_maps(d):
-    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [d, 2 * d, 2 * d, 2 * d, 2 * d]
+    assert [identities.invariant_dimension(m, d) for m in range(1, 6)] == [
+        d,
+        2 * d,
+        2 * d,
+        2 * d,
+        2 * d,
+    ]
 
 
 def test_norms_of_a_matrix_from_its_rows():
@@ -324,7 +401,9 @@ def test_the_entropy_is_listnet_s_least_value():
     random = np.random.default_rng(6)
     for m in (1, 2, 5):
         grades = random.integers(0, 4, m)
-        found = minimize(lambda s, grades=grades: surrogates.listnet(s, grades), np.zeros(m), jac=True)
+        found = minimize(
+            lambda s, grades=grades: surrogates.listnet(s, grades), np.zeros(m), jac=True
+        )
         assert identities.softmax_entropy(grades) == pytest.approx(found.fun, abs=1e-6)
     assert identities.softmax_entropy(np.zeros((3, 8))) == pytest.approx(np.full(3, math.log(8)))
 
@@ -354,7 +433,9 @@ def test_how_tight_the_others_are(theorems):
 
 
 def test_the_gradient_of_a_smooth_loss_by_differences(theorems):
-    """Squared has ||grad f||^2 = 4 f and H = 2, so that sqrt(4 H f) is sqrt(2) of it; no other is as close."""
+    """Squared has ||grad f||^2 = 4 f and H = 2, so that sqrt(4 H f) is sqrt(2) of it; no other is
+    as close.
+    """
     found = theorems[theorems["check"] == "self-bounding, gradient"]
     squared = found["setting"].str.startswith("squared")
     assert found.loc[squared, "share"].tolist() == pytest.approx([math.sqrt(0.5)] * 3)
@@ -363,7 +444,8 @@ def test_the_gradient_of_a_smooth_loss_by_differences(theorems):
     for _ in range(50):
         scores = random.normal(0, 2, 3)
         ahead, behind = (
-            [value("listnet", scores + step, grades) for step in size * np.eye(3)] for size in (1e-6, -1e-6)
+            [value("listnet", scores + step, grades) for step in size * np.eye(3)]
+            for size in (1e-6, -1e-6)
         )
         length = np.linalg.norm(np.subtract(ahead, behind) / 2e-6)
         assert length <= math.sqrt(4 * 0.5 * value("listnet", scores, grades)) + 1e-6
@@ -384,7 +466,10 @@ def test_constants_found_are_the_least(theorems):
     assert (printed["least"] <= printed["printed"]).all()
     slopes = table[table["norm"] == "sup"].groupby(["surrogate", "constant"])["slope"].first()
     assert slopes["ranksvm", "lipschitz"] == pytest.approx(2)
-    assert slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01) and slopes["smoothdcg", "lipschitz"] == 0
+    assert (
+        slopes["listnet", "lipschitz"] == pytest.approx(0, abs=0.01)
+        and slopes["smoothdcg", "lipschitz"] == 0
+    )
 
 
 def test_table_4_1_in_numbers():

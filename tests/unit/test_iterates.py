@@ -1,4 +1,6 @@
-"""The weights that a learner ranks by: the mean of those of all rounds, or of the rounds since a power of two."""
+"""The weights that a learner ranks by: the mean of those of all rounds, or of the rounds since a
+power of two.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ from scant.rankers.iterates import CHOICES, Iterates
 
 @pytest.mark.parametrize("iterate", CHOICES[1:])
 def test_weights_are_averaged_over_the_rounds_that_the_choice_names(iterate):
-    weights, current = np.random.default_rng(0).standard_normal((70, 3)), np.zeros(3)  # changed in place
+    # changed in place
+    weights, current = np.random.default_rng(0).standard_normal((70, 3)), np.zeros(3)
     plain, kept = Iterates(iterate), np.zeros((kernel.ROWS, 3))
     for t in range(70):
         powers = [2**n for n in range(7) if 2**n <= t]

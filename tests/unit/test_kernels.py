@@ -30,14 +30,20 @@ def vector(values, m, kind):
 
 
 queries = st.integers(1, 40).flatmap(
-    lambda m: st.tuples(vector(QUARTERS, m, np.float32), vector(st.integers(0, GRADES), m, np.int16))
+    lambda m: st.tuples(
+        vector(QUARTERS, m, np.float32), vector(st.integers(0, GRADES), m, np.int16)
+    )
 )
 
 
 # --- sorting
 
 
-@given(st.integers(1, 300), st.integers(0, 2**32 - 1), st.sampled_from(["normal", "tied", "bits", "signs", "constant"]))
+@given(
+    st.integers(1, 300),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["normal", "tied", "bits", "signs", "constant"]),
+)
 @example(1, 0, "constant")
 @example(sorting.COUNTING_LIMIT, 0, "bits")
 @example(sorting.COUNTING_LIMIT + 1, 0, "bits")
@@ -77,14 +83,20 @@ def test_measures_are_those_of_the_readable_module(query, cut):
 def test_kernels_know_each_measure_by_its_code():
     for name, measure in measures.RECORDABLE.items():
         assert getattr(pieces, name.upper()) == measure.code
-    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(measures.RECORDABLE)
+    assert len({measure.code for measure in measures.RECORDABLE.values()}) == len(
+        measures.RECORDABLE
+    )
     assert pieces.ERR_GRADE == measures.ERR_GRADE
 
 
 def cascade(ranked, cut):
-    """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle et al., 2009)."""
+    """ERR from its definition: a user reads on past each document that does not satisfy (Chapelle
+    et al., 2009).
+    """
     satisfied = [Fraction(2 ** int(grade) - 1, 2**4) for grade in ranked[:cut]]
-    stops = [one * math.prod(1 - before for before in satisfied[:at]) for at, one in enumerate(satisfied)]
+    stops = [
+        one * math.prod(1 - before for before in satisfied[:at]) for at, one in enumerate(satisfied)
+    ]
     return float(sum(stop / (at + 1) for at, stop in enumerate(stops)))
 
 
@@ -92,13 +104,17 @@ def cascade(ranked, cut):
 def test_err_is_that_of_a_user_who_reads_until_satisfied(query, cut):
     scores, grades = query
     order = sort(scores)
-    assert pieces.err(grades[order], cut, GAINS) == pytest.approx(cascade(grades[order], cut), rel=1e-12)
+    assert pieces.err(grades[order], cut, GAINS) == pytest.approx(
+        cascade(grades[order], cut), rel=1e-12
+    )
     assert measures.err(order, grades, cut) == pytest.approx(cascade(grades[order], cut), rel=1e-12)
     assert pieces.precision(grades[order], cut) == sum(grades[order[:cut]] > 0)
 
 
 @given(queries, st.integers(1, 45), st.booleans(), st.randoms(use_true_random=False))
-def test_dcg_is_the_ideal_one_to_the_last_bit_exactly_where_the_top_is_ideal(query, cut, sorted_top, random):
+def test_dcg_is_the_ideal_one_to_the_last_bit_exactly_where_the_top_is_ideal(
+    query, cut, sorted_top, random
+):
     scores, grades = query
     m = len(grades)
     order = sort(scores)
@@ -128,11 +144,19 @@ def test_slam(query, weights, averaged, margin):
     labels = np.minimum(grades, 1) if kind == "ap" else grades
     cut = None if averaged else cut  # the kernel's callers average over whole lists only
     g, by_grade = np.full(len(grades), np.nan), margin == "grade-gap"
-    choice = pieces.Slam(cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged)
+    choice = pieces.Slam(
+        cut or len(grades), kind == "ap", 1.0 if by_grade else margin, by_grade, averaged
+    )
     value = pieces.slam(
-        scores, sort(scores), labels, choice, TABLES,
-        np.full((6, GRADES + 1), np.nan), np.empty(len(grades), np.uint32), g,
-    )  # fmt: skip
+        scores,
+        sort(scores),
+        labels,
+        choice,
+        TABLES,
+        np.full((6, GRADES + 1), np.nan),
+        np.empty(len(grades), np.uint32),
+        g,
+    )
     expected = surrogates.slam_weights(kind, scores, labels, cut)
     if averaged:
         expected = surrogates.average_within_grade(expected, labels)
@@ -159,7 +183,9 @@ def test_listnet(query, scale):
     scores = (scores * np.float32(scale)).astype(np.float32)
     g = np.full(len(labels), np.nan)
     exponentials = np.exp(-np.arange(GRADES + 1.0))
-    pieces.listnet(scores, labels, exponentials, np.empty(len(labels), np.int64), np.empty(GRADES + 1), g)
+    pieces.listnet(
+        scores, labels, exponentials, np.empty(len(labels), np.int64), np.empty(GRADES + 1), g
+    )
     np.testing.assert_allclose(g, surrogates.listnet(scores, labels)[1], rtol=1e-9, atol=1e-12)
 
 
@@ -174,7 +200,9 @@ def test_listnet_has_nothing_to_learn_of_equal_scores_and_grades(m, label):
 
 
 def test_the_fast_exponential():
-    values = np.r_[np.linspace(-700, 0, 100_001), -np.geomspace(1e-300, 700, 1001), 0.0].astype(np.float32)
+    values = np.r_[np.linspace(-700, 0, 100_001), -np.geomspace(1e-300, 700, 1001), 0.0].astype(
+        np.float32
+    )
     out = np.empty(len(values))
     pieces.exponentials_below(values, 0.0, out, np.empty(len(values), np.int64))
     np.testing.assert_allclose(out, np.exp(values.astype(float)), rtol=3e-13)
@@ -200,14 +228,17 @@ def test_score_and_step_are_numpys(product, coming):
     features, weights, g = product
     before, scores = weights.copy(), np.empty(len(features), np.float32)
     assert pieces.score(features, weights, scores, np.ones(coming, np.float32))
-    np.testing.assert_array_equal(scores, (features @ weights).astype(np.float32))  # exact: all are of 1/64
+    # exact: all are of 1/64
+    np.testing.assert_array_equal(scores, (features @ weights).astype(np.float32))
     np.testing.assert_array_equal(weights, before)
     pieces.step(features, g, 0.25, weights, features.ravel())
     np.testing.assert_array_equal(weights, before - 0.25 * (features.T @ g))
 
 
 def test_a_step_passes_over_documents_of_gradient_zero():
-    features = np.array([[np.nan, np.inf], [1, 2], [np.nan, 1], [3, 4], [1, 1], [np.nan] * 2], np.float32)
+    features = np.array(
+        [[np.nan, np.inf], [1, 2], [np.nan, 1], [3, 4], [1, 1], [np.nan] * 2], np.float32
+    )
     weights = np.zeros(2)
     pieces.step(features, np.array([0.0, 1, 0, -1, 0.5, 0]), 2.0, weights, features.ravel()[:0])
     assert weights.tolist() == [3.0, 3.0]
@@ -220,7 +251,9 @@ def test_scores_that_are_not_finite_stay_so():
     assert np.isnan(scores[0])
     assert scores[1:].tolist() == [np.inf, np.inf, 1e10]
     for place in range(3):
-        assert not pieces.score(features[place : place + 1], np.array([1e10, 0.0]), scores[:1], features[0, :0])
+        assert not pieces.score(
+            features[place : place + 1], np.array([1e10, 0.0]), scores[:1], features[0, :0]
+        )
 
 
 def slam_value(kind, cut=None):
@@ -240,13 +273,21 @@ def slam_value(kind, cut=None):
 def test_the_sum_of_surrogates_at_fixed_weights(packed, kind, places, uniform, surrogate):
     random = np.random.default_rng(5)
     sizes = [1, 12, 30, 7, 15]
-    stream = packed([(random.integers(0, 5, m), random.integers(-64, 65, (m, 6)) / 64) for m in sizes])
+    stream = packed(
+        [(random.integers(0, 5, m), random.integers(-64, 65, (m, 6)) / 64) for m in sizes]
+    )
     labels = np.minimum(stream.grades, 1) if uniform else stream.grades.copy()
     labels.flags.writeable = False
     order, updated = random.integers(0, 5, 40), random.integers(0, 2, 40).astype(np.uint8)
-    weights, multiples, sums = random.integers(-64, 65, 6) / 64, np.array([0.25, 1.0, 8.0]), np.empty((3, 40))
+    weights, multiples, sums = (
+        random.integers(-64, 65, 6) / 64,
+        np.array([0.25, 1.0, 8.0]),
+        np.empty((3, 40)),
+    )
     rounds = pieces.Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, order)
-    full.surrogates_along(rounds, labels, updated, kind, places, uniform, TABLES, weights, multiples, sums)
+    full.surrogates_along(
+        rounds, labels, updated, kind, places, uniform, TABLES, weights, multiples, sums
+    )
     for multiple, found in zip(multiples, sums, strict=True):
         total = 0.0
         for t, q in enumerate(order):

@@ -1,4 +1,6 @@
-"""The table of final measures: what is best, what cannot be told from it, and what it says of bad input."""
+"""The table of final measures: what is best, what cannot be told from it, and what it says of bad
+input.
+"""
 
 import json
 
@@ -25,7 +27,9 @@ SEEDS = 6
 
 
 def made_up(streams=("a", "b"), learners=("first", "second", "third", "fourth"), seeds=SEEDS):
-    """Values of learners that share the luck of each seed, so that paired differences vary less than the values."""
+    """Values of learners that share the luck of each seed, so that paired differences vary less
+    than the values.
+    """
     chance = np.random.default_rng(3)
     rows = []
     for stream in streams:
@@ -60,12 +64,17 @@ def test_the_level_holds_for_all_pairs_together():
     spread = np.array([-2.0, -1.0, 0.0, 0.5, 1.0, 1.5])
     spread -= spread.mean()
     behind = {"best": 0 * spread, "last": spread + 50}  # what each learner is behind the best by
-    for learner, p in (("just told apart", 0.99 * 0.05 / 6), ("just not", 1.01 * 0.05 / 6)):  # of six pairs
+    # of six pairs
+    for learner, p in (("just told apart", 0.99 * 0.05 / 6), ("just not", 1.01 * 0.05 / 6)):
         behind[learner] = spread + stats.t.isf(p / 2, SEEDS - 1) * stats.sem(spread)
     rows = [
-        ("a", learner, seed, seed - value) for learner, values in behind.items() for seed, value in enumerate(values)
+        ("a", learner, seed, seed - value)
+        for learner, values in behind.items()
+        for seed, value in enumerate(values)
     ]
-    board = ranking.ranked(pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high")
+    board = ranking.ranked(
+        pd.DataFrame(rows, columns=["stream", "learner", "seed", "value"]), "high"
+    )
     told_apart = {"best": False, "just told apart": True, "just not": False, "last": True}
     assert board.set_index("learner")["told_apart"].to_dict() == told_apart
 
@@ -75,13 +84,20 @@ def test_ranks_are_over_the_streams_that_all_learners_played():
     values = values[(values["stream"] == "a") | (values["learner"] == "second")]
     board = ranking.ranked(values, "high").set_index(["learner", "stream"])
     assert board["rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 1}
-    assert board["mean_rank"].to_dict() == {("first", "a"): 1, ("second", "a"): 2, ("second", "b"): 2}
+    assert board["mean_rank"].to_dict() == {
+        ("first", "a"): 1,
+        ("second", "a"): 2,
+        ("second", "b"): 2,
+    }
     assert board.loc[("second", "b"), "best"]  # nobody else played there
 
 
 def test_equal_learners_are_both_best_and_differences_without_spread_tell_nothing():
     values = made_up(streams=("a",), learners=("first",))
-    twin, behind = values.assign(learner="twin"), values.assign(learner="behind", value=values["value"] - 1)
+    twin, behind = (
+        values.assign(learner="twin"),
+        values.assign(learner="behind", value=values["value"] - 1),
+    )
     board = ranking.ranked(pd.concat([values, twin, behind]), "high").set_index("learner")
     assert board["best"].to_dict() == {"first": True, "twin": True, "behind": False}
     assert board["rank"].to_dict() == {"first": 1.5, "twin": 1.5, "behind": 3}
@@ -99,10 +115,14 @@ def test_runs_that_failed_are_left_out_of_pairs():
 
 @given(st.integers(0, 1000), st.floats(-5, 5), st.floats(0.1, 10))
 def test_a_change_of_scale_changes_no_mark_and_a_change_of_sign_swaps_the_sides(seed, shift, scale):
-    values = made_up().assign(value=lambda rows: np.random.default_rng(seed).normal(rows["value"], 0.05))
+    values = made_up().assign(
+        value=lambda rows: np.random.default_rng(seed).normal(rows["value"], 0.05)
+    )
     marks = ["stream", "learner", "best", "told_apart", "rank", "mean_rank"]
     high = ranking.ranked(values, "high")[marks]
-    assert high.equals(ranking.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks])
+    assert high.equals(
+        ranking.ranked(values.assign(value=shift + scale * values["value"]), "high")[marks]
+    )
     assert high.equals(ranking.ranked(values.assign(value=-values["value"]), "low")[marks])
     assert not (high["best"] & high["told_apart"]).any()
 
@@ -113,7 +133,12 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
         for kind, family in families.families().items()
     }
     assert better.pop("generalisation") == []  # its learners minimise different losses
-    assert better == {"perceptron": ["high"], "top": ["high"], "fixed-items": ["low"], "ads": ["high"]}
+    assert better == {
+        "perceptron": ["high"],
+        "top": ["high"],
+        "fixed-items": ["low"],
+        "ads": ["high"],
+    }
 
 
 # --- the command
@@ -121,12 +146,22 @@ def test_what_is_ranked_by_has_a_better_side_in_one_quantity_of_a_family():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A study with an experiment on games, of which the regret is `value`, and one of a single seed."""
+    """A study with an experiment on games, of which the regret is `value`, and one of a single
+    seed.
+    """
     streams, learners = ["heads_1", "tails"], ["good", "bad", "b&w"]
-    alike = {"kind": "fixed-items", "games": streams, "learners": learners, "rounds": 9, "batch": SEEDS}
+    alike = {
+        "kind": "fixed-items",
+        "games": streams,
+        "learners": learners,
+        "rounds": 9,
+        "batch": SEEDS,
+    }
     study = {
         "study": "s",
-        "games": {name: {"stream": "flip", "settings": {"items": 3}, "loss": "dcg"} for name in streams},
+        "games": {
+            name: {"stream": "flip", "settings": {"items": 3}, "loss": "dcg"} for name in streams
+        },
         "learners": {name: {"kind": "ftpl"} for name in learners},
         "experiments": {"games": alike | {"seeds": SEEDS}, "once": alike | {"seeds": 1}},
     }
@@ -134,9 +169,19 @@ def folder(tmp_path):
     values = made_up(streams=streams, learners=learners)
     for job in Plan(*settings.load(study, checked=True)).runs.values():
         rows = values[(values["stream"] == job.identity["stream"]) & values["seed"].isin(job.seeds)]
-        rows = rows.assign(horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0, bound=1.0)
-        table = pa.Table.from_pandas(rows.assign(kind="ftpl", k=0).drop(columns="stream"), preserve_index=False)
-        about = {"kind": "fixed-items", "items": 3, "loss": "dcg", "gain": False, "game": job.settings["game"]}
+        rows = rows.assign(
+            horizon=9, round=9, best=0.0, best_at_horizon=0.0, worst=1.0, explored=0, bound=1.0
+        )
+        table = pa.Table.from_pandas(
+            rows.assign(kind="ftpl", k=0).drop(columns="stream"), preserve_index=False
+        )
+        about = {
+            "kind": "fixed-items",
+            "items": 3,
+            "loss": "dcg",
+            "gain": False,
+            "game": job.settings["game"],
+        }
         write_parquet(table, tmp_path / f"study/runs/{job.path}.parquet", about | job.identity)
     return tmp_path / "study"
 
@@ -151,9 +196,17 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert lines[0].split() == ["learner", "heads_1", "tails"] and len(lines) == 1 + 3 + 3
     assert [line.split()[0] for line in lines[1:4]] == list(dict.fromkeys(board["learner"]))
     marked = sum(map("".join(lines[:4]).count, "*†"))
-    assert marked == (~board["told_apart"]).sum() and "Bonferroni" in lines[-2] and f"over {SEEDS} seeds" in lines[-2]
+    assert (
+        marked == (~board["told_apart"]).sum()
+        and "Bonferroni" in lines[-2]
+        and (f"over {SEEDS} seeds") in lines[-2]
+    )
     assert main([*command, "--rows", "streams", "--rank", "--output", str(tex)]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == ["heads_1", "tails", "mean"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == [
+        "heads_1",
+        "tails",
+        "mean",
+    ]
     text = tex.read_text()
     assert text.count(r"\textbf{") == board["best"].sum() == 2
     assert text.count(r"$^\dagger$") == (~board["best"] & ~board["told_apart"]).sum()
@@ -161,7 +214,10 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert r"\caption{Regret, lower is better: means over 6 seeds with 95 \% t intervals" in text
     assert main([*command, "--stream", "tails"]) == 0
     assert "minus b&w" in capsys.readouterr().out.splitlines()[0]
-    assert main([*command, "--stream", "tail"]) == 1 and "did you mean 'tails'" in capsys.readouterr().err
+    assert (
+        main([*command, "--stream", "tail"]) == 1
+        and "did you mean 'tails'" in capsys.readouterr().err
+    )
 
 
 def of_stream(*rows):
@@ -169,14 +225,28 @@ def of_stream(*rows):
     frame = pd.DataFrame(rows, columns=["learner", "mean", "half", "difference"])
     best = frame["mean"] == frame["mean"].max()
     return frame.assign(
-        stream="s", stream_title="S", learner_title=frame["learner"], feedback="all", low=frame["mean"] - frame["half"],
-        high=frame["mean"] + frame["half"], difference_low=(frame["difference"] - 1e-4).mask(best),
-        difference_high=(frame["difference"] + 1e-4).mask(best), n=9, best=best, told_apart=~best, mean_rank=1.0,
-        experiment="e", in_words="NDCG@10", better="high", tuning=None,
-    )  # fmt: skip
+        stream="s",
+        stream_title="S",
+        learner_title=frame["learner"],
+        feedback="all",
+        low=frame["mean"] - frame["half"],
+        high=frame["mean"] + frame["half"],
+        difference_low=(frame["difference"] - 1e-4).mask(best),
+        difference_high=(frame["difference"] + 1e-4).mask(best),
+        n=9,
+        best=best,
+        told_apart=~best,
+        mean_rank=1.0,
+        experiment="e",
+        in_words="NDCG@10",
+        better="high",
+        tuning=None,
+    )
 
 
-@pytest.mark.parametrize(("half", "decimals"), [(0.03, 2), (0.0042, 3), (0.0007, 4), (1e-9, 4), (0.0, 4)], ids=str)
+@pytest.mark.parametrize(
+    ("half", "decimals"), [(0.03, 2), (0.0042, 3), (0.0007, 4), (1e-9, 4), (0.0, 4)], ids=str
+)
 def test_decimals_are_equal_and_those_that_intervals_bear_out(half, decimals):
     """The narrowest interval decides; no number has more than four figures."""
     frame = of_stream(("a", 0.69123456, half, 0.0), ("b", 0.4, 0.2 * (half > 0), -0.29))
@@ -184,10 +254,14 @@ def test_decimals_are_equal_and_those_that_intervals_bear_out(half, decimals):
 
 
 def test_where_means_print_equal_the_difference_tells_them_apart():
-    near = of_stream(("a", 0.6912, 0.003, 0.0), ("b", 0.6909, 0.003, -0.0003), ("c", 0.5, 0.003, -0.19))
+    near = of_stream(
+        ("a", 0.6912, 0.003, 0.0), ("b", 0.6909, 0.003, -0.0003), ("c", 0.5, 0.003, -0.19)
+    )
     cells = [row["cells"][0] for row in boards.board(near)["rows"]]
     assert [cell["mean"] for cell in cells] == ["0.691", "0.691", "0.500"]
-    assert [cell["near"] for cell in cells] == ["", "-0.0003", ""] and cells[1]["apart"] == "[-0.0004, -0.0002]"
+    assert [cell["near"] for cell in cells] == ["", "-0.0003", ""] and cells[1][
+        "apart"
+    ] == "[-0.0004, -0.0002]"
     two = pd.concat([near, near.assign(stream="t", stream_title="T")])
     assert "0.691 [0.688, 0.694] (-0.0003)" in leaderboard.text(two)
     alone = leaderboard.text(near)  # has them in a column of their own
@@ -196,7 +270,11 @@ def test_where_means_print_equal_the_difference_tells_them_apart():
 
 def test_no_reading_is_shown_that_was_not_played():
     tuned = {"tuning": "paper"}
-    assert ranking._reading("e", tuned, None, False) == ranking._reading("e", tuned, "paper", False) == "paper"
+    assert (
+        ranking._reading("e", tuned, None, False)
+        == ranking._reading("e", tuned, "paper", False)
+        == "paper"
+    )
     assert ranking._reading("e", tuned, "held-out", True) == "held-out"
     with pytest.raises(SettingError, match="nothing was held out"):
         ranking._reading("e", tuned, "held-out", False)
@@ -209,7 +287,11 @@ def test_no_reading_is_shown_that_was_not_played():
     [
         ({}, SettingError, "games, once"),
         ({"experiment": "gaems"}, SettingError, "did you mean 'games'"),
-        ({"experiment": "games", "measure": "game_regert"}, SettingError, "did you mean 'game_regret'"),
+        (
+            {"experiment": "games", "measure": "game_regert"},
+            SettingError,
+            ("did you mean 'game_regret'"),
+        ),
         ({"experiment": "games", "tuning": "paper"}, SettingError, "nothing is tuned"),
         ({"experiment": "once"}, DataError, "single seed"),
     ],
@@ -219,9 +301,23 @@ def test_bad_input_is_named(folder, options, error, message):
         scant.results(folder).leaderboard(**options)
 
 
-def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(folder, tmp_path, capsys):
-    for output, options in (("t.txt", []), ("t.csv", ["--rows", "learner"]), ("t.csv", ["--measure", "x"])):
-        command = ["table", str(folder), "--experiment", "games", "--output", str(tmp_path / output), *options]
+def test_nothing_is_written_where_the_form_is_not_known_or_nothing_can_be_shown(
+    folder, tmp_path, capsys
+):
+    for output, options in (
+        ("t.txt", []),
+        ("t.csv", ["--rows", "learner"]),
+        ("t.csv", ["--measure", "x"]),
+    ):
+        command = [
+            "table",
+            str(folder),
+            "--experiment",
+            "games",
+            "--output",
+            str(tmp_path / output),
+            *options,
+        ]
         assert main(command) == 1 and not (tmp_path / output).exists()
     assert main(["table", str(tmp_path)]) == 1
     assert "study.json: is not there. Finish the study" in capsys.readouterr().err.splitlines()[-1]

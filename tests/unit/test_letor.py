@@ -1,4 +1,6 @@
-"""The LETOR parser: agreement with its sources of truth, and every defect with its line and reason."""
+"""The LETOR parser: agreement with its sources of truth, and every defect with its line and
+reason.
+"""
 
 import math
 import pickle
@@ -29,12 +31,8 @@ def read(path, features, **settings):
 
 def test_rows_are_read_as_they_stand(tmp_path):
     text = (
-        "# a file that has everything\r\n"
-        "2 qid:10 1:0.5 3:-1.25e1 #docid = GX1\r\n"
-        "\r\n"
-        "  0 qid:10 2:1 \t\r\n"
-        "1.0 qid:7\r\n"
-        "+0 qid:9 1:.5 2:5. 3:+1E-2#no blank before the comment"
+        "# a file that has everything\r\n2 qid:10 1:0.5 3:-1.25e1 #docid = GX1\r\n\r\n"
+        "  0 qid:10 2:1 \t\r\n1.0 qid:7\r\n+0 qid:9 1:.5 2:5. 3:+1E-2#no blank before the comment"
     )
     query, grade, features, line = read(write(tmp_path, text), 3)
     assert query.tolist() == [10, 10, 7, 9]
@@ -54,8 +52,10 @@ def test_query_id_in_the_comment(tmp_path):
 
 PRINTED = ["0.25", "0.5", "1.5", "2.33333", "2.0", "3", "0.07", "3.5", "2.4999999"]
 ROUNDED = {
-    "half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2], "down": [0, 0, 1, 2, 2, 3, 0, 3, 2], "up": [1, 1, 2, 3, 2, 3, 1, 4, 3],
-}  # fmt: skip
+    "half-up": [0, 1, 2, 2, 2, 3, 0, 4, 2],
+    "down": [0, 0, 1, 2, 2, 3, 0, 3, 2],
+    "up": [1, 1, 2, 3, 2, 3, 1, 4, 3],
+}
 
 
 @pytest.mark.parametrize("fractions", ROUNDED)
@@ -75,7 +75,13 @@ def test_rounded_grades_have_a_highest_one_too(tmp_path):
     assert read(path, 1, max_grade=4, qid="comment", fractions="down")[1].tolist() == [1, 4]
     for grade in ("1e999", "1.5e0", "0.5.5", "1.5x"):
         with pytest.raises(DataError, match="line 1"):
-            read(write(tmp_path, f"{grade} 1:0.5 # 7\n"), 1, max_grade=4, qid="comment", fractions="half-up")
+            read(
+                write(tmp_path, f"{grade} 1:0.5 # 7\n"),
+                1,
+                max_grade=4,
+                qid="comment",
+                fractions="half-up",
+            )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,13 @@ def test_the_advice_says_what_an_entry_may_declare(tmp_path, fields, said):
     with pytest.raises(DataError) as caught:
         read(path, 2)
     assert said in caught.value.advice
-    with pytest.raises(DataError, match=r"is there twice|is not in 0\.\.1|is not finite|not a whole number"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"is there twice|is not in 0\.\.1|is not finite|not a "
+            r"whole number"
+        ),
+    ):
         read(write(tmp_path, f"{fields} 2:1 2:1\n"), 2, first_index=0, unsorted=True)
 
 
@@ -121,9 +133,17 @@ def test_judgments_without_features_are_refused(tmp_path, text):
 
 @pytest.mark.parametrize(
     ("ids", "told"),
-    [("01 1", 2), ("1 01", 2), ("02 1", 2), ("001 01", 2), ("0 00", 2), ("01 10 11", None), ("007 012 1000", None),
-     ("0 1", None)],
-)  # fmt: skip
+    [
+        ("01 1", 2),
+        ("1 01", 2),
+        ("02 1", 2),
+        ("001 01", 2),
+        ("0 00", 2),
+        ("01 10 11", None),
+        ("007 012 1000", None),
+        ("0 1", None),
+    ],
+)
 @pytest.mark.parametrize("where", ["field", "comment"])
 def test_ids_of_queries_that_differ_in_zeros_alone_are_refused(tmp_path, ids, told, where):
     lines = [f"1 qid:{id} 1:2\n" if where == "field" else f"1 1:2 # {id} x\n" for id in ids.split()]
@@ -140,7 +160,14 @@ def test_ids_of_queries_that_differ_in_zeros_alone_are_refused(tmp_path, ids, to
     [
         ("1 qid:1 1:2\n".encode("utf-16"), "line 1: the file is in UTF-16"),
         ("1 qid:1\u00a0 1:2\n".encode(), r"line 1: .* no-break space \(U\+00A0, UTF-8\)"),
-        ("1 qid:1\u00a0 1:2\n".encode("latin-1"), r"line 1: .* no-break space \(U\+00A0, no UTF-8; in Latin-1\)"),
+        (
+            "1 qid:1\u00a0 1:2\n".encode("latin-1"),
+            (
+                r"line 1: .* no-break space \(U\+00A0, no "
+                r"UTF-8; "
+                r"in Latin-1\)"
+            ),
+        ),
     ],
 )
 def test_encodings_are_named(tmp_path, content, said):
@@ -239,7 +266,9 @@ def test_blocks_join_to_the_same_rows(tmp_path, block):
     random = np.random.default_rng(1)
     x = random.integers(-9, 9, (200, 7)).astype(np.float32)
     lines = [
-        f"{i % 3} qid:{i // 9} " + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row)) + "\n" * (i % 4 + 1)
+        f"{i % 3} qid:{i // 9} "
+        + " ".join(f"{j + 1}:{v:g}" for j, v in enumerate(row))
+        + "\n" * (i % 4 + 1)
         for i, row in enumerate(x)
     ]
     query, grade, features, line = read(write(tmp_path, "".join(lines)), 7, block=block)
@@ -268,7 +297,10 @@ numbers = st.one_of(
 @settings(deadline=None)
 @given(st.lists(numbers.filter(lambda text: abs(float(text)) < 3.4e38), min_size=1, max_size=40))
 def test_numbers_equal_pythons_to_one_unit_in_the_last_place(tmp_path_factory, texts):
-    path = write(tmp_path_factory.getbasetemp(), "0 qid:1 " + " ".join(f"{i}:{t}" for i, t in enumerate(texts, 1)))
+    path = write(
+        tmp_path_factory.getbasetemp(),
+        "0 qid:1 " + " ".join(f"{i}:{t}" for i, t in enumerate(texts, 1)),
+    )
     found = read(path, len(texts))[2][0]
     for text, value in zip(texts, found, strict=True):
         exact = np.float32(float(text))
@@ -305,9 +337,13 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
         indices = sorted(data.draw(st.sets(st.integers(1, features), min_size=row == 0)))
         fields = [f"{index}:{data.draw(value)}" for index in indices]
         lines.append(" ".join([str(data.draw(st.integers(0, 4))), f"qid:{row // 3}", *fields]))
-    path = write(tmp_path_factory.getbasetemp(), "\n".join(lines) + data.draw(st.sampled_from(["", "\n"])))
+    path = write(
+        tmp_path_factory.getbasetemp(), "\n".join(lines) + data.draw(st.sampled_from(["", "\n"]))
+    )
     query, grade, x, _ = read(path, features)
-    theirs, grades, queries = load_svmlight_file(str(path), n_features=features, query_id=True, zero_based=False)
+    theirs, grades, queries = load_svmlight_file(
+        str(path), n_features=features, query_id=True, zero_based=False
+    )
     assert np.array_equal(query, queries)
     assert np.array_equal(grade, grades)
     assert np.array_equal(x, theirs.toarray().astype(np.float32))
@@ -315,7 +351,9 @@ def test_agrees_with_scikit_learn(tmp_path_factory, data):
 
 def test_smallest_and_largest_values(tmp_path):
     largest = float(np.finfo(np.float32).max)
-    _, _, features, _ = read(write(tmp_path, f"0 qid:1 1:{largest!r} 2:1e-45 3:1e-400 4:0e999 5:-0"), 5)
+    _, _, features, _ = read(
+        write(tmp_path, f"0 qid:1 1:{largest!r} 2:1e-45 3:1e-400 4:0e999 5:-0"), 5
+    )
     assert features[0, 0] == largest
     assert features[0].tolist()[1:] == [float(np.float32(1e-45)), 0, 0, 0]
     assert math.copysign(1, features[0, 4]) == -1
@@ -332,7 +370,11 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
     ("line", "settings", "advice"),
     [
         ("0.67 qid:q1 1:1", {}, "(fractions: half-up)"),
-        ("0.67 qid:q1 1:1", {"fractions": "half-up"}, "'qid:q1'. Number the queries, or give the file as CSV"),
+        (
+            "0.67 qid:q1 1:1",
+            {"fractions": "half-up"},
+            ("'qid:q1'. Number the queries, or give the file as CSV"),
+        ),
         ("5 qid:1 1:1", {"max_grade": 4}, "(grades: 30 at most)"),
         ("72 qid:1 1:1", {"max_grade": 4}, "is above the highest grade, 4. Map grades to 0 to 30"),
         ("72 qid:1 1:1", {}, "is above the highest grade, 30. Map grades to 0 to 30"),

@@ -29,16 +29,24 @@ def log_of(rows=200, dimensions=3, offers=4, seed=0, **changes):
 
 def full_log():
     log = log_of()
-    times = np.datetime64("2019-11-24T00:03:13.442536", "us") + np.arange(len(log)) * np.timedelta64(1, "s")
+    times = np.datetime64("2019-11-24T00:03:13.442536", "us") + np.arange(
+        len(log)
+    ) * np.timedelta64(1, "s")
     return replace(log, position=np.arange(len(log), dtype=np.int32) % 3, timestamp=times)
 
 
-@pytest.mark.parametrize("log", [log_of(), full_log(), log_of(rows=1, dimensions=1)], ids=["plain", "full", "one row"])
+@pytest.mark.parametrize(
+    "log", [log_of(), full_log(), log_of(rows=1, dimensions=1)], ids=["plain", "full", "one row"]
+)
 def test_a_log_comes_back_from_its_file_as_it_was(log, tmp_path):
     logs.write(log, tmp_path / "log.parquet", {"policy": "uniform"})
     back, metadata = logs.read(tmp_path / "log.parquet")
     same(back, log)
-    assert metadata["policy"] == "uniform" and metadata["rows"] == len(log) and metadata["duplicates"] == 0
+    assert (
+        metadata["policy"] == "uniform"
+        and metadata["rows"] == len(log)
+        and metadata["duplicates"] == 0
+    )
 
 
 def test_a_log_of_several_row_groups_and_chunks_comes_back_in_order(tmp_path):
@@ -156,7 +164,13 @@ def test_duplicates_are_those_of_pandas(seed, rows, placed):
         names=("x", "y"),
         position=random.integers(0, 2, rows, dtype=np.int32) if placed else None,
     )
-    columns = {"x": log.features[:, 0], "y": log.features[:, 1], "a": log.action, "r": log.reward, "p": log.propensity}
+    columns = {
+        "x": log.features[:, 0],
+        "y": log.features[:, 1],
+        "a": log.action,
+        "r": log.reward,
+        "p": log.propensity,
+    }
     frame = pd.DataFrame(columns | ({"position": log.position} if placed else {}))
     assert logs.duplicates(log) == frame.duplicated().sum()
 
@@ -182,14 +196,25 @@ def test_align_moves_actions_and_features_to_the_places_of_another_log():
 
 def test_align_refuses_what_the_other_log_does_not_know():
     log = log_of(offers=3)
-    with pytest.raises(DataError, match=r"test\.csv: 'b' not among the actions of the policy: 'a', 'c'"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"test\.csv: 'b' not among the actions of the policy: "
+            r"'a', "
+            r"'c'"
+        ),
+    ):
         logs.align(log, ("a", "c"), where="test.csv")
     with pytest.raises(DataError, match="only one of the two logs has: 'x2', 'y'"):
         logs.align(log, log.actions, ("x0", "x1", "y"))
 
 
 def test_align_puts_one_hot_columns_in_the_place_of_those_of_another_log():
-    log = log_of(rows=2, features=np.array([[1, 0, 5], [0, 1, 6]], np.float32), names=("c=blue", "c=red", "age"))
+    log = log_of(
+        rows=2,
+        features=np.array([[1, 0, 5], [0, 1, 6]], np.float32),
+        names=("c=blue", "c=red", "age"),
+    )
     moved = logs.align(log, log.actions, ("age", "c=green", "c=red"))
     assert moved.names == ("age", "c=green", "c=red") and moved.features.dtype == np.float32
     assert moved.features.tolist() == [[5, 0, 0], [6, 0, 1]]  # blue is unknown there

@@ -44,8 +44,13 @@ def compress(data: bytes, widest: int = 16, clear_every: int = 0) -> bytes:
     return bytes(packed) + as_bits(group)
 
 
-@given(st.lists(st.sampled_from((b"a", b"ab", b"abc" * 40, b"\0", bytes(range(256)))), max_size=60).map(b"".join),
-       st.sampled_from((9, 10, 12, 16)), st.sampled_from((0, 300, 700)))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from((b"a", b"ab", b"abc" * 40, b"\0", bytes(range(256)))), max_size=60
+    ).map(b"".join),
+    st.sampled_from((9, 10, 12, 16)),
+    st.sampled_from((0, 300, 700)),
+)
 def test_what_is_packed_is_unpacked(data, widest, clear_every):
     assert decompress(compress(data, widest, clear_every), 1 << 20) == data
 

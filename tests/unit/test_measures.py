@@ -1,4 +1,6 @@
-"""The measures: hand cases, agreement with trec_eval and scikit-learn, and what must hold for every query."""
+"""The measures: hand cases, agreement with trec_eval and scikit-learn, and what must hold for every
+query.
+"""
 
 import doctest
 from itertools import combinations_with_replacement, permutations
@@ -50,7 +52,9 @@ GRADED = {
 }
 
 queries = st.integers(1, 8).flatmap(
-    lambda m: st.tuples(st.permutations(range(m)), st.lists(st.integers(0, 4), min_size=m, max_size=m))
+    lambda m: st.tuples(
+        st.permutations(range(m)), st.lists(st.integers(0, 4), min_size=m, max_size=m)
+    )
 )
 
 
@@ -108,15 +112,31 @@ def test_a_name_means_a_measure_and_a_cut():
     assert {name.partition("@")[0] for name in every} <= set(measures.RECORDABLE)
     for name, value in every.items():
         assert measures.function_of(name)(RANKING, GRADES) == value
-    titles = ["NDCG", "NDCG@2", "AP", "DCG", "DCG@2", "Precision@3", "ERR", "ERR@2", "MRR@2", "Recall@2"]
+    titles = [
+        "NDCG",
+        "NDCG@2",
+        "AP",
+        "DCG",
+        "DCG@2",
+        "Precision@3",
+        "ERR",
+        "ERR@2",
+        "MRR@2",
+        "Recall@2",
+    ]
     titles.append("Linear NDCG@2")
     assert [measures.title_of(name) for name in every] == titles
     codes = {name: measure.code for name, measure in measures.RECORDABLE.items()}
-    assert measures.codes_of(["err", "precision@12"]).tolist() == [[codes["err"], 0], [codes["precision"], 12]]
+    assert measures.codes_of(["err", "precision@12"]).tolist() == [
+        [codes["err"], 0],
+        [codes["precision"], 12],
+    ]
     assert (measures.codes_of([]).shape, measures.codes_of([]).dtype) == ((0, 2), np.int64)
 
 
-@pytest.mark.parametrize("name", ["ndcg", "linear_ndcg", "ap", "mrr", "dcg@2", "precision@2", "recall@2", "err"])
+@pytest.mark.parametrize(
+    "name", ["ndcg", "linear_ndcg", "ap", "mrr", "dcg@2", "precision@2", "recall@2", "err"]
+)
 def test_only_what_can_be_1_is_so_without_a_relevant_document(name):
     """The others gain nothing there, whatever the reading `empty` says of NDCG, AP and MRR."""
     of = measures.function_of(name)
@@ -158,7 +178,8 @@ def test_agrees_with_trec_eval_and_scikit_learn(seed):
 
     def trec(measure, values):
         evaluator = pytrec_eval.RelevanceEvaluator(
-            {"q": {f"d{i}": int(value) for i, value in enumerate(values)}}, {measure.replace("@", ".")}
+            {"q": {f"d{i}": int(value) for i, value in enumerate(values)}},
+            {measure.replace("@", ".")},
         )
         result = evaluator.evaluate({"q": {f"d{i}": score for i, score in enumerate(scores)}})
         return result["q"][measure.replace("@", "_")]
@@ -170,9 +191,17 @@ def test_agrees_with_trec_eval_and_scikit_learn(seed):
     agree(ndcg(ranking, grades), trec("ndcg_cut@10", gains), ndcg_score([gains], [scores], k=10))
     agree(dcg(ranking, grades), dcg_score([gains], [scores]))
     agree(dcg(ranking, grades, k=5), dcg_score([gains], [scores], k=5))
-    agree(average_precision(ranking, grades), trec("map", grades), average_precision_score(relevant, scores))
+    agree(
+        average_precision(ranking, grades),
+        trec("map", grades),
+        average_precision_score(relevant, scores),
+    )
     agree(linear_ndcg(ranking, grades), trec("ndcg", grades), ndcg_score([grades], [scores]))
-    agree(linear_ndcg(ranking, grades, 10), trec("ndcg_cut@10", grades), ndcg_score([grades], [scores], k=10))
+    agree(
+        linear_ndcg(ranking, grades, 10),
+        trec("ndcg_cut@10", grades),
+        ndcg_score([grades], [scores], k=10),
+    )
     agree(precision_at(ranking, grades, 5), 5 * trec("P@5", grades))
     agree(recall_at(ranking, grades, 5), trec("recall@5", grades))
     agree(reciprocal_rank(ranking, grades), trec("recip_rank", grades))
@@ -197,7 +226,9 @@ def test_gains_are_greatest_and_losses_least_exactly_on_sorted_rankings(m):
             assert (ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
             assert (linear_ndcg(ranking, grades, k=2) == 1) == (shown[:2] == ideal[:2])
             relevant = [grade > 0 for grade in shown]
-            assert (average_precision(ranking, grades) == 1) == (relevant == sorted(relevant, reverse=True))
+            assert (average_precision(ranking, grades) == 1) == (
+                relevant == sorted(relevant, reverse=True)
+            )
 
 
 @pytest.mark.parametrize("name", GRADED)
@@ -219,7 +250,8 @@ def test_pairwise_losses_equal_their_double_sums(query):
     ranking, grades = query
     count, amount = brute_pairwise(ranking, grades)
     assert pairwise_loss(ranking, grades) == count
-    assert position_loss(ranking, grades) - position_loss(rank(grades), grades) == amount  # Ailon, Eq. 2.2
+    # Ailon, Eq. 2.2
+    assert position_loss(ranking, grades) - position_loss(rank(grades), grades) == amount
     turned = -np.array(grades) / 4
     excess = position_loss(ranking, turned) - position_loss(rank(turned), turned)
     assert excess == brute_pairwise(ranking[::-1], grades)[1] / 4
@@ -233,19 +265,29 @@ def test_pairwise_loss_less_sum_loss_depends_on_binary_grades_alone(query, rando
     difference = [pairwise_loss(r, binary) - sum_loss(r, binary) for r in (ranking, other)]
     assert difference[0] == difference[1]
     assert position_loss(ranking, binary) == sum_loss(ranking, binary)
-    assert sum_loss(ranking, binary) - sum_loss(rank(binary), binary) == pairwise_loss(ranking, binary)
+    assert sum_loss(ranking, binary) - sum_loss(rank(binary), binary) == pairwise_loss(
+        ranking, binary
+    )
 
 
 @EXAMPLES
 @given(st.permutations(range(5)), st.permutations(range(5)))
 def test_spearman_loss_is_the_position_loss_of_minus_the_other_positions(ranking, other):
-    assert spearman_loss(ranking, other) == position_loss(ranking, -positions(other)) == spearman_loss(other, ranking)
+    assert (
+        spearman_loss(ranking, other)
+        == position_loss(ranking, -positions(other))
+        == spearman_loss(other, ranking)
+    )
 
 
 def test_queries_without_relevant_documents():
     ranking, none = [1, 0, 2], [0, 0, 0]
     for empty in (0.0, 1.0):
-        assert ndcg(ranking, none, empty=empty) == average_precision(ranking, none, empty=empty) == empty
+        assert (
+            ndcg(ranking, none, empty=empty)
+            == average_precision(ranking, none, empty=empty)
+            == empty
+        )
     assert dcg(ranking, none) == err(ranking, none) == precision_at(ranking, none, 2) == 0
     assert sum_loss(ranking, none) == pairwise_loss(ranking, none) == auc_loss(ranking, none) == 0
     assert auc_loss(ranking, [1, 1, 1]) == 0

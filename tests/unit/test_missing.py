@@ -17,7 +17,10 @@ BY_HAND = {"task": "ranking", "parser": "letor", "features": 2, "grades": 2, "ge
 def config(**changes) -> dict:
     """A study of two data sets, each in streams of its own and in one experiment of both."""
     sets = {"here": BY_HAND | {"parts": {"all": {"file": "here.txt"}}}}
-    sets |= {"gone": BY_HAND | {"title": "The gone set", "parts": {"a": {"file": "a.txt"}, "b": {"file": "b.txt"}}}}
+    sets |= {
+        "gone": BY_HAND
+        | {"title": "The gone set", "parts": {"a": {"file": "a.txt"}, "b": {"file": "b.txt"}}}
+    }
     experiment = {"learners": ["random", "slam"], "seeds": 2, "rounds": 5}
     return {
         "study": "some",
@@ -63,7 +66,10 @@ def decided(settings: dict) -> dict:
 
 def test_by_default_nothing_is_left_out():
     stopping = {key: value for key, value in config().items() if key != "missing"}
-    assert decided(stopping) is stopping and decided(stopping | {"missing": "stop"})["missing"] == "stop"
+    assert (
+        decided(stopping) is stopping
+        and decided(stopping | {"missing": "stop"})["missing"] == "stop"
+    )
     study, _ = load(stopping)
     assert "left_out" not in study and {"two", "three"} <= study["streams"].keys()
     assert absent_data.notices(study) == []
@@ -81,7 +87,8 @@ def test_what_needs_a_missing_set_is_left_out_and_nothing_else():
     jobs = {job.path: job for job in Plan(*whole).jobs["both"]}
     left = Plan(study, datasets).jobs["both"]
     assert [job.path for job in left] == [path for path in jobs if "/two/" not in path]
-    assert all(jobs[job.path] == job for job in left)  # so that nothing is played anew once the set is there
+    # so that nothing is played anew once the set is there
+    assert all(jobs[job.path] == job for job in left)
     studies.check_own_files(study, datasets)
     assert decided(settings) == settings  # decided once
 
@@ -93,13 +100,20 @@ def test_the_line_says_the_set_and_what_does_without_it():
         "experiments swept, swept+rounds-7."
     ]
     said = absent_data.notices(study, studies.decided(config(), ROOT / "config/datasets.yaml")[1])
-    assert said[0].startswith("The gone set (gone) is missing (no gone/b.txt in data/ or a mirror). Left out: streams")
+    assert said[0].startswith(
+        "The gone set (gone) is missing (no gone/b.txt in data/ or a mirror). Left out: streams"
+    )
 
 
 @pytest.mark.parametrize(
-    "there", ["data/gone/b.txt.gz", "mirror/gone/b.txt", TABLE.format(dataset="gone@some", part="b"),
-              ORIGINAL.format(dataset="gone@some", part="b")],
-)  # fmt: skip
+    "there",
+    [
+        "data/gone/b.txt.gz",
+        "mirror/gone/b.txt",
+        TABLE.format(dataset="gone@some", part="b"),
+        ORIGINAL.format(dataset="gone@some", part="b"),
+    ],
+)
 def test_a_file_in_data_mirror_or_results_is_there(folder, monkeypatch, there):
     monkeypatch.setenv("SCANT_DATA", "mirror")
     (folder / "mirror").mkdir()
@@ -154,11 +168,20 @@ def test_other_values_are_refused(value):
 
 
 def test_a_claim_about_a_missing_set_says_so():
-    claim = {"id": "c", "family": "f", "quantity": "final", "comparison": "greater", "where": {}, "measure": "ndcg@10"}
+    claim = {
+        "id": "c",
+        "family": "f",
+        "quantity": "final",
+        "comparison": "greater",
+        "where": {},
+        "measure": "ndcg@10",
+    }
     claim |= {"learner": {"kind": "slam"}, "against": {"kind": "random"}}
     plan, whole = Plan(*load(decided(config()))), Plan(*load(config(missing="stop")))
     said = {
-        name: claims.examine({"c": claim | {"on": {"dataset": name}}}, plan, {}, whole=whole)["c"].missing
+        name: claims.examine({"c": claim | {"on": {"dataset": name}}}, plan, {}, whole=whole)[
+            "c"
+        ].missing
         for name in ("gone", "here")
     }
     assert said["gone"] == "The gone set" and "The gone set" not in said["here"]

@@ -1,4 +1,6 @@
-"""Faults that are put into a copy of the source make tests fail: `tests/mutations/run.py` runs all of them."""
+"""Faults that are put into a copy of the source make tests fail: `tests/mutations/run.py` runs all
+of them.
+"""
 
 import runpy
 import subprocess

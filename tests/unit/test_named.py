@@ -18,7 +18,15 @@ from scant.files import write_parquet
 from scant.study import paths, settings
 from scant.study.plan import Plan
 
-RUN = {"study": "s", "experiment": "e", "stream": "a", "learner": "l", "seeds": [0, 1], "rounds": 20, "rate": 0.5}
+RUN = {
+    "study": "s",
+    "experiment": "e",
+    "stream": "a",
+    "learner": "l",
+    "seeds": [0, 1],
+    "rounds": 20,
+    "rate": 0.5,
+}
 
 
 def put(folder, path, metadata, **columns):
@@ -32,7 +40,13 @@ def put(folder, path, metadata, **columns):
 RIGHT = {
     "runs/e/a/l/seed-0-1.parquet": RUN,
     "runs/e/a/seed-0.parquet": {"study": "s", "experiment": "e", "stream": "a", "seeds": [0]},
-    "comparators/e/a/kl/seed-2.parquet": {"study": "s", "experiment": "e", "stream": "a", "judge": "kl", "seeds": [2]},
+    "comparators/e/a/kl/seed-2.parquet": {
+        "study": "s",
+        "experiment": "e",
+        "stream": "a",
+        "judge": "kl",
+        "seeds": [2],
+    },
     "bandit/digits/0-4/seed-3/train.parquet": {"log": "digits", "seed": 3, "part": "train"},
     "../data/tables/letor/fold-1.parquet": {"dataset": "letor", "part": "fold-1"},
     "../data/tables/mine@s/all.parquet": {"dataset": "mine", "part": "all"},
@@ -55,7 +69,13 @@ def test_a_file_is_what_its_name_says(tmp_path, path):
 
 def test_files_elsewhere_say_nothing_by_their_names(tmp_path):
     write_parquet(pa.table({"x": [1]}), tmp_path / "runs.parquet", {})
-    paths.check([tmp_path / "runs.parquet", tmp_path / "none", tmp_path / "results/s/runs/e/a/l/seed-0.parquet"])
+    paths.check(
+        [
+            tmp_path / "runs.parquet",
+            tmp_path / "none",
+            tmp_path / "results/s/runs/e/a/l/seed-0.parquet",
+        ]
+    )
 
 
 def test_every_path_of_a_plan_is_known():
@@ -65,7 +85,12 @@ def test_every_path_of_a_plan_is_known():
             kind, parts = paths.named(path)
             assert (kind, parts.pop("study"), parts.pop("seeds")) == ("run", "tiny", job.seeds)
             assert parts == job.identity
-            assert all(paths.named(file) for role, files in job.inputs.items() for file in files if role != "campaign")
+            assert all(
+                paths.named(file)
+                for role, files in job.inputs.items()
+                for file in files
+                if role != "campaign"
+            )
     for path in plan.comparator_files(plan.played):
         assert paths.named(path)[0] == "comparator"
 
@@ -73,7 +98,11 @@ def test_every_path_of_a_plan_is_known():
 @pytest.mark.parametrize("changes", [{"seed": 1}, {"stream": "b"}])
 def test_a_stream_of_another_seed_name_or_setting(tmp_path, changes):
     path = tmp_path / "results/s/streams/a/0-4/seed-0.arrow"
-    made = {"stream": "a", "seed": 0, "settings": {"generator": "linear", "settings": {"queries": 5}}}
+    made = {
+        "stream": "a",
+        "seed": 0,
+        "settings": {"generator": "linear", "settings": {"queries": 5}},
+    }
     queries = [(0, np.array([1]), np.ones((1, 2)))]
     stream.write(path, queries, made)
     paths.check([path], made["settings"])
@@ -85,7 +114,13 @@ def test_a_stream_of_another_seed_name_or_setting(tmp_path, changes):
 
 
 def test_a_log_of_another_campaign_or_settings(tmp_path):
-    made = {"log": "hotel", "seed": 0, "part": "test", "campaign": "hotel", "settings": {"dimensions": 6}}
+    made = {
+        "log": "hotel",
+        "seed": 0,
+        "part": "test",
+        "campaign": "hotel",
+        "settings": {"dimensions": 6},
+    }
     place = {"campaign": "hotel", "settings": {"dimensions": 6}, "train_rows": 10}
     path = put(tmp_path, "bandit/hotel/0/seed-0/test.parquet", made)
     paths.check([path], place)
@@ -93,7 +128,11 @@ def test_a_log_of_another_campaign_or_settings(tmp_path):
         with pytest.raises(DataError):
             paths.check([path], place | other)
     shared = made | {"dataset": "digits", "settings": {"share": 0.7}}
-    path = put(tmp_path, "bandit/hotel/0/seed-0/test.parquet", {k: v for k, v in shared.items() if k != "campaign"})
+    path = put(
+        tmp_path,
+        "bandit/hotel/0/seed-0/test.parquet",
+        {k: v for k, v in shared.items() if k != "campaign"},
+    )
     paths.check([path], {"dataset": "digits"})
     with pytest.raises(DataError, match="other settings"):
         paths.check([path], {"dataset": "digits", "share": 0.5})
@@ -110,19 +149,37 @@ def test_runs_of_other_settings_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch, capsys):
-    """A toy study is played by the commands of its rules; then its files are exchanged for others."""
-    experiment = {"kind": "top", "streams": ["a", "b"], "learners": ["l", "r"], "seeds": 2, "batch": 1, "rounds": 10}
-    experiment |= {"tuning": "paper", "tuning_seeds": 0, "regret": True, "figures": ["figure-top-regret"]}
+    """A toy study is played by the commands of its rules; then its files are exchanged for
+    others.
+    """
+    experiment = {
+        "kind": "top",
+        "streams": ["a", "b"],
+        "learners": ["l", "r"],
+        "seeds": 2,
+        "batch": 1,
+        "rounds": 10,
+    }
+    experiment |= {
+        "tuning": "paper",
+        "tuning_seeds": 0,
+        "regret": True,
+        "figures": ["figure-top-regret"],
+    }
     config = {
         "study": "s", "claims": None,
         "streams": {name: {"generator": "linear", "settings": {"queries": 12, "documents": 4}} for name in "ab"},
-        "learners": {"l": {"kind": "rtop", "surrogate": "kl"}, "r": {"kind": "rtop", "surrogate": "squared"}},
+        "learners": {"l": {"kind": "rtop", "surrogate": "kl"},
+                     "r": {"kind": "rtop", "surrogate": "squared"}},
         "experiments": {"e": experiment, "f": experiment | {"rounds": 9}},
     }  # fmt: skip
     monkeypatch.chdir(tmp_path)
     plan = settle(config).plan
     play(plan)
-    table, run = command("show", "tables_top"), command("run", "e", "a", "l", "seed-0", output="again.parquet")
+    table, run = (
+        command("show", "tables_top"),
+        command("run", "e", "a", "l", "seed-0", output="again.parquet"),
+    )
 
     def refuses(words, other, path, message):
         kept = Path(path).read_bytes()
@@ -140,7 +197,16 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
     draw, *others = sorted({stream for job in plan.jobs["e"] for stream in job.inputs["streams"]})
     for other in others:
         refuses(run, other, draw, "is not what its name says")
-    settle(config | {"learners": config["learners"] | {"l": {"kind": "rtop", "surrogate": "kl", "rates": [0.25]}}})
-    assert main(table) == 1 and "its run had other settings than this study has" in capsys.readouterr().err
+    settle(
+        config
+        | {
+            "learners": config["learners"]
+            | {"l": {"kind": "rtop", "surrogate": "kl", "rates": [0.25]}}
+        }
+    )
+    assert (
+        main(table) == 1
+        and "its run had other settings than this study has" in capsys.readouterr().err
+    )
     settle(config | {"streams": config["streams"] | {"a": {"generator": "linear"}}})
     assert main(run) == 1 and "made with other settings" in capsys.readouterr().err

@@ -16,7 +16,11 @@ NUMBER = r"[+-]?[\d,]*\.?\d+"
 
 
 def code(path) -> list[dict]:
-    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    return [
+        cell
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -25,15 +29,21 @@ def test_a_notebook_has_its_outputs_and_nothing_of_the_machine(path):
     assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
     for cell in cells:
         shows = isinstance(ast.parse("".join(cell["source"])).body[-1], ast.Expr)
-        assert bool(cell["outputs"]) == shows and all(output["output_type"] != "error" for output in cell["outputs"])
+        assert bool(cell["outputs"]) == shows and all(
+            output["output_type"] != "error" for output in cell["outputs"]
+        )
         for output in cell["outputs"]:
-            images = [image for kind, image in output.get("data", {}).items() if kind.startswith("image/")]
+            images = [
+                image for kind, image in output.get("data", {}).items() if kind.startswith("image/")
+            ]
             assert all(len(image) < LARGEST * 4 / 3 for image in images)
     assert not re.search(r"/(tmp|home|root|work|Users)/|[A-Z]:\\\\", text) and len(text) < 150_000
 
 
 def test_the_notebook_of_logs_shows_what_it_showed(tmp_path, monkeypatch):
-    """Its cells of code, one after the other: words are the same, and numbers are but for rounding."""
+    """Its cells of code, one after the other: words are the same, and numbers are but for
+    rounding.
+    """
     monkeypatch.chdir(tmp_path)
     names = {}
     for cell in code(EXAMPLES / "ads.ipynb"):
@@ -47,6 +57,9 @@ def test_the_notebook_of_logs_shows_what_it_showed(tmp_path, monkeypatch):
         if "image/png" in cell["outputs"][0]["data"]:
             continue
         assert re.sub(NUMBER, "#", shown).split() == re.sub(NUMBER, "#", kept).split()
-        now, then = ([float(number.replace(",", "")) for number in re.findall(NUMBER, text)] for text in (shown, kept))
+        now, then = (
+            [float(number.replace(",", "")) for number in re.findall(NUMBER, text)]
+            for text in (shown, kept)
+        )
         assert now == pytest.approx(then, rel=1e-3, abs=2e-3)
     assert {"policy", "found"} <= {*names} and (tmp_path / "policy.arrow").is_file()

@@ -1,4 +1,6 @@
-"""The facts of partial monitoring: the thesis' tables and proofs, and every shortcut against the plain definition."""
+"""The facts of partial monitoring: the thesis' tables and proofs, and every shortcut against the
+plain definition.
+"""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -55,13 +57,17 @@ def exact_loss(measure, shown, grades):
     if base == "precision":
         return -Fraction(sum(seen[: int(cut)]))
     if base == "ap":
-        return -sum((Fraction(j, q) for j, q in enumerate(relevant, start=1)), Fraction(0)) / (len(relevant) or 1)
+        return -sum((Fraction(j, q) for j, q in enumerate(relevant, start=1)), Fraction(0)) / (
+            len(relevant) or 1
+        )
     assert base == "err"
     return -sum((Fraction(1, q * 2**j) for j, q in enumerate(relevant, start=1)), Fraction(0))
 
 
 def exact_losses(measure, m):
-    return [[exact_loss(measure, shown, r) for r in product((0, 1), repeat=m)] for shown in rankings(m)]
+    return [
+        [exact_loss(measure, shown, r) for r in product((0, 1), repeat=m)] for shown in rankings(m)
+    ]
 
 
 class ExactSpan:
@@ -115,18 +121,26 @@ def losses_of(measure, m, top_grade):
 def globally_by_definition(measure, m, k, top_grade=1):
     losses, exact = losses_of(measure, m, top_grade)
     everything = span(m, k, top_grade, tuple(range(factorial(m))), exact)
-    # A difference of two rankings is one of differences to the first: a span holds them all if it holds these.
+    # A difference of two rankings is one of differences to the first: a span holds them all if it
+    # holds these.
     return all(loss - losses[0] in everything for loss in losses)
 
 
 def common_face(losses, members):
-    """The dimension of the intersection of the members' cells, and a point of its relative interior."""
+    """The dimension of the intersection of the members' cells, and a point of its relative
+    interior.
+    """
     outcomes = losses.shape[1]
     rows = np.vstack([np.eye(outcomes)] + [losses - losses[i] for i in members])
     rows = rows[np.abs(rows).max(axis=1) > 1e-12]
     goal = np.concatenate([np.zeros(outcomes), -np.ones(len(rows))])
-    solved = linprog(goal, np.hstack([-rows, np.eye(len(rows))]), np.zeros(len(rows)), bounds=[(0, None)] * outcomes
-                     + [(0, 1)] * len(rows), method="highs")  # fmt: skip
+    solved = linprog(
+        goal,
+        np.hstack([-rows, np.eye(len(rows))]),
+        np.zeros(len(rows)),
+        bounds=[(0, None)] * outcomes + [(0, 1)] * len(rows),
+        method="highs",
+    )
     p, slack = np.split(solved.x, [outcomes])
     assert np.all((slack < 1e-6) | (slack > 1 - 1e-6))
     tight = rows[slack < 0.5]
@@ -140,7 +154,8 @@ def neighbourhoods_by_definition(measure, m, pairs, top_grade=1):
     for i, j in pairs:
         dimension, p = common_face(losses, (i, j))
         if dimension == losses.shape[1] - 2:
-            # On the face a loss is at least that of i; equal inside the face, it is equal on all of it.
+            # On the face a loss is at least that of i; equal inside the face, it is equal on all of
+            # it.
             found[i, j] = np.flatnonzero((losses - losses[i]) @ p < 1e-9)
     return found
 
@@ -149,7 +164,10 @@ def locally_by_definition(measure, m, sets, top_grade=1):
     """The answers for k = 1..m, `sets` being the neighbourhoods."""
     losses, exact = losses_of(measure, m, top_grade)
     differences = [(losses[i] - losses[j], tuple(some.tolist())) for (i, j), some in sets.items()]
-    return [all(one in span(m, k, top_grade, some, exact) for one, some in differences) for k in range(1, m + 1)]
+    return [
+        all(one in span(m, k, top_grade, some, exact) for one, some in differences)
+        for k in range(1, m + 1)
+    ]
 
 
 # The thesis; its tables are held in test_atlas.
@@ -163,7 +181,12 @@ L = np.log2(3)
         ("ndcg", 3, True, [0, -1 / 2, 0, -L / (2 * (1 + L)), 1 / 2, 0, L / (2 * (1 + L)), 0]),
         ("ap", 3, True, [0, -2 / 3, 0, -5 / 12, 2 / 3, 0, 5 / 12, 0]),
         # The thesis orders the columns by the number of relevant items.
-        ("auc", 4, False, [0, 1, 1 / 3, -1 / 3, -1, 1, 1 / 2, 0, 0, -1 / 2, -1, 1, 1 / 3, -1 / 3, -1, 0]),
+        (
+            "auc",
+            4,
+            False,
+            [0, 1, 1 / 3, -1 / 3, -1, 1, 1 / 2, 0, 0, -1 / 2, -1, 1, 1 / 3, -1 / 3, -1, 0],
+        ),
     ],
 )
 def test_first_minus_last_loss_in_the_proof_of_lemma_23(measure, m, gain, printed):
@@ -180,7 +203,9 @@ def test_dcg_in_the_proof_that_local_observability_fails():
     np.testing.assert_allclose(-loss_matrix("dcg", 3).entries[0], printed)
 
 
-@pytest.mark.parametrize(("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)])
+@pytest.mark.parametrize(
+    ("m", "k", "top_grade"), [(3, 1, 1), (3, 2, 1), (3, 3, 1), (2, 2, 2), (4, 2, 1)]
+)
 def test_a_signal_says_which_feedback_was_given(m, k, top_grade):
     feedback = feedback_matrix(m, k, top_grade)
     assert feedback.entries.shape == (factorial(m), (top_grade + 1) ** m, k)
@@ -200,7 +225,10 @@ def test_the_distributions_of_table_b_1_look_alike_and_have_other_best_rankings(
     p[:, order] = table.probabilities
     for shown in rankings(3):
         assert np.array_equal(signal_matrix(shown, 1) @ p[0], signal_matrix(shown, 1) @ p[1])
-    best = [{tuple(rankings(3)[i]) for i in np.flatnonzero(optimal_rankings("ndcg", 3, one))} for one in p]
+    best = [
+        {tuple(rankings(3)[i]) for i in np.flatnonzero(optimal_rankings("ndcg", 3, one))}
+        for one in p
+    ]
     assert best == [{(1, 0, 2)}, {(2, 0, 1), (2, 1, 0)}]
 
 
@@ -212,13 +240,18 @@ def test_losses_by_definition(m):
     for measure in every_measure(m):
         if not measure.startswith(IRRATIONAL):
             expected = np.array(exact_losses(measure, m), dtype=float)
-            np.testing.assert_allclose(loss_matrix(measure, m).entries, expected, atol=1e-14, err_msg=measure)
+            np.testing.assert_allclose(
+                loss_matrix(measure, m).entries, expected, atol=1e-14, err_msg=measure
+            )
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_global_observability_by_definition(m):
     for measure, k in product(every_measure(m), range(1, m + 1)):
-        assert globally_observable(measure, m, k) is globally_by_definition(measure, m, k), (measure, k)
+        assert globally_observable(measure, m, k) is globally_by_definition(measure, m, k), (
+            measure,
+            k,
+        )
 
 
 @pytest.mark.parametrize(("m", "top_grade"), [(2, 2), (2, 4), (3, 2)])
@@ -237,7 +270,9 @@ def test_cells_neighbours_and_local_observability_by_definition(m):
         # Every ranking is Pareto-optimal.
         assert {common_face(losses, (i,))[0] for i in everyone} == {2**m - 1}, measure
         sets = neighbourhoods_by_definition(measure, m, permutations(everyone, 2))
-        assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m)).tolist()} == set(sets), measure
+        assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m)).tolist()} == set(
+            sets
+        ), measure
         for (i, j), expected in sets.items():
             assert neighbourhood(measure, m, i, j).tolist() == expected.tolist(), (measure, i, j)
         found = [locally_observable(measure, m, k) for k in range(1, m + 1)]
@@ -248,7 +283,9 @@ def test_cells_neighbours_and_local_observability_by_definition(m):
 @pytest.mark.parametrize(("m", "top_grade"), [(2, 3), (3, 2)])
 def test_neighbours_and_local_observability_by_definition_with_grades(measure, m, top_grade):
     sets = neighbourhoods_by_definition(measure, m, permutations(range(factorial(m)), 2), top_grade)
-    assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m, top_grade)).tolist()} == set(sets)
+    assert {tuple(pair) for pair in np.argwhere(neighbours(measure, m, top_grade)).tolist()} == set(
+        sets
+    )
     for (i, j), expected in sets.items():
         assert neighbourhood(measure, m, i, j, top_grade).tolist() == expected.tolist(), (i, j)
     found = [locally_observable(measure, m, k, top_grade) for k in range(1, m + 1)]
@@ -261,7 +298,9 @@ def test_losses_as_combinations_of_irrational_numbers(measure, m, top_grade):
     game = observability._game(measure, m, top_grade)
     coefficients, enclosures = observability._formal_losses(game, rankings(m))
     numbers = np.array([float(Fraction(x, 10**40)) for x in enclosures])
-    np.testing.assert_allclose(coefficients @ numbers, loss_matrix(measure, m, top_grade).entries, atol=1e-12)
+    np.testing.assert_allclose(
+        coefficients @ numbers, loss_matrix(measure, m, top_grade).entries, atol=1e-12
+    )
 
 
 def test_four_items_by_definition_seen_from_one_ranking():
@@ -279,14 +318,20 @@ def test_four_items_by_definition_seen_from_one_ranking():
 
 @pytest.mark.parametrize("m", [3, 4, 5])
 def test_normalised_measures_against_finite_differences(m):
-    """For losses sum_i f(position of i) R_i h(|R|) the terms of s < m items have the (s-1)-th difference of h."""
+    """For losses sum_i f(position of i) R_i h(|R|) the terms of s < m items have the (s-1)-th
+    difference of h.
+    """
     z = np.cumsum(discount(np.arange(1, m + 1)))
     of_auc = [Fraction(1, c * (m - c)) for c in range(1, m)]
     normalisers = {"ndcg": [1 / x for x in z], "auc": of_auc, "sum-loss": [1] * m}
     for measure, h in normalisers.items():
-        differences = [sum((-1) ** c * comb(s - 1, c) * h[c] for c in range(s)) for s in range(1, m)]
+        differences = [
+            sum((-1) ** c * comb(s - 1, c) * h[c] for c in range(s)) for s in range(1, m)
+        ]
         degree = max(s for s, x in enumerate(differences, start=1) if abs(x) > 1e-9)
-        assert [globally_observable(measure, m, k) for k in range(1, m + 1)] == [k >= degree for k in range(1, m + 1)]
+        assert [globally_observable(measure, m, k) for k in range(1, m + 1)] == [
+            k >= degree for k in range(1, m + 1)
+        ]
 
 
 # The atlas.
@@ -322,13 +367,19 @@ def test_the_atlas():
     for row in atlas():
         found.setdefault((row.measure, row.top_grade), {})[row.m, row.k] = row.rate
     expected = {
-        game: {(m, k): RATES[x] for m, part in enumerate(text.split(","), 2) for k, x in enumerate(part.split(), 1)}
+        game: {
+            (m, k): RATES[x]
+            for m, part in enumerate(text.split(","), 2)
+            for k, x in enumerate(part.split(), 1)
+        }
         for game, text in EXPECTED.items()
     }
     assert found == expected
 
 
-@pytest.mark.parametrize(("measure", "m"), [("sum-loss", 1), ("ap", 1), ("precision@1", 1), ("precision@3", 3)])
+@pytest.mark.parametrize(
+    ("measure", "m"), [("sum-loss", 1), ("ap", 1), ("precision@1", 1), ("precision@3", 3)]
+)
 def test_where_no_ranking_loses_more_there_is_nothing_to_regret(measure, m):
     assert regret_rate(measure, m, 1).rate == "0"
     assert not neighbours(measure, m).any()
@@ -373,17 +424,26 @@ def test_neighbours_under_ap_and_err_permute_one_block(measure):
     assert pairs[0].sum() == 110
     number = {tuple(shown): i for i, shown in enumerate(rankings(5).tolist())}
     assert not pairs[0, number[1, 0, 2, 4, 3]]
-    assert pairs[0, number[0, 2, 1, 3, 4]] and pairs[0, number[4, 3, 2, 1, 0]] and pairs[0, number[0, 4, 2, 3, 1]]
+    assert (
+        pairs[0, number[0, 2, 1, 3, 4]]
+        and pairs[0, number[4, 3, 2, 1, 0]]
+        and pairs[0, number[0, 4, 2, 3, 1]]
+    )
 
 
 def test_optimal_rankings():
     # Item 1 is relevant most often, then 0: by means 0.9, 0.5, 0.
     p = np.zeros(8)
     p[[0b010, 0b110, 0b100]] = 0.5, 0.4, 0.1
-    assert [rankings(3)[i].tolist() for i in np.flatnonzero(optimal_rankings("sum-loss", 3, p))] == [[1, 0, 2]]
+    assert [
+        rankings(3)[i].tolist() for i in np.flatnonzero(optimal_rankings("sum-loss", 3, p))
+    ] == [[1, 0, 2]]
     assert optimal_rankings("sum-loss", 3, np.full(8, 1 / 8)).all()
     assert optimal_rankings("precision@2", 3, p).sum() == 2
-    assert optimal_rankings("dcg", 2, [0, 0, 0, 0, 0, 0, 1, 0, 0], top_grade=2).tolist() == [True, False]
+    assert optimal_rankings("dcg", 2, [0, 0, 0, 0, 0, 0, 1, 0, 0], top_grade=2).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_the_number_of_a_ranking_is_that_of_its_positions():
@@ -393,7 +453,9 @@ def test_the_number_of_a_ranking_is_that_of_its_positions():
 
 def test_a_combination_too_close_to_zero_is_not_decided():
     enclosures = [10**40, 5 * 10**39, 63 * 10**38]  # 1, 1/2 and some number about 0.63
-    assert observability._nonzero(np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]]), enclosures).tolist() == [0, 1, 1]
+    assert observability._nonzero(
+        np.array([[0, 0, 0], [1, -1, 0], [2, 0, -3]]), enclosures
+    ).tolist() == [0, 1, 1]
     with pytest.raises(ArithmeticError, match="zero"):
         observability._nonzero(np.array([[1, -2, 0]]), enclosures)
 
@@ -414,7 +476,10 @@ def test_enclosures_of_the_discounts():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("map", 3, 1), "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c"),
+        (
+            ("map", 3, 1),
+            ("unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c"),
+        ),
         (("precision", 3, 1), "precision@c"),
         (("precision@4", 3, 1), "c is 1 to m"),
         (("precision@0", 3, 1), "unknown measure"),
@@ -448,13 +513,25 @@ def test_questions_that_make_no_sense(question, arguments, message):
         (lambda: signal_matrix(range(6), 1), "from 1 to 5"),
         (lambda: rankings(6), "from 1 to 5"),
         (lambda: atlas(6), "max_m"),
-        (lambda: neighbourhood("sum-loss", 3, 0, 5), "rankings 0 and 5 are not neighbours under sum-loss with m = 3"),
-        *((lambda i=i, j=j: neighbourhood("sum-loss", 3, i, j), "not neighbours")
-          for i, j in [(0, 0), (0, -5), (-6, 1), (6, 0)]),
-        *((lambda p=p: optimal_rankings("sum-loss", 3, p), "8 numbers >= 0 that sum to 1")
-          for p in (np.full(4, 1 / 4), np.full(8, 1 / 4), [2, -1, 0, 0, 0, 0, 0, 0], np.full(8, np.nan))),
+        (
+            lambda: neighbourhood("sum-loss", 3, 0, 5),
+            "rankings 0 and 5 are not neighbours under sum-loss with m = 3",
+        ),
+        *(
+            (lambda i=i, j=j: neighbourhood("sum-loss", 3, i, j), "not neighbours")
+            for i, j in [(0, 0), (0, -5), (-6, 1), (6, 0)]
+        ),
+        *(
+            (lambda p=p: optimal_rankings("sum-loss", 3, p), "8 numbers >= 0 that sum to 1")
+            for p in (
+                np.full(4, 1 / 4),
+                np.full(8, 1 / 4),
+                [2, -1, 0, 0, 0, 0, 0, 0],
+                np.full(8, np.nan),
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_other_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()

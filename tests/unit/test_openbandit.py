@@ -50,15 +50,24 @@ def test_a_log_is_read_as_the_file_has_it(tmp_path):
 
 def test_the_manuals_name_of_the_propensity_is_read_too(tmp_path):
     content = text(head=["action_prob" if name == "propensity_score" else name for name in HEAD])
-    np.testing.assert_array_equal(read(tmp_path, content).propensity, read(tmp_path, text()).propensity)
+    np.testing.assert_array_equal(
+        read(tmp_path, content).propensity, read(tmp_path, text()).propensity
+    )
 
 
 def test_items_are_those_with_affinities_in_the_order_of_their_numbers(tmp_path):
     head = [name.replace("affinity_0", "affinity_10") for name in HEAD]
-    rows = [[10 if entry == 0 and place == 1 else entry for place, entry in enumerate(row)] for row in ROWS]
+    rows = [
+        [10 if entry == 0 and place == 1 else entry for place, entry in enumerate(row)]
+        for row in ROWS
+    ]
     log = read(tmp_path, text(rows, head))
     assert log.actions == ("1", "2", "10") and log.action.tolist() == [1, 2, 1]  # 1 was never shown
-    assert log.names[-3:] == ("user-item_affinity_1", "user-item_affinity_2", "user-item_affinity_10")
+    assert log.names[-3:] == (
+        "user-item_affinity_1",
+        "user-item_affinity_2",
+        "user-item_affinity_10",
+    )
     assert log.features[:, -3:].tolist() == [[1, 2, 0], [0, 0, 3], [0, 0, 0]]
 
 
@@ -66,7 +75,8 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
     train, test = read(tmp_path, text()), read(tmp_path, changed(0, "user_feature_0", "bb"))
     moved = logs.align(test, train.actions, train.names)
     assert moved.names == train.names
-    assert moved.features[:, :2].tolist() == [[0, 0], [1, 0], [0, 1]]  # nobody is "bb" in the first log
+    # nobody is "bb" in the first log
+    assert moved.features[:, :2].tolist() == [[0, 0], [1, 0], [0, 1]]
     np.testing.assert_array_equal(moved.features[:, 2:], train.features[:, 2:])
 
 
@@ -86,12 +96,18 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
             text(head=[n.replace("propensity_score", "p") for n in HEAD]),
             "line 1: there is no column 'propensity_score'",
         ),
-        (text(head=[n.replace("user_feature", "user") for n in HEAD]), "line 1: there is no column 'user_feature_0'"),
+        (
+            text(head=[n.replace("user_feature", "user") for n in HEAD]),
+            ("line 1: there is no column 'user_feature_0'"),
+        ),
         (
             text(head=[n.replace("affinity_2", "affinity_3") for n in HEAD]),
             "line 2: item_id '2' is not among the 3 items",
         ),
-        (text(head=[n.replace("-item_", "_") for n in HEAD]), "line 1: there is no column 'user-item_affinity_0'"),
+        (
+            text(head=[n.replace("-item_", "_") for n in HEAD]),
+            ("line 1: there is no column 'user-item_affinity_0'"),
+        ),
         (text().splitlines()[0] + "\n", "no rows"),
         ("", "the file is empty"),
     ],

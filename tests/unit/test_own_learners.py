@@ -1,4 +1,6 @@
-"""Learners of one's own in a study: what they declare is checked, and what is none is refused, when it is planned."""
+"""Learners of one's own in a study: what they declare is checked, and what is none is refused, when
+it is planned.
+"""
 
 import re
 import sys
@@ -68,10 +70,20 @@ def with_own(**settings):
 @pytest.mark.parametrize(
     "settings",
     [
-        {}, {"title": "Mine", "rates": [0.1, 1], "measure": "ap", "k": 2, "lambdas": [0.1], "options": {"any": "one"}},
-        {"depth": 3}, {"mode": "thorough", "width": 0.5, "depth": 8}, {"options": {"depth": 3}},
+        {},
+        {
+            "title": "Mine",
+            "rates": [0.1, 1],
+            "measure": "ap",
+            "k": 2,
+            "lambdas": [0.1],
+            "options": {"any": "one"},
+        },
+        {"depth": 3},
+        {"mode": "thorough", "width": 0.5, "depth": 8},
+        {"options": {"depth": 3}},
     ],
-)  # fmt: skip
+)
 def test_what_ones_own_learner_may_have(own, settings):
     plan = planned(with_own(kind=own, **settings))
     made = settings_of_job(plan, "all", "sim", "own")["learner_settings"]
@@ -81,7 +93,13 @@ def test_what_ones_own_learner_may_have(own, settings):
 def test_ones_own_that_declares_nothing_has_what_all_have(own):
     bare = own.replace("Own", "Bare")
     load(with_own(kind=bare, rates=[0.1], options={"depth": 0}))
-    with pytest.raises(SettingError, match=r"learners\.own: unknown key 'depth': Known: k, kind, lambdas"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"learners\.own: unknown key 'depth': Known: k, kind, "
+            r"lambdas"
+        ),
+    ):
         load(with_own(kind=bare, depth=3))
 
 
@@ -91,15 +109,30 @@ def test_ones_own_that_declares_nothing_has_what_all_have(own):
         ({"deepth": 3}, "study: learners.own: unknown key 'deepth': did you mean 'depth'? Known: "),
         ({"depth": 0}, "study: learners.own.depth: 0 is less than the minimum of 1"),
         ({"depth": "3"}, "study: learners.own.depth: '3' is not of type 'integer'"),
-        ({"options": {"depth": 0}}, "study: learners.own.options.depth: 0 is less than the minimum of 1"),
-        ({"mode": "thorogh"}, "study: learners.own.mode: unknown value 'thorogh': did you mean 'thorough'?"),
+        (
+            {"options": {"depth": 0}},
+            ("study: learners.own.options.depth: 0 is less than the minimum of 1"),
+        ),
+        (
+            {"mode": "thorogh"},
+            ("study: learners.own.mode: unknown value 'thorogh': did you mean 'thorough'?"),
+        ),
         ({"width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
         ({"mode": "fast", "width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
-        ({"mode": "thorough", "depth": 9}, "learners.own: depth is to be 8 at most where mode is thorough"),
+        (
+            {"mode": "thorough", "depth": 9},
+            ("learners.own: depth is to be 8 at most where mode is thorough"),
+        ),
         # what all have is held to the rules of the built-in learners
         ({"rates": [0]}, "study: learners.own.rates.0: 0 is not valid"),
-        ({"rates": ["theory"]}, "learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'"),
-        ({"measure": "ndcg@1"}, "study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?"),
+        (
+            {"rates": ["theory"]},
+            ("learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'"),
+        ),
+        (
+            {"measure": "ndcg@1"},
+            ("study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?"),
+        ),
         ({"k": 0}, "study: learners.own.k: 0 is less than the minimum of 1"),
     ],
 )
@@ -122,7 +155,13 @@ def test_what_ones_own_learner_cannot_have(own, settings, message):
     ],
 )
 def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own, kind, reason):
-    with pytest.raises(SettingError, match=rf"^learners\.own: learner '{kind}' cannot be imported.*{reason}"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            rf"^learners\.own: learner '{kind}' cannot be "
+            rf"imported.*{reason}"
+        ),
+    ):
         load(with_own(kind=kind))
 
 
@@ -131,20 +170,40 @@ def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own
     [
         ("os:system", "perceptron", "rank and learn, and os:system has no rank"),
         ("math:pi", "top", "rank and learn, and math:pi has no rank"),
-        ("learners_of_ones_own:OBJECT", "perceptron", "rank and learn, and learners_of_ones_own:OBJECT is no class"),
-        ("collections:Counter", "fixed-items", "rank and learn, and collections:Counter has no rank"),
-        ("learners_of_ones_own:Own", "ads", "fit and score, and learners_of_ones_own:Own has no fit"),
-        ("learners_of_ones_own:Own", "generalisation", "fit, and learners_of_ones_own:Own has no fit"),
+        (
+            "learners_of_ones_own:OBJECT",
+            "perceptron",
+            ("rank and learn, and learners_of_ones_own:OBJECT is no class"),
+        ),
+        (
+            "collections:Counter",
+            "fixed-items",
+            ("rank and learn, and collections:Counter has no rank"),
+        ),
+        (
+            "learners_of_ones_own:Own",
+            "ads",
+            ("fit and score, and learners_of_ones_own:Own has no fit"),
+        ),
+        (
+            "learners_of_ones_own:Own",
+            "generalisation",
+            ("fit, and learners_of_ones_own:Own has no fit"),
+        ),
     ],
 )
-def test_what_is_no_learner_of_an_experiment_is_refused_before_anything_is_run(own, kind, experiment, reason):
+def test_what_is_no_learner_of_an_experiment_is_refused_before_anything_is_run(
+    own, kind, experiment, reason
+):
     config = small()
     config["learners"] = {"own": {"kind": kind}}
     key = families.family(experiment).place.key
     places = {
-        "streams": {"generator": "linear"}, "games": {"stream": "flip", "loss": "dcg"}, "logs": {"campaign": "hotel"},
+        "streams": {"generator": "linear"},
+        "games": {"stream": "flip", "loss": "dcg"},
+        "logs": {"campaign": "hotel"},
         "populations": {"generator": "linear"},
-    }  # fmt: skip
+    }
     config |= {
         key: {"place": places[key]},
         "experiments": {"e": {"kind": experiment, key: ["place"], "learners": ["own"]}},
@@ -164,12 +223,23 @@ def test_rates_of_ones_own_learner_at_the_top_need_seeds_to_choose_them(own):
 
 def test_what_is_of_use_is_not(own):
     for surrogate in top.OBJECTIVES:
-        config = with_top(learners=["top", "listnet", "full", "random", "ideal", "own"], judge=surrogate, radius=0.5)
+        config = with_top(
+            learners=["top", "listnet", "full", "random", "ideal", "own"],
+            judge=surrogate,
+            radius=0.5,
+        )
         config["learners"]["full"]["surrogate"] = surrogate
-        config["learners"] |= {"ideal": {"kind": "ideal"}, "own": {"kind": own, "options": {"a": 1}, "k": 3}}
+        config["learners"] |= {
+            "ideal": {"kind": "ideal"},
+            "own": {"kind": own, "options": {"a": 1}, "k": 3},
+        }
         config["learners"]["top"] |= {"k": 4, "gamma": 0.5, "rates": [0.1, 3]}
         config["learners"]["smooth"] |= {"epsilon": 2.0, "epsilon_decay": 0.5, "sign": "as-printed"}
-        config["experiments"]["more"] = {"streams": ["sim"], "learners": ["own", "smooth"], "kind": "top"}
+        config["experiments"]["more"] = {
+            "streams": ["sim"],
+            "learners": ["own", "smooth"],
+            "kind": "top",
+        }
         study, _ = load(config)
         assert study["experiments"]["top"]["judge"] == surrogate
     load(with_top(schedule="aistats16", rounds=8))

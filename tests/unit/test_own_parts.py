@@ -1,4 +1,6 @@
-"""Measures, figures and quantities of one's own in a study: what is none is refused when it is planned."""
+"""Measures, figures and quantities of one's own in a study: what is none is refused when it is
+planned.
+"""
 
 import sys
 
@@ -48,7 +50,8 @@ OPTIONS = Quantity("mine", "parts_of_ones_own:first", options=("measure",))
 """
 OWN = "parts_of_ones_own"
 CLAIM = {
-    "source": {"title": "Mine", "place": "1"}, "statement": "So it is.", "family": "f", "data": "any",
+    "source": {"title": "Mine", "place": "1"}, "statement": "So it is.", "family": "f",
+    "data": "any",
     "quantity": f"{OWN}:QUANTITY", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"},
     "comparison": "less", "against": 1,
 }  # fmt: skip
@@ -76,13 +79,31 @@ def with_own(**settings):
             {"measures": [f"{OWN}:frist"]},
             f"measures: measure '{OWN}:frist' cannot be imported .*did you mean {OWN}:first",
         ),
-        ({"measures": ["no_such:first"]}, "measures: measure 'no_such:first' cannot be imported .*module:function"),
-        ({"measures": [f"{OWN}:FIGURE"]}, "fails for the grades .*not callable.*function of the grades"),
-        ({"measures": [f"{OWN}:words"]}, "fails for the grades .*could not convert.*returns a number"),
+        (
+            {"measures": ["no_such:first"]},
+            ("measures: measure 'no_such:first' cannot be imported .*module:function"),
+        ),
+        (
+            {"measures": [f"{OWN}:FIGURE"]},
+            ("fails for the grades .*not callable.*function of the grades"),
+        ),
+        (
+            {"measures": [f"{OWN}:words"]},
+            ("fails for the grades .*could not convert.*returns a number"),
+        ),
         ({"measures": [f"{OWN}:nothing"]}, "fails for the grades .* is nan"),
-        ({"figures": [f"{OWN}:FIGRUE"]}, f"all.figures: .*cannot be imported .*did you mean {OWN}:FIGURE"),
-        ({"figures": [f"{OWN}:first"]}, "all.figures: .* is function, and is to be a scant.declare.families.Shown"),
-        ({"figures": [f"{OWN}:TWICE"]}, "all.figures: .*of scant's own has the name 'finals'. Choose another"),
+        (
+            {"figures": [f"{OWN}:FIGRUE"]},
+            (f"all.figures: .*cannot be imported .*did you mean {OWN}:FIGURE"),
+        ),
+        (
+            {"figures": [f"{OWN}:first"]},
+            ("all.figures: .* is function, and is to be a scant.declare.families.Shown"),
+        ),
+        (
+            {"figures": [f"{OWN}:TWICE"]},
+            ("all.figures: .*of scant's own has the name 'finals'. Choose another"),
+        ),
         ({"figures": [f"{OWN}:TABLE", f"{OWN}:FOLDER"]}, "its name 'a/b' is to be letters"),
         ({"figures": [f"{OWN}:READS"]}, "unknown input .*'trace': did you mean 'traces'"),
         ({"figures": [f"{OWN}:NO_FRAME"]}, "frame of .*cannot be imported .*did you mean"),
@@ -104,11 +125,15 @@ def test_a_figure_is_of_experiments_of_one_kind():
 
 
 def test_figures_and_tables_are_planned_and_their_code_is_known():
-    plan = Plan(*load(with_own(figures=[f"{OWN}:FIGURE", f"{OWN}:TABLE"], measures=[f"{OWN}:first"])))
+    plan = Plan(
+        *load(with_own(figures=[f"{OWN}:FIGURE", f"{OWN}:TABLE"], measures=[f"{OWN}:first"]))
+    )
     assert plan.figures["figure-mine"].experiments == plan.tables["mine"].experiments == ["all"]
     assert plan.files(plan.tables["mine"]) == plan.run_files("all")
     assert OWN in plan.modules("all") and OWN in plan.tables["mine"].shown.modules
-    assert {f"{OWN}:{name}" for name in ("FIGURE", "TABLE", "first")} <= {*studies.own_names(plan.study, {})}
+    assert {f"{OWN}:{name}" for name in ("FIGURE", "TABLE", "first")} <= {
+        *studies.own_names(plan.study, {})
+    }
 
 
 @pytest.mark.parametrize(
@@ -139,7 +164,9 @@ def test_a_quantity_is_of_every_kind_and_its_code_counts(tmp_path):
 
 @pytest.mark.parametrize("kind", ["slam", "ideal"])
 def test_a_measure_is_of_the_grades_in_the_order_shown(tmp_path, kind):
-    """In compiled loops it is what a built-in measure of the same lists is, which recording it leaves as it was."""
+    """In compiled loops it is what a built-in measure of the same lists is, which recording it
+    leaves as it was.
+    """
     stream, target = tmp_path / "s.arrow", tmp_path / "run.parquet"
     simulated.simulate("s", JOB["stream_settings"], stream, 0, 0)
     job = JOB | {"kind": "perceptron", "learner_settings": {"kind": kind}}
@@ -149,5 +176,11 @@ def test_a_measure_is_of_the_grades_in_the_order_shown(tmp_path, kind):
         rows[len(asked)] = read_parquet(target).to_pandas()
     assert np.array_equal(rows[2][f"{OWN}:first"], rows[1]["precision@1"])
     assert rows[2].drop(columns=f"{OWN}:first").equals(rows[1])
-    with pytest.raises(SettingError, match=rf"round 1: ZeroDivisionError: no \(.*{OWN}.py, line 16\)"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            rf"round 1: ZeroDivisionError: no \(.*{OWN}.py, line "
+            r"16\)"
+        ),
+    ):
         run.run(job | {"measures": [f"{OWN}:fails_later"]}, target, [0], [stream])

@@ -1,7 +1,9 @@
-"""What every study file plans is what it planned before: digests of jobs, what reports are told, and what is shown.
+"""What every study file plans is what it planned before: digests of jobs, what reports are told,
+and what is shown.
 
-Figures and tables are held once their names are among those of the digests: one that is added fails nothing.
-Whoever changes on purpose what a study plans writes the digests anew, and says in the commit what changed and why:
+Figures and tables are held once their names are among those of the digests: one that is added fails
+nothing. Whoever changes on purpose what a study plans writes the digests anew, and says in the
+commit what changed and why:
 
     python tests/unit/test_plan_digests.py
 """
@@ -20,7 +22,10 @@ from scant.study.plan import Plan, untitled
 
 ROOT = Path(__file__).parents[2]
 DIGESTS = Path(__file__).with_name("plan_digests.json")
-FILES = ["config/config.yaml", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("config/studies/*.yaml")))]
+FILES = [
+    "config/config.yaml",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("config/studies/*.yaml"))),
+]
 FILES += ["examples/my_study.yaml"]
 SHOWN = list(dict.fromkeys(shown.name for _, shown in families.shown()))
 
@@ -39,8 +44,12 @@ def planned(path, names) -> dict[str, dict]:
         "details": {name: plan.details(name) for name in study["experiments"]},
         "streams": {name: untitled(settings) for name, settings in study["streams"].items()},
         "logs": {name: untitled(settings) for name, settings in study["logs"].items()},
-        "figures": {name: target.experiments for name, target in plan.figures.items() if name in names},
-        "tables": {name: target.experiments for name, target in plan.tables.items() if name in names},
+        "figures": {
+            name: target.experiments for name, target in plan.figures.items() if name in names
+        },
+        "tables": {
+            name: target.experiments for name, target in plan.tables.items() if name in names
+        },
     }
 
 
@@ -69,9 +78,11 @@ def test_a_digest_is_of_every_setting_seed_and_name():
     jobs = plan["runs"]
     name, (settings, seeds) = next(iter(jobs.items()))
     others = {key: value for key, value in jobs.items() if key != name}
-    assert digest(jobs) == digest(others | {name: [dict(reversed(settings.items())), seeds]})  # in any order
+    # in any order
+    assert digest(jobs) == digest(others | {name: [dict(reversed(settings.items())), seeds]})
     changed = [
-        {name: [settings | {"study_seed": 1}, seeds]}, {name: [settings, [*seeds, 9]]}, {f"{name}-more": jobs[name]}
+        {name: [settings | {"study_seed": 1}, seeds]}, {name: [settings, [*seeds, 9]]},
+        {f"{name}-more": jobs[name]}
     ]  # fmt: skip
     assert len({digest(jobs), *(digest(others | change) for change in changed)}) == 4
     assert [category for category, entries in plan.items() if not entries] == ["times"]

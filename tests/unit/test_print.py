@@ -1,4 +1,6 @@
-"""What every figure has to be to be printed: nothing is too small, cut off, or on top of something else."""
+"""What every figure has to be to be printed: nothing is too small, cut off, or on top of something
+else.
+"""
 
 import re
 import subprocess
@@ -33,8 +35,20 @@ def frame(*points, **more) -> pd.DataFrame:
     """A frame of two streams and three learners, with rows at the points."""
     points = points or [{}]
     rows = [
-        {"experiment": "e", "stream": stream, "panel": f"Stream {stream}", "reading": "as in the text"}
-        | {"learner": kind, "label": kind.title(), "kind": kind, "k": 0, "measure": "ndcg@10", "tuning": "held-out"}
+        {
+            "experiment": "e",
+            "stream": stream,
+            "panel": f"Stream {stream}",
+            "reading": ("as in the text"),
+        }
+        | {
+            "learner": kind,
+            "label": kind.title(),
+            "kind": kind,
+            "k": 0,
+            "measure": "ndcg@10",
+            "tuning": "held-out",
+        }
         | {"mean": value, "low": 0.9 * value, "high": 1.1 * value, "n": n}
         | point
         for stream, n in (("a", 5), ("b", 10))
@@ -51,11 +65,17 @@ def rounds() -> pd.DataFrame:
 
 def regrets() -> pd.DataFrame:
     slope = {"gap": 0.0, "slope": 0.5, "slope_low": 0.45, "slope_high": 0.55}
-    return rounds().assign(objective="squared", judge="squared", steps="schedule", exploration="", **slope)
+    return rounds().assign(
+        objective="squared", judge="squared", steps="schedule", exploration="", **slope
+    )
 
 
 def ends() -> pd.DataFrame:
-    rankings = ({"ranking": ranking, "place": place} for ranking in ("shown", "own") for place in ("1", "all"))
+    rankings = (
+        {"ranking": ranking, "place": place}
+        for ranking in ("shown", "own")
+        for place in ("1", "all")
+    )
     return frame(*rankings, rounds=1000, objective="squared", user=None, line="Squared")
 
 
@@ -66,7 +86,13 @@ def stepped() -> pd.DataFrame:
 
 
 def grown(along: str) -> pd.DataFrame:
-    slope = {"slope": 0.5, "slope_low": 0.45, "slope_high": 0.55, "bound": 100.0, "measure": "position-loss"}
+    slope = {
+        "slope": 0.5,
+        "slope_low": 0.45,
+        "slope_high": 0.55,
+        "bound": 100.0,
+        "measure": "position-loss",
+    }
     points = {"horizon": (1000, 10_000, 100_000), "items": (5, 20, 80)}[along]
     return frame(*({along: point} for point in points)).assign(
         **{"horizon": 10_000} | slope | {along: lambda x: x[along]}
@@ -74,7 +100,13 @@ def grown(along: str) -> pd.DataFrame:
 
 
 def learnt(along: str) -> pd.DataFrame:
-    slope = {"slope": -0.5, "slope_low": -0.55, "slope_high": -0.45, "bound": 9.0, "bound_by": "Theorem 38"}
+    slope = {
+        "slope": -0.5,
+        "slope_low": -0.55,
+        "slope_high": -0.45,
+        "bound": 9.0,
+        "bound_by": "Theorem 38",
+    }
     sizes = {"queries": 100, "documents": 10, "features": 20, "measured": "excess"}
     points = frame(*({along: point} for point in (10, 100, 1000)))
     return points.assign(**slope | {name: value for name, value in sizes.items() if name != along})
@@ -82,23 +114,40 @@ def learnt(along: str) -> pd.DataFrame:
 
 def covered() -> pd.DataFrame:
     rows = [
-        {"campaign": campaign, "policy": policy, "rows": size, "side": side, "bound": bound, "group": group}
+        {
+            "campaign": campaign,
+            "policy": policy,
+            "rows": size,
+            "side": side,
+            "bound": bound,
+            "group": group,
+        }
         for campaign in ("hotel", "bank", "hotel, rare logging", "bank, rare logging", "contrary")
         for policy in ("epsilon-greedy", "deterministic")
         for size in (2000, 20_000)
         for side in ("lower", "two-sided")
-        for group, bounds in {"exact": ("betting", "hoeffding"), "in the limit": ("t", "snips, delta")}.items()
+        for group, bounds in {
+            "exact": ("betting", "hoeffding"),
+            "in the limit": ("t", ("snips, delta")),
+        }.items()
         for bound in bounds
     ]
     share = np.resize([0.97, 0.6, 1.0], len(rows))
-    held = {"coverage": share, "coverage_low": share - 0.02, "coverage_high": share, "width_mean": 0.2 + share}
+    held = {
+        "coverage": share,
+        "coverage_low": share - 0.02,
+        "coverage_high": share,
+        "width_mean": 0.2 + share,
+    }
     return pd.DataFrame(rows).assign(level=0.95, repeats=2000, **held)
 
 
 def observed() -> pd.DataFrame:
     """Every cell has a slope."""
     cells = atlas.atlas_frame(5).drop(columns="rate")
-    return atlas.atlas_frame(5, cells.assign(slope=0.664, low=0.94, high=1.06, verdict="faster", n=5))
+    return atlas.atlas_frame(
+        5, cells.assign(slope=0.664, low=0.94, high=1.06, verdict="faster", n=5)
+    )
 
 
 ADS = {"epsilon": 0.0, "of": "ips", "lower": 0.05, "exact_lower": 0.04, "true": 0.2, "level": 0.95}
@@ -112,7 +161,9 @@ FRAMES = {
     drawing_games.averages: lambda: rounds().assign(horizon=10_000, k=0),
     drawing_games.against_horizon: lambda: grown("horizon"),
     drawing_games.against_items: lambda: grown("items"),
-    drawing_games.times: lambda: frame(*({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3),
+    drawing_games.times: lambda: frame(
+        *({"items": m, "microseconds": float(m)} for m in (5, 20, 80)), n=3
+    ),
     drawing_atlas.atlas: observed,
     drawing_ads.deterministic: lambda: frame(**ADS),
     drawing_ads.weighted: lambda: frame(**ADS),
@@ -133,13 +184,17 @@ def faults(figure) -> list[str]:
     """What is wrong with a figure in print."""
     figure.draw_without_rendering()
     axes = [axis for axis in figure.axes if axis.axison]
-    texts = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    texts = [
+        text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()
+    ]
     beyond = set()  # ticks that are out of sight
     ticks = set()
     for axis in axes:
         for one, ends in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
             for tick in (*one.get_major_ticks(), *one.get_minor_ticks()):
-                (ticks if min(ends) <= tick.get_loc() <= max(ends) else beyond).update((tick.label1, tick.label2))
+                (ticks if min(ends) <= tick.get_loc() <= max(ends) else beyond).update(
+                    (tick.label1, tick.label2)
+                )
     # Of text alone, without an annotation's line.
     seen = {text: Text.get_window_extent(text).padded(-1) for text in texts if text not in beyond}
     found = [f"small: {text.get_text()}" for text in seen if text.get_fontsize() < SMALLEST]
@@ -151,7 +206,8 @@ def faults(figure) -> list[str]:
     found += [
         f"overlap: {one.get_text()} | {other.get_text()}"
         for (one, first), (other, second) in combinations(seen.items(), 2)
-        if first.overlaps(second) and not one.get_rotation() % 90  # boxes of slanted names overlap, they do not
+        # boxes of slanted names overlap, they do not
+        if first.overlaps(second) and not one.get_rotation() % 90
     ]
     for axis in axes:
         inside = axis.get_window_extent().padded(-1)
@@ -160,7 +216,11 @@ def faults(figure) -> list[str]:
             for text, box in seen.items()
             if text not in ticks and box.overlaps(inside) and not INSIDE.fullmatch(text.get_text())
         ]
-        found += [f"no label: {one.axis_name} of {axis}" for one in (axis.xaxis, axis.yaxis) if not named(one, axes)]
+        found += [
+            f"no label: {one.axis_name} of {axis}"
+            for one in (axis.xaxis, axis.yaxis)
+            if not named(one, axes)
+        ]
     if not any(COUNTED.search(text.get_text()) for text in seen):
         found.append("no n")
     return found
@@ -169,9 +229,15 @@ def faults(figure) -> list[str]:
 def named(one, axes) -> bool:
     """Whether an axis has a label, names for numbers, nothing to tell, or shares a neighbour's."""
     names = [text.get_text() for text in one.get_ticklabels() if text.get_visible()]
-    if one.get_label_text() or not one.get_ticklocs().size or any(re.search("[a-zA-Z]{3}", name) for name in names):
+    if (
+        one.get_label_text()
+        or not one.get_ticklocs().size
+        or any(re.search("[a-zA-Z]{3}", name) for name in names)
+    ):
         return True
-    return any(named(getattr(axis, f"{one.axis_name}axis"), axes) for axis in axes if _in_line(axis, one))
+    return any(
+        named(getattr(axis, f"{one.axis_name}axis"), axes) for axis in axes if _in_line(axis, one)
+    )
 
 
 def _in_line(axis, one) -> bool:
@@ -197,7 +263,9 @@ def test_faults_are_found():
     axis.text(1, -0.5, "far below the figure", va="top")
     wrong = faults(figure)
     assert {one.partition(":")[0] for one in wrong} >= {"small", "inside", "no label", "no n"}
-    assert sum(one.startswith("cut off") for one in wrong) == 1 and any(one.startswith("overlap") for one in wrong)
+    assert sum(one.startswith("cut off") for one in wrong) == 1 and any(
+        one.startswith("overlap") for one in wrong
+    )
 
 
 def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_path):
@@ -209,11 +277,14 @@ def test_a_study_may_ask_for_columns_larger_letters_and_pdf(monkeypatch, tmp_pat
     figures.save(figure, frame_, tmp_path / "a")
     figures.save(drawing_games.averages(frame_), frame_, tmp_path / "b/a")
     content = (tmp_path / "a.pdf").read_bytes()
-    assert content.startswith(b"%PDF") and b"DejaVuSans" in content and b"CreationDate" not in content
+    assert (
+        content.startswith(b"%PDF") and b"DejaVuSans" in content and b"CreationDate" not in content
+    )
     assert content == (tmp_path / "b/a.pdf").read_bytes()
 
 
-PAGE_ONLY = {drawing_atlas.atlas, drawing_ads.coverage}  # tables of small cells, as docs/results.md says
+# tables of small cells, as docs/results.md says
+PAGE_ONLY = {drawing_atlas.atlas, drawing_ads.coverage}
 
 
 @pytest.mark.filterwarnings("error")
@@ -224,7 +295,9 @@ def test_figures_for_a_column_are_as_wide_as_one(draw, monkeypatch, tmp_path, ca
     figure = draw(shown)
     figures.save(figure, shown, tmp_path / "a")
     sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()]
-    assert min(sizes) >= SMALLEST and not [fault for fault in faults(figure) if not fault.startswith("inside")]
+    assert min(sizes) >= SMALLEST and not [
+        fault for fault in faults(figure) if not fault.startswith("inside")
+    ]
     assert (figure.get_figwidth() == panels.COLUMN) != (draw in PAGE_ONLY)
     assert ("does not fit a column" in capsys.readouterr().out) == (draw in PAGE_ONLY)
 
@@ -234,18 +307,28 @@ def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
     rows = pd.DataFrame(panel | {"learner": list("abcdefg"), "k": [0, 0, 1, 1, 1, 1, 1]})
     divided = drawing_games._apart(rows)
     assert divided.groupby("panel")["learner"].agg("".join).to_dict() == {
-        "S, all items seen": "ab", "S, the top seen": "cdefg",
-    }  # fmt: skip
+        "S, all items seen": "ab",
+        "S, the top seen": "cdefg",
+    }
     assert set(divided["of"]) == {"s"}
     assert set(drawing_games._apart(rows.iloc[:5])["panel"]) == {"S"}
     alike = drawing_games._apart(pd.DataFrame(panel | {"learner": list("abcdefgh"), "k": 0}))
-    assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {"S, 1 of 2": "abcd", "S, 2 of 2": "efgh"}
+    assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {
+        "S, 1 of 2": "abcd",
+        ("S, 2 of 2"): "efgh",
+    }
 
 
 def test_no_panel_of_rounds_names_more_learners_than_can_be_told_apart():
     """The other learners of the game are there, in one grey."""
-    many = pd.concat([rounds().assign(learner=f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)])
-    many = many[many["stream"] == "a"].drop_duplicates(["learner", "round"]).assign(horizon=10_000, k=0)
+    many = pd.concat(
+        [rounds().assign(learner=f"l{n}", label=f"Learner {n}", kind=f"m:L{n}") for n in range(8)]
+    )
+    many = (
+        many[many["stream"] == "a"]
+        .drop_duplicates(["learner", "round"])
+        .assign(horizon=10_000, k=0)
+    )
     figure = drawing_games.averages(many)
     assert len(figure.axes) == 2 and faults(figure) == []
     for axis in figure.axes:
@@ -258,16 +341,23 @@ def test_a_single_data_set_has_a_single_panel_of_all_experiments():
     one = frame(**ADS)
     one = one[one["stream"] == one["stream"].iloc[0]].assign(panel="Digits", tuning="paper")
     both = pd.concat(
-        [one.assign(experiment="x", reading="X"), one.assign(experiment="y", reading="Y", tuning="held-out")]
+        [
+            one.assign(experiment="x", reading="X"),
+            one.assign(experiment="y", reading="Y", tuning="held-out"),
+        ]
     )
     drawn = drawing_ads.deterministic(both)
     (axis,) = drawn.axes
-    assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == ["X", "Y"] and faults(drawn) == []
+    assert [tick.get_text().partition(",")[0] for tick in axis.get_xticklabels()] == [
+        "X",
+        "Y",
+    ] and faults(drawn) == []
 
 
 def test_panels_of_one_title_are_told_apart_by_their_readings():
     rows = [("e", "s", "Flips", "below"), ("f", "s", "Flips", "above"), ("g", "t", "Zipf", "above")]
-    rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]  # which their readings do not tell apart
+    # which their readings do not tell apart
+    rows += [("h", "u", "Same", "x"), ("i", "u", "Same", "x")]
     frame = pd.DataFrame(rows, columns=["experiment", "stream", "panel", "reading"])
     drawn = panels.distinct(frame)
     assert drawn["panel"].tolist() == ["Below", "Above", "Zipf", "Same", "Same"]
@@ -284,7 +374,9 @@ ALWAYS_SLOW = {"seaborn", "scipy", "sklearn", "numba", "jsonschema", "yaml"}
 
 
 @pytest.mark.parametrize(
-    ("drawn", "slow"), [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})], ids=["figures", "tables"]
+    ("drawn", "slow"),
+    [(True, ALWAYS_SLOW), (False, ALWAYS_SLOW | {"matplotlib"})],
+    ids=["figures", "tables"],
 )
 def test_a_figure_or_table_pays_for_its_own_imports_only(drawn, slow):
     """Of all of them together: to draw one asks every learner how it looks."""
@@ -300,19 +392,34 @@ for kind in families.kinds() if {drawn} else ():
     style.own_look(kind)
 print(*sys.modules)
 """
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert "pandas" in modules and slow.isdisjoint(modules)
 
 
 @pytest.mark.parametrize("kind", families.FAMILIES)
 def test_a_job_imports_its_own_family_only(kind):
-    code = f"import sys; from scant.declare import families; families.of({{'kind': {kind!r}}}); print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"pandas", "pyarrow", "matplotlib", "numba", "scipy", "sklearn", "jsonschema"}.isdisjoint(modules)
+    code = (
+        f"import sys; from scant.declare import families; families.of({{'kind': {kind!r}}}); "
+        "print(*sys.modules)"
+    )
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {
+        "pandas",
+        "pyarrow",
+        "matplotlib",
+        "numba",
+        "scipy",
+        "sklearn",
+        "jsonschema",
+    }.isdisjoint(modules)
     own = families.FAMILIES[kind].partition(":")[0]
-    assert {module for module in families.FAMILIES.values() if module.partition(":")[0] in modules} == {
-        module for module in families.FAMILIES.values() if module.startswith(f"{own}:")
-    }
+    assert {
+        module for module in families.FAMILIES.values() if module.partition(":")[0] in modules
+    } == {module for module in families.FAMILIES.values() if module.startswith(f"{own}:")}
 
 
 def test_the_look_is_seaborns():
@@ -324,7 +431,9 @@ def test_the_look_is_seaborns():
         style.apply()
         ours = dict(plt.rcParams)
         plt.rcdefaults()
-        sns.set_theme(context="paper", style="ticks", palette=list(style.PALETTE), rc=style.SETTINGS)
+        sns.set_theme(
+            context="paper", style="ticks", palette=list(style.PALETTE), rc=style.SETTINGS
+        )
         theirs = dict(plt.rcParams)
     of_images = {"image.cmap"}  # there are none
     for key in theirs.keys() - of_images:
@@ -343,7 +452,10 @@ def _plain(key: str, value):
 
 
 def test_how_many_seeds_is_said_as_one_number_or_as_two():
-    assert [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])] == ["n = 10", "n = 8 to 1,000"]
+    assert [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])] == [
+        "n = 10",
+        ("n = 8 to 1,000"),
+    ]
 
 
 def test_bands_are_fainter_where_there_are_more():
@@ -351,14 +463,33 @@ def test_bands_are_fainter_where_there_are_more():
 
 
 def test_learners_of_one_title_are_told_apart_by_their_ids():
-    frame = pd.DataFrame({
-        "experiment": "e", "stream": ["a", "a", "b", "b", "b"], "learner": ["x", "y", "z", "v", "w"],
-        "label": ["Same", "Same", "Alone", "Kinds", "Other"], "kind": "slam",
-    })  # fmt: skip
-    assert panels.named(frame)["learner"].tolist() == ["Same (x)", "Same (y)", "Alone", "Kinds", "Other"]
-    of_kinds = frame.assign(label=["One", "Two", "Kinds", "Kinds", "Other"], kind=["slam"] * 3 + ["listnet"] * 2)
+    frame = pd.DataFrame(
+        {
+            "experiment": "e",
+            "stream": ["a", "a", "b", "b", "b"],
+            "learner": ["x", "y", "z", "v", "w"],
+            "label": ["Same", "Same", "Alone", "Kinds", "Other"],
+            "kind": "slam",
+        }
+    )
+    assert panels.named(frame)["learner"].tolist() == [
+        "Same (x)",
+        "Same (y)",
+        "Alone",
+        "Kinds",
+        "Other",
+    ]
+    of_kinds = frame.assign(
+        label=["One", "Two", "Kinds", "Kinds", "Other"], kind=["slam"] * 3 + ["listnet"] * 2
+    )
     of_kinds["stream"] = list("abcde")
-    assert panels.named(of_kinds)["learner"].tolist() == ["One", "Two", "Kinds (z)", "Kinds (v)", "Other"]
+    assert panels.named(of_kinds)["learner"].tolist() == [
+        "One",
+        "Two",
+        "Kinds (z)",
+        "Kinds (v)",
+        "Other",
+    ]
 
 
 def test_markers_of_curves_that_coincide_stand_beside_each_other():

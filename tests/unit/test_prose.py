@@ -1,4 +1,6 @@
-"""Numbers and verdicts in README and docs are those of the studies' references, which judge every claim."""
+"""Numbers and verdicts in README and docs are those of the studies' references, which judge every
+claim.
+"""
 
 import re
 
@@ -28,7 +30,10 @@ def test_a_table_of_settings_has_what_is_declared():
         return declared.renewed(f"Before.\n<!-- {what} -->\nold\n<!-- end -->\nafter")
 
     learners = table("learners perceptron")
-    assert learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |") and "old" not in learners
+    assert (
+        learners.startswith("Before.\n<!-- learners perceptron -->\n| kind |")
+        and "old" not in learners
+    )
     assert learners.endswith("|\n<!-- end -->\nafter") and "`decay: 0.5`" in learners
     assert "`rates: [0.01]`, `delta: 1.0` |\n" in table("learners top")
     assert "| `ratio`, `documents: 20` |\n" in table("generators streams")
@@ -40,10 +45,17 @@ def test_no_result_stands_without_a_mark(path):
 
 
 def test_images_show_what_the_references_do():
-    known = {name: pair for name, pair in prose.images().items() if pair[1]}  # references of earlier versions know none
+    # references of earlier versions know none
+    known = {name: pair for name, pair in prose.images().items() if pair[1]}
     wrong = [name for name, (shown, expected) in known.items() if shown != expected]
-    assert known and not wrong, "play these studies, and python tests/prose.py --write puts their images right"
-    missing = [name for name in prose.images() if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()]
+    assert known and not wrong, (
+        "play these studies, and python tests/prose.py --write puts their images right"
+    )
+    missing = [
+        name
+        for name in prose.images()
+        if not (prose.ROOT / "docs/images" / f"{name}.png").is_file()
+    ]
     assert not missing
 
 
@@ -61,14 +73,21 @@ TO_BE_PLAYED = {
 
 
 def test_each_claim_is_judged_in_a_reference_or_names_the_data_that_it_lacks():
-    """A statement without a verdict anywhere says nothing, unless its data are those that nobody may hand on."""
+    """A statement without a verdict anywhere says nothing, unless its data are those that nobody
+    may hand on.
+    """
     references = (prose.ROOT / "results/reference").glob("*/claims.csv")
-    judged = {row["id"] for path in references for row in read_rows(path)[1] if row["verdict"] != UNTESTABLE}
+    judged = {
+        row["id"]
+        for path in references
+        for row in read_rows(path)[1]
+        if row["verdict"] != UNTESTABLE
+    }
     claims = studies.claims(*(prose.ROOT / "config/claims").glob("*.yaml"))
     unjudged = {name: claim.get("data", "") for name, claim in claims.items() if name not in judged}
-    assert {name for name, data in unjudged.items() if not re.search("on request|a download of", data)} == {
-        *TO_BE_PLAYED
-    }
+    assert {
+        name for name, data in unjudged.items() if not re.search("on request|a download of", data)
+    } == {*TO_BE_PLAYED}
 
 
 @pytest.fixture
@@ -76,7 +95,9 @@ def document(tmp_path, monkeypatch):
     """A document beside the reference of a study."""
     folder = tmp_path / "results/reference/s"
     (folder / "tables").mkdir(parents=True)
-    (folder / "claims.csv").write_text("id,row,verdict\na,theorem,holds\nb,theorem,holds\nc,theorem,fails\n")
+    (folder / "claims.csv").write_text(
+        "id,row,verdict\na,theorem,holds\nb,theorem,holds\nc,theorem,fails\n"
+    )
     (folder / "tables/finals.csv").write_text(
         "learner,ndcg@10,low,high\nslam,0.12345,0,0.4\n" + '"two, of",2.5,,\ntwice,1,,\ntwice,2,,\n'
     )
@@ -92,17 +113,30 @@ def document(tmp_path, monkeypatch):
 
 def test_a_mark_says_where_a_number_is_from(document):
     text = (
-        "SLAM has 0.12<!-- s/finals learner=slam: ndcg@10 -->, that is 12.3 %<!-- s/finals learner=slam: ndcg@10 -->.\n"
-        "| +0.99<!-- s/finals 'learner=two, of': ndcg@10 --> | 3<!-- s/claims: count --> <!-- a comment: none -->\n"
-        "2<!-- s/claims row=theorem verdict=holds: count -->; it **holds**<!-- s/claims id=c: verdict -->"
+        "SLAM has 0.12<!-- s/finals learner=slam: ndcg@10 -->, that is 12.3 %<!-- s/finals "
+        "learner=slam: ndcg@10 -->.\n"
+        "| +0.99<!-- s/finals 'learner=two, of': ndcg@10 --> | 3<!-- s/claims: count --> <!-- a "
+        "comment: none -->\n"
+        "2<!-- s/claims row=theorem verdict=holds: count -->; it **holds**<!-- s/claims id=c: "
+        "verdict -->"
     )
     found = [(one.line, one.printed, one.expected) for one in prose.numbers(document(text))]
-    assert found[:5] == [(1, "0.12", "0.12"), (1, "12.3", "12.3"), (2, "+0.99", "+2.50"), (2, "3", "3"), (3, "2", "2")]
-    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [("holds", "fails")]
+    assert found[:5] == [
+        (1, "0.12", "0.12"),
+        (1, "12.3", "12.3"),
+        (2, "+0.99", "+2.50"),
+        (2, "3", "3"),
+        (3, "2", "2"),
+    ]
+    assert [(one.printed, one.expected) for one in prose.numbers(document(text))][5:] == [
+        ("holds", "fails")
+    ]
 
 
 def test_half_of_an_interval_and_all_other_rows(document):
-    path = document("± 0.1<!-- s/finals learner=slam: ndcg@10 ± -->, 2<!-- s/claims id!=a: count -->")
+    path = document(
+        "± 0.1<!-- s/finals learner=slam: ndcg@10 ± -->, 2<!-- s/claims id!=a: count -->"
+    )
     assert [one.expected for one in prose.numbers(path)] == ["0.2", "2"]
 
 
@@ -116,8 +150,17 @@ FILLED = "# Results\n3<!-- s/claims: count --> rows. "
             "SLAM has 0.12 ± 3, or 7 %, of 1,234; it **fails** in 2 of 3.",
             ["0.12", "± 3", "7 %", "1,234", "fails", "2 of 3"],
         ),
-        ("- 30 seeds play 10,000 rounds at T = 10,000 (95 % intervals; thesis 3.4.2, Figure 3.1).", []),
-        ("`0.5` of [it](docs/0.5.md), 0.5<!-- set -->; with 0.25<!-- exact --> no more, 0.75.", ["0.75"]),
+        (
+            (
+                "- 30 seeds play 10,000 rounds at T = 10,000 (95 % intervals; thesis 3.4.2, Figure "
+                "3.1)."
+            ),
+            [],
+        ),
+        (
+            "`0.5` of [it](docs/0.5.md), 0.5<!-- set -->; with 0.25<!-- exact --> no more, 0.75.",
+            ["0.75"],
+        ),
         ("| 0.5 | holds | <!-- exact -->", []),
         ("\n# Settings\nThe default is 0.5.", []),
         ("\n```\n# 0.5\n```\n0.5", ["0.5"]),

@@ -29,7 +29,8 @@ def test_streams_are_the_same_on_every_machine_and_in_every_version():
 
 def test_another_seed_name_number_of_names_or_order_is_another_stream():
     addresses = [
-        (0,), (1,), (0, ""), (0, "a"), (0, "b"), (0, "a", "b"), (0, "b", "a"), (0, "ab"), (0, "a", "b", ""),
+        (0,), (1,), (0, ""), (0, "a"), (0, "b"), (0, "a", "b"), (0, "b", "a"), (0, "ab"),
+        (0, "a", "b", ""),
         (0, "a", 1), (0, 1, "a"), (0, "a1"), (0, 1), (0, 11), (0, 1, 1), (0, "1 "), (1, 0),
     ]  # fmt: skip
     for one, other in combinations(addresses, 2):

@@ -1,4 +1,6 @@
-"""Measures that experiments ask for besides those of all runs: in claims, and in the table of feedback at the top."""
+"""Measures that experiments ask for besides those of all runs: in claims, and in the table of
+feedback at the top.
+"""
 
 import re
 from itertools import product
@@ -31,16 +33,28 @@ CONFIG = {
         "random": {"kind": "random"},
     },
     "experiments": {
-        name: {"streams": ["linear"], "learners": ["slam", "slam-ap", "random"], "seeds": SEEDS, "tuning": "paper",
-               "title": name}
+        name: {
+            "streams": ["linear"],
+            "learners": ["slam", "slam-ap", "random"],
+            "seeds": SEEDS,
+            "tuning": "paper",
+            "title": name,
+        }
         for name in ("plain", "asking")
     },
-}  # fmt: skip
+}
 CLAIM = {
-    "source": {"document": "thesis", "place": "2"}, "statement": "So it is.", "family": "f", "data": "any",
-    "quantity": "final", "measure": "err", "where": {"kind": "perceptron"}, "learner": {"measure": "ap"},
-    "against": {"kind": "random"}, "comparison": "greater",
-}  # fmt: skip
+    "source": {"document": "thesis", "place": "2"},
+    "statement": "So it is.",
+    "family": "f",
+    "data": "any",
+    "quantity": "final",
+    "measure": "err",
+    "where": {"kind": "perceptron"},
+    "learner": {"measure": "ap"},
+    "against": {"kind": "random"},
+    "comparison": "greater",
+}
 # NDCG@10 and AP at each rate: the first prefers rate 0.1, the second rate 1.0. ERR is twice AP.
 OUTCOMES = {0.1: (0.6, 0.1), 1.0: (0.4, 0.3)}
 
@@ -58,15 +72,27 @@ def traces(plan):
         rows = []
         for learner, rate, seed in product(experiment["learners"], OUTCOMES, range(SEEDS)):
             ndcg, ap = (0.2, 0.05) if learner == "random" else OUTCOMES[rate]
-            slope = 0.012 if learner == "random" else 0.01  # so that differences differ between seeds
+            # so that differences differ between seeds
+            slope = 0.012 if learner == "random" else 0.01
             kind = plan.study["learners"][learner]["kind"]
             if learner == "random" and rate == 1.0:
                 continue
             rows.append(
-                {"experiment": name, "stream": "linear", "learner": learner, "kind": kind, "seed": seed}
+                {
+                    "experiment": name,
+                    "stream": "linear",
+                    "learner": learner,
+                    "kind": kind,
+                    "seed": seed,
+                }
                 | {"own_measure": "ap" if learner == "slam-ap" else "ndcg@10", "tuning_seed": False}
                 | {"setting": str(rate), "rate": rate, "theory": 0, "round": 100, "failed_in": 0}
-                | {"ndcg@10": ndcg + 0.01 * seed, "ndcg": ndcg, "ap": ap + slope * seed, "ranker_ndcg@10": ndcg}
+                | {
+                    "ndcg@10": ndcg + 0.01 * seed,
+                    "ndcg": ndcg,
+                    "ap": ap + slope * seed,
+                    "ranker_ndcg@10": ndcg,
+                }
                 | {"loss": 1.0, "surrogate_loss": np.nan, "generator": "linear"}
             )
         frame = pd.DataFrame(rows)
@@ -87,7 +113,9 @@ def test_the_final_of_a_further_measure_is_of_the_runs_that_tables_show(traces):
     for learner, rate in {"slam": "0.1", "slam-ap": "1.0"}.items():
         assert set(values.loc[learner, "setting"]) == {rate}
         ap = OUTCOMES[float(rate)][1]
-        assert values.loc[learner, "value"].tolist() == pytest.approx(2 * ap + 0.02 * np.arange(SEEDS))
+        assert values.loc[learner, "value"].tolist() == pytest.approx(
+            2 * ap + 0.02 * np.arange(SEEDS)
+        )
     at_the_top = final(played(traces, "asking"), "err")  # where NDCG@10 chooses all rates
     assert set(at_the_top["setting"]) == {"0.1"}
 
@@ -134,18 +162,36 @@ def test_claims_may_be_of_any_measure_that_has_a_name():
 
 
 def test_the_table_of_the_top_has_them_last(traces):
-    more = {"objective": "", "judge": "", "k": 0, "sign": "", "user": "", "source": "text", "updates": 1}
-    more |= dict.fromkeys(("gamma", "gamma_decay", "mismatch", "radius", "epsilon", "epsilon_decay"), np.nan)
+    more = {
+        "objective": "",
+        "judge": "",
+        "k": 0,
+        "sign": "",
+        "user": "",
+        "source": "text",
+        "updates": 1,
+    }
+    more |= dict.fromkeys(
+        ("gamma", "gamma_decay", "mismatch", "radius", "epsilon", "epsilon_decay"), np.nan
+    )
     more |= dict.fromkeys(frames_top.EVENTS, 0)
-    details = {name: about | {"readings": about["readings"] | {"schedule": "thesis"}} for name, (_, about) in
-               traces.items()}  # fmt: skip
+    details = {
+        name: about | {"readings": about["readings"] | {"schedule": "thesis"}}
+        for name, (_, about) in traces.items()
+    }
     both = pd.concat([frame.assign(**more) for frame, _ in traces.values()], ignore_index=True)
     table = frames_top.top_table(both, details)
     assert list(table)[-4:] == ["failed_in", "err", "err_low", "err_high"]
-    plain = frames_top.top_table(both.drop(columns="err"), {name: about | {"measures": []} for name, about in
-                                                            details.items()})  # fmt: skip
+    plain = frames_top.top_table(
+        both.drop(columns="err"),
+        {name: about | {"measures": []} for name, about in details.items()},
+    )
     pd.testing.assert_frame_equal(table[list(plain)], plain)
-    assert table.loc[table["experiment"] == "plain", ["err", "err_low", "err_high"]].isna().all().all()
+    assert (
+        table.loc[table["experiment"] == "plain", ["err", "err_low", "err_high"]].isna().all().all()
+    )
     row = table[(table["experiment"] == "asking") & (table["learner"] == "slam")].iloc[0]
     assert row["rate"] == "0.1"
-    assert tuple(row[["err", "err_low", "err_high"]]) == pytest.approx(t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3])
+    assert tuple(row[["err", "err_low", "err_high"]]) == pytest.approx(
+        t_interval(0.2 + 0.02 * np.arange(SEEDS))[:3]
+    )

@@ -1,4 +1,6 @@
-"""Bounds on the regret of RTop-kF: the constants hold for the estimates, the rates make the bounds smallest."""
+"""Bounds on the regret of RTop-kF: the constants hold for the estimates, the rates make the bounds
+smallest.
+"""
 
 import itertools
 
@@ -34,7 +36,9 @@ def test_no_gradient_is_longer_than_the_bound(surrogate):
     for _ in range(300):
         x, scores, grades = worst_case(random)
         _, g = estimators.value_and_gradient(surrogate, scores, grades)
-        assert np.linalg.norm(x.T @ g) <= bounds.gradient_norm(surrogate, 4, 2.0, 2, 1.5) * (1 + 1e-12)
+        assert np.linalg.norm(x.T @ g) <= bounds.gradient_norm(surrogate, 4, 2.0, 2, 1.5) * (
+            1 + 1e-12
+        )
 
 
 def test_the_bound_on_gradients_is_reached():
@@ -53,13 +57,18 @@ def test_exploring_loses_at_most_the_bound(surrogate, largest):
     drawn = random.integers(0, largest + 1, (20, 5)).tolist()
     for scores in itertools.product((0.0, 1.0), repeat=5):
         for grades in ([largest] * 5, [0] * 5, [0, 0, 0, largest, largest], *drawn):
-            assert estimators.value_and_gradient(surrogate, np.array(scores), grades)[0] <= most * (1 + 1e-12)
+            assert estimators.value_and_gradient(surrogate, np.array(scores), grades)[0] <= most * (
+                1 + 1e-12
+            )
 
 
 def test_exploring_can_lose_the_bound():
     wrong = np.array([0.0, 0.0, 1.0, 1.0, 1.0]), [1, 1, 0, 0, 0]
-    for surrogate, (scores, grades) in {"squared": (wrong[0] * 0, [4] * 5), "kl": (wrong[0] * 0, [4] * 5),
-                                        "ranksvm": wrong}.items():  # fmt: skip
+    for surrogate, (scores, grades) in {
+        "squared": (wrong[0] * 0, [4] * 5),
+        "kl": (wrong[0] * 0, [4] * 5),
+        "ranksvm": wrong,
+    }.items():
         most = bounds.exploration_loss(surrogate, 5, max(grades))
         assert estimators.value_and_gradient(surrogate, scores, grades)[0] == pytest.approx(most)
     assert bounds.exploration_loss("ranksvm", 5, 1) == 12
@@ -68,10 +77,16 @@ def test_exploring_can_lose_the_bound():
 @pytest.mark.parametrize("fixed", [True, False])
 def test_the_rates_make_the_bounds_smallest(fixed):
     best = bounds.top_rate(50.0, 1.5, 0.1, fixed)
-    at = [bounds.top_regret(1000, rate, 50.0, 1.5, 0.1, 3.0, fixed) for rate in (best / 1.1, best, best * 1.1)]
+    at = [
+        bounds.top_regret(1000, rate, 50.0, 1.5, 0.1, 3.0, fixed)
+        for rate in (best / 1.1, best, best * 1.1)
+    ]
     assert at[1] < min(at[0], at[2])
     best = bounds.descent_rate(7.0, 1.5, fixed)
-    at = [bounds.descent_regret(1000, rate, 7.0, 1.5, fixed) for rate in (best / 1.1, best, best * 1.1)]
+    at = [
+        bounds.descent_regret(1000, rate, 7.0, 1.5, fixed)
+        for rate in (best / 1.1, best, best * 1.1)
+    ]
     assert at[1] < min(at[0], at[2])
 
 
@@ -103,9 +118,15 @@ def test_a_bound_fixed_at_the_horizon_is_that_of_the_horizon():
 
 @pytest.mark.parametrize(
     ("kind", "changes"),
-    [("rtop", {"mismatch": 10}), ("rtop", {"k": 2}), ("rtop", {"judge": "kl"}), ("rtop", {"surrogate": "smoothdcg"}),
-     ("rtop", {"surrogate": "ranksvm", "source": "released-code"}), ("ogd", {"surrogate": "ndcg-squared"})],
-)  # fmt: skip
+    [
+        ("rtop", {"mismatch": 10}),
+        ("rtop", {"k": 2}),
+        ("rtop", {"judge": "kl"}),
+        ("rtop", {"surrogate": "smoothdcg"}),
+        ("rtop", {"surrogate": "ranksvm", "source": "released-code"}),
+        ("ogd", {"surrogate": "ndcg-squared"}),
+    ],
+)
 def test_what_no_bound_is_proved_for_has_none(kind, changes):
     with pytest.raises(SettingError, match="no regret bound is proved"):
         made(kind, rate="theory", **changes)
@@ -136,4 +157,8 @@ def test_the_floor_of_table_b_1_is_the_least_mean_regret_over_all_scores():
 
     both = list(table_b1.TWENTIETHS.values())
     least = minimize(lambda s: sum(regret(s, counts) for counts in both) / 2, np.full(3, 0.3)).fun
-    assert bounds.impossible_floor() == pytest.approx(least, abs=1e-8) == pytest.approx(0.0024, abs=5e-5)
+    assert (
+        bounds.impossible_floor()
+        == pytest.approx(least, abs=1e-8)
+        == pytest.approx(0.0024, abs=5e-5)
+    )

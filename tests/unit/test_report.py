@@ -33,17 +33,36 @@ def make(name, stem, *read):
 
 
 def trace(learner, seed, values, setting="1", **changes):
-    """The rows of one run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds 1, 2, ..."""
+    """The rows of one run at one rate: its time-averaged NDCG@10 (and half of it as AP) in rounds
+    1, 2, ...
+    """
     rounds = len(values)
     columns = {
-        "experiment": "all", "stream": "letor", "learner": learner, "seed": seed, "source": "text", "kind": "slam",
-        "own_measure": "ndcg@10", "steps": "schedule", "generator": "data", "tuning_seed": seed >= 3,
+        "experiment": "all",
+        "stream": "letor",
+        "learner": learner,
+        "seed": seed,
+        "source": "text",
+        "kind": "slam",
+        "own_measure": "ndcg@10",
+        "steps": "schedule",
+        "generator": "data",
+        "tuning_seed": seed >= 3,
         "setting": setting,
-        "rate": float(setting) if setting not in ("theory", "none") else 0.5, "theory": int(setting == "theory"),
-        "round": np.arange(rounds) + 1, "ndcg@10": values, "ndcg": values, "ap": np.array(values) / 2,
-        "ranker_ndcg@10": values, "loss": np.cumsum(1 - np.array(values)), "surrogate_loss": np.nan,
-        "updates": np.arange(rounds), "bound": np.nan, "general_bound": np.nan, "failed_in": 0,
-    }  # fmt: skip
+        "rate": float(setting) if setting not in ("theory", "none") else 0.5,
+        "theory": int(setting == "theory"),
+        "round": np.arange(rounds) + 1,
+        "ndcg@10": values,
+        "ndcg": values,
+        "ap": np.array(values) / 2,
+        "ranker_ndcg@10": values,
+        "loss": np.cumsum(1 - np.array(values)),
+        "surrogate_loss": np.nan,
+        "updates": np.arange(rounds),
+        "bound": np.nan,
+        "general_bound": np.nan,
+        "failed_in": 0,
+    }
     return pd.DataFrame(columns | changes)
 
 
@@ -58,11 +77,18 @@ DETAILS = {
         "title": "text",
         "titles": {
             "streams": {"letor": "LETOR", "sim": "Separable", "foe": "Adversary"},
-            "learners": {"slam": "SLAM", "listnet": "ListNet", "ap": "SLAM (AP)", "ideal": "Ideal", "two": "Two"},
+            "learners": {
+                "slam": "SLAM",
+                "listnet": "ListNet",
+                "ap": "SLAM (AP)",
+                "ideal": "Ideal",
+                "two": "Two",
+            },
         },
     }
 }
-# Seeds 0 to 2 are reported and prefer rate 1; seeds 3 and 4 are set aside and prefer rate 2; rate 4 fails in one.
+# Seeds 0 to 2 are reported and prefer rate 1; seeds 3 and 4 are set aside and prefer rate 2; rate 4
+# fails in one.
 OUTCOMES = {
     "1": [0.50, 0.60, 0.70, 0.10, 0.10],
     "2": [0.40, 0.30, 0.50, 0.60, 0.70],
@@ -74,7 +100,13 @@ LISTNET = [0.45, 0.20, 0.55, 0.0, 0.0]
 @pytest.fixture
 def frame():
     parts = [
-        trace("slam", seed, [0.0, OUTCOMES[rate][seed]], rate, failed_in=3 * (rate == "4" and seed in (1, 4)))
+        trace(
+            "slam",
+            seed,
+            [0.0, OUTCOMES[rate][seed]],
+            rate,
+            failed_in=3 * (rate == "4" and seed in (1, 4)),
+        )
         for rate, seed in product(OUTCOMES, range(5))
     ]
     parts += [trace("listnet", seed, [0.0, LISTNET[seed]], kind="listnet") for seed in range(3)]
@@ -88,7 +120,11 @@ def frame():
 @pytest.mark.parametrize("level", [0.95, 0.5])
 def test_the_interval_is_students(values, level):
     mean, low, high, n = t_interval([*values, np.nan], level)
-    expected = stats.ttest_1samp(values, 0).confidence_interval(level) if np.std(values) else (values[0], values[0])
+    expected = (
+        stats.ttest_1samp(values, 0).confidence_interval(level)
+        if np.std(values)
+        else (values[0], values[0])
+    )
     assert (mean, n) == (pytest.approx(np.mean(values)), len(values))
     assert (low, high) == pytest.approx(tuple(expected))
 
@@ -104,7 +140,9 @@ def test_an_interval_needs_two_values():
 
 
 def test_finals_are_the_last_rounds(frame):
-    last = online_traces.finals(gathered(trace("slam", 0, np.arange(15) / 100), frame[frame["learner"] == "listnet"]))
+    last = online_traces.finals(
+        gathered(trace("slam", 0, np.arange(15) / 100), frame[frame["learner"] == "listnet"])
+    )
     assert len(last) == 4
     slam = last[last["learner"] == "slam"].iloc[0]
     assert (slam["round"], slam["ndcg@10"], slam["ap"]) == (15, 0.14, 0.07)
@@ -116,8 +154,18 @@ def test_a_failed_run_has_no_final_measure(frame):
     last = online_traces.finals(frame.assign(surrogate_loss=1.0, err=frame["ndcg@10"] / 10))
     failed = last["failed_in"] > 0
     assert failed.sum() == 2
-    names = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss", "ndcg@10 last ten", "ap last ten",
-             "err", "err last ten"]  # fmt: skip
+    names = [
+        "ndcg@10",
+        "ndcg",
+        "ap",
+        "ranker_ndcg@10",
+        "loss",
+        "surrogate_loss",
+        "ndcg@10 last ten",
+        "ap last ten",
+        "err",
+        "err last ten",
+    ]
     np.testing.assert_array_equal(last[names].isna().all(axis=1), failed)
     assert not last.loc[~failed, names].isna().any().any()
 
@@ -147,7 +195,8 @@ def test_a_rate_at_which_a_run_failed_is_chosen_only_if_there_is_no_other(frame)
     for tuning in ("held-out", "paper"):
         assert chosen(frame, tuning)["slam"][0] != "4"
         assert chosen(frame[frame["setting"] == "4"], tuning)["slam"][0] == "4"
-    frame.loc[frame["seed"].isin([0, 3]), "failed_in"] = 2  # each rate failed in a seed of either kind
+    # each rate failed in a seed of either kind
+    frame.loc[frame["seed"].isin([0, 3]), "failed_in"] = 2
     assert chosen(frame, "held-out")["slam"][0] in OUTCOMES
 
 
@@ -168,11 +217,18 @@ def interval(values):
 
 def test_the_table_of_finals(frame):
     table = perceptron.finals_table(frame, DETAILS)
-    assert len(table) == 6  # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
+    # NDCG@10: two learners under two readings; AP: ListNet, which has no measure of its own
+    assert len(table) == 6
     for tuning, rate in {"held-out": "2", "paper": "1"}.items():
         one = row(table, learner="slam", tuning=tuning)
         values = np.array(OUTCOMES[rate][:3])
-        assert (one["rate"], one["rounds"], one["ok"], one["n"], one["measure"]) == (rate, 2, 3, 3, "ndcg@10")
+        assert (one["rate"], one["rounds"], one["ok"], one["n"], one["measure"]) == (
+            rate,
+            2,
+            3,
+            3,
+            "ndcg@10",
+        )
         assert (one["mean"], one["last_ten"]) == pytest.approx((values.mean(), values.mean() / 2))
         assert (one["low"], one["high"]) == interval(values)
         assert one["difference"] == pytest.approx(np.mean(values - LISTNET[:3]))
@@ -182,7 +238,10 @@ def test_the_table_of_finals(frame):
 
 
 def test_differences_are_to_the_listnet_of_the_same_experiment_and_stream(frame):
-    others = [frame.assign(experiment="b", **{"ndcg@10": 0.3}), frame.assign(stream="sim", **{"ndcg@10": 0.2})]
+    others = [
+        frame.assign(experiment="b", **{"ndcg@10": 0.3}),
+        frame.assign(stream="sim", **{"ndcg@10": 0.2}),
+    ]
     table = perceptron.finals_table(gathered(*others, frame), DETAILS | {"b": DETAILS["all"]})
     for where in ({"experiment": "b"}, {"stream": "sim"}):
         assert row(table, learner="slam", tuning="paper", **where)["difference"] == 0
@@ -196,7 +255,9 @@ ASKED = {"all": DETAILS["all"] | {"measures": ["err", "precision@5"]}}
 
 
 def with_further(frame):
-    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record them."""
+    """ERR is a tenth, and Precision@5 thrice NDCG@10; another experiment, "b", does not record
+    them.
+    """
     asking = frame.assign(**{"err": frame["ndcg@10"] / 10, "precision@5": frame["ndcg@10"] * 3})
     return gathered(asking, frame.assign(experiment="b"))
 
@@ -208,17 +269,25 @@ def test_measures_that_an_experiment_asks_for_are_rows_of_the_finals(frame):
     table = perceptron.finals_table(both, ASKED | {"b": DETAILS["all"]})
     assert table["measure"].drop_duplicates().tolist() == ["ndcg@10", "ap", "err", "precision@5"]
     asked = table[table["measure"].isin(["err", "precision@5"])]
-    assert set(asked["experiment"]) == {"all"} and len(asked) == 2 * 2 * 2  # measures, learners, tunings
+    # measures, learners, tunings
+    assert set(asked["experiment"]) == {"all"} and len(asked) == 2 * 2 * 2
     for tuning, rate in {"held-out": "2", "paper": "1"}.items():
         found = row(table, learner="slam", tuning=tuning, measure="precision@5")
         expected = 3 * np.array(OUTCOMES[rate][:3])
         assert (found["rate"], found["ok"], found["n"]) == (rate, 3, 3)
-        assert found["mean"] == pytest.approx(expected.mean()) and (found["low"], found["high"]) == interval(expected)
+        assert found["mean"] == pytest.approx(expected.mean()) and (
+            found["low"],
+            found["high"],
+        ) == interval(expected)
         assert found["last_ten"] == pytest.approx(expected.mean() / 2)
         assert found["difference"] == pytest.approx((expected - 3 * np.array(LISTNET[:3])).mean())
     assert row(table, learner="slam", tuning="paper", measure="err")["mean"] == 0
-    plain = perceptron.finals_table(gathered(frame, frame.assign(experiment="b")), ASKED | {"b": DETAILS["all"]})
-    pd.testing.assert_frame_equal(table[table["measure"].isin(["ndcg@10", "ap"])].reset_index(drop=True), plain)
+    plain = perceptron.finals_table(
+        gathered(frame, frame.assign(experiment="b")), ASKED | {"b": DETAILS["all"]}
+    )
+    pd.testing.assert_frame_equal(
+        table[table["measure"].isin(["ndcg@10", "ap"])].reset_index(drop=True), plain
+    )
 
 
 def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
@@ -226,23 +295,32 @@ def test_the_runs_shown_of_aps_own_learners_are_those_that_ap_chooses(frame):
     frame.loc[(frame["setting"] == "1") & (frame["learner"] == "slam"), "ap"] = 0.0
     details = ASKED | {"b": DETAILS["all"]}
     chosen = perceptron.finals_table(frame, details)
-    rates = [row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
-             for measure in ("ap", "err")]  # fmt: skip
+    rates = [
+        row(chosen, experiment="all", learner="slam", tuning="paper", measure=measure)["rate"]
+        for measure in ("ap", "err")
+    ]
     assert rates == ["2", "2"]
 
 
 def test_failed_runs_are_counted_out(frame):
-    table = perceptron.finals_table(frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS)
+    table = perceptron.finals_table(
+        frame[(frame["setting"] == "4") | (frame["learner"] == "listnet")], DETAILS
+    )
     one = row(table, learner="slam", tuning="paper")
     assert (one["rate"], one["ok"], one["n"]) == ("4", 2, 3)
     assert one["mean"] == pytest.approx(0.9)
-    difference = 0.9 - np.mean([LISTNET[0], LISTNET[2]])  # paired: the failed seed is left out of both
+    # paired: the failed seed is left out of both
+    difference = 0.9 - np.mean([LISTNET[0], LISTNET[2]])
     assert one["difference"] == pytest.approx(difference)
 
 
 def test_the_table_of_streams(tmp_path):
-    facts = streams.write(tmp_path / "a.arrow", [(0, np.array([2, 0]), np.eye(2))], {"stream": "a", "seed": 4})
-    streams.write(tmp_path / "b.arrow", [(0, np.array([0, 0, 0]), np.eye(3))], {"stream": "b"}, np.eye(3)[0])
+    facts = streams.write(
+        tmp_path / "a.arrow", [(0, np.array([2, 0]), np.eye(2))], {"stream": "a", "seed": 4}
+    )
+    streams.write(
+        tmp_path / "b.arrow", [(0, np.array([0, 0, 0]), np.eye(3))], {"stream": "b"}, np.eye(3)[0]
+    )
     table = perceptron.streams_table([tmp_path / "a.arrow", tmp_path / "b.arrow"])
     assert table["stream"].tolist() == ["a", "b"]
     assert table["documents"].tolist() == [2, 3]
@@ -251,7 +329,9 @@ def test_the_table_of_streams(tmp_path):
 
 
 def test_latex_has_no_control_characters_and_runs_no_title():
-    text = tables.latex(pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]}))
+    text = tables.latex(
+        pd.DataFrame({"a\nb": ["x\ty\x1b[31m\u202e", "{z} $5 \\frac{", "\\input{a}%"]})
+    )
     assert all(character.isprintable() or character == "\n" for character in text)
     assert r"a b \\" in text and "x y[31m" in text
     assert r"\{z\} \$5 \textbackslash{}frac\{" in text and r"\textbackslash{}input\{a\}\%" in text
@@ -259,9 +339,16 @@ def test_latex_has_no_control_characters_and_runs_no_title():
 
 @pytest.mark.parametrize(
     ("title", "drawn"),
-    [("{x}", "{x}"), ("$5 and $6", r"\$5 and \$6"), (r"\frac{", r"\frac{"), (r"$\frac{$", r"\$\frac{\$"),
-     (r"$\eta = 1$", r"$\eta = 1$"), ("a $b$", r"a \$b\$"), ("$", r"\$")],
-)  # fmt: skip
+    [
+        ("{x}", "{x}"),
+        ("$5 and $6", r"\$5 and \$6"),
+        (r"\frac{", r"\frac{"),
+        (r"$\frac{$", r"\$\frac{\$"),
+        (r"$\eta = 1$", r"$\eta = 1$"),
+        ("a $b$", r"a \$b\$"),
+        ("$", r"\$"),
+    ],
+)
 def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, drawn):
     frame = pd.DataFrame({"label": [title, "plain", None], "mean": [1.0, 2.0, 3.0]})
     assert figures.literal(frame)["label"].tolist()[:2] == [drawn, "plain"]
@@ -272,9 +359,15 @@ def test_titles_are_text_unless_all_of_them_is_marked_as_mathematics(title, draw
 
 
 def test_latex_escapes_text_and_rounds_numbers():
-    frame = pd.DataFrame({"a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"], "n": [3, 1_000_000, -7],
-                          "x": [0.123456, np.nan, 1.5e9], "ok": [True, False, True],
-                          "none": [None, "", "<= |c|"]})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "a_b": ["50 %", "x_1 & {y}", r"\alpha~^#$"],
+            "n": [3, 1_000_000, -7],
+            "x": [0.123456, np.nan, 1.5e9],
+            "ok": [True, False, True],
+            "none": [None, "", "<= |c|"],
+        }
+    )
     lines = tables.latex(frame).splitlines()
     assert lines == [
         r"\begin{tabular}{lrrrl}",
@@ -306,13 +399,18 @@ def test_tables_are_written_as_csv_in_full_and_latex(frame, tmp_path, name):
 
 @pytest.fixture
 def many():
-    """Two streams of data and a separable one, learners of both measures, and what no figure shows."""
+    """Two streams of data and a separable one, learners of both measures, and what no figure
+    shows.
+    """
     parts = []
     for seed in range(4):
         grow = 0.5 + 0.01 * seed + 0.3 * (1 - 1 / np.arange(1, 31))
         for generator, stream in (("data", "letor"), ("separable", "sim"), ("adversary", "foe")):
             there = {"generator": generator, "stream": stream}
-            parts += [trace("slam", seed, grow * height, rate, **there) for rate, height in {"1": 0.8, "2": 1}.items()]
+            parts += [
+                trace("slam", seed, grow * height, rate, **there)
+                for rate, height in {"1": 0.8, "2": 1}.items()
+            ]
             parts += [trace("listnet", seed, grow * 0.9, kind="listnet", **there)]
             parts += [trace("ap", seed, grow * 0.95, own_measure="ap", **there)]
             parts += [trace("ideal", seed, grow * 0 + 1, "none", kind="ideal", **there)]
@@ -321,12 +419,25 @@ def many():
 
 def test_a_figure_shows_the_mean_and_interval_at_the_chosen_rate(many):
     shown = perceptron.curves(many, DETAILS, "ndcg@10", separable=False)
-    assert set(zip(shown["stream"], shown["learner"], strict=True)) == {("letor", "slam"), ("letor", "listnet")}
+    assert set(zip(shown["stream"], shown["learner"], strict=True)) == {
+        ("letor", "slam"),
+        ("letor", "listnet"),
+    }
     one = row(shown, learner="slam", round=30)
-    values = many[(many["learner"] == "slam") & (many["stream"] == "letor") & (many["setting"] == "2")]
+    values = many[
+        (many["learner"] == "slam") & (many["stream"] == "letor") & (many["setting"] == "2")
+    ]
     values = values[(values["round"] == 30) & (values["seed"] < 3)]["ndcg@10"]
-    assert one["mean"] == pytest.approx(values.mean()) and (one["low"], one["high"]) == interval(values)
-    shown = {"n": 3, "rate": "2 (largest of 2)", "tuning": "held-out", "measure": "ndcg@10", "panel": "LETOR"}
+    assert one["mean"] == pytest.approx(values.mean()) and (one["low"], one["high"]) == interval(
+        values
+    )
+    shown = {
+        "n": 3,
+        "rate": "2 (largest of 2)",
+        "tuning": "held-out",
+        "measure": "ndcg@10",
+        "panel": "LETOR",
+    }
     assert (shown | {"label": "SLAM"}).items() <= one.items()
 
 
@@ -381,27 +492,42 @@ def test_the_csv_is_what_is_drawn(many, tmp_path):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A module with 25 learners of one's own that declare no look, and one that declares its own."""
+    """A module with 25 learners of one's own that declare no look, and one that declares its
+    own.
+    """
     lines = [f"class Learner{i}:\n    pass\n" for i in range(25)]
     (tmp_path / "learners_with_looks.py").write_text(
-        "".join(lines) + "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
+        "".join(lines)
+        + ("class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n")
     )
     monkeypatch.syspath_prepend(tmp_path)
     return "learners_with_looks"
 
 
 def test_there_are_looks_enough(own):
-    many = pd.DataFrame([(f"own-{i}", f"{own}:Learner{i}", "ndcg@10") for i in range(25)], columns=LOOKS)
-    looks = style.looks(pd.concat([many, pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS)]))
+    many = pd.DataFrame(
+        [(f"own-{i}", f"{own}:Learner{i}", "ndcg@10") for i in range(25)], columns=LOOKS
+    )
+    looks = style.looks(
+        pd.concat([many, pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS)])
+    )
     assert len(set(looks.values())) == len(looks) == 26
     alone = style.looks(pd.DataFrame([("slam", "slam", "ndcg@10")], columns=LOOKS))
     assert looks["slam"] == alone["slam"]  # a kind looks the same in every figure
 
 
 def test_a_learner_of_ones_own_looks_as_it_declares(own):
-    shown = [("slam", "slam", "ndcg@10"), ("mine", f"{own}:Seen", "ndcg@10"), ("mine-ap", f"{own}:Seen", "ap")]
+    shown = [
+        ("slam", "slam", "ndcg@10"),
+        ("mine", f"{own}:Seen", "ndcg@10"),
+        ("mine-ap", f"{own}:Seen", "ap"),
+    ]
     looks = style.looks(pd.DataFrame(shown, columns=LOOKS))
-    assert looks["mine"] == (style.COLOURS["pink"], "p", ":") and looks["mine-ap"] == ("#123456", "8", "-")
+    assert looks["mine"] == (style.COLOURS["pink"], "p", ":") and looks["mine-ap"] == (
+        "#123456",
+        "8",
+        "-",
+    )
     assert looks["slam"] == style.own_look("slam", "ndcg@10")
 
 
@@ -410,10 +536,20 @@ def test_a_learner_of_ones_own_looks_as_it_declares(own):
 
 def job_of(experiment="all", **changes):
     return {
-        "study": "toy", "study_seed": 1, "experiment": experiment, "stream": "letor", "learner": "random",
-        "kind": "perceptron", "stream_settings": {"dataset": "letor"}, "learner_settings": {"kind": "random"},
-        "source": "text", "rounds": 30, "empty": "zero", "order": "shuffled", "keep": 1.0,
-    } | changes  # fmt: skip
+        "study": "toy",
+        "study_seed": 1,
+        "experiment": experiment,
+        "stream": "letor",
+        "learner": "random",
+        "kind": "perceptron",
+        "stream_settings": {"dataset": "letor"},
+        "learner_settings": {"kind": "random"},
+        "source": "text",
+        "rounds": 30,
+        "empty": "zero",
+        "order": "shuffled",
+        "keep": 1.0,
+    } | changes
 
 
 @pytest.fixture
@@ -422,7 +558,9 @@ def run_files(tmp_path):
     queries = [(q, random.integers(0, 3, 6), random.standard_normal((6, 3))) for q in range(10)]
     streams.write(tmp_path / "toy.arrow", queries, {})
     files = []
-    for seed, learner in product((0, TUNING), ({"kind": "slam", "rates": [0.5, "theory", 1e300]}, {"kind": "random"})):
+    for seed, learner in product(
+        (0, TUNING), ({"kind": "slam", "rates": [0.5, "theory", 1e300]}, {"kind": "random"})
+    ):
         files.append(tmp_path / f"{learner['kind']}-{seed}.parquet")
         job = job_of(learner=learner["kind"], learner_settings=learner)
         run(job, files[-1], [seed], [tmp_path / "toy.arrow"])
@@ -435,8 +573,16 @@ def test_runs_are_read_with_their_identity(run_files):
     slam, random = frame[frame["learner"] == "slam"], frame[frame["learner"] == "random"]
     assert set(slam["setting"]) == {"0.5", "theory", "1e+300"}
     assert set(random["setting"]) == {"none"}
-    assert set(zip(frame["seed"], frame["tuning_seed"], strict=True)) == {(0, False), (TUNING, True)}
-    for name, value in {"generator": "data", "source": "text", "experiment": "all", "stream": "letor"}.items():
+    assert set(zip(frame["seed"], frame["tuning_seed"], strict=True)) == {
+        (0, False),
+        (TUNING, True),
+    }
+    for name, value in {
+        "generator": "data",
+        "source": "text",
+        "experiment": "all",
+        "stream": "letor",
+    }.items():
         assert set(frame[name]) == {value}
     assert set(slam["kind"]) == {"slam"}
     last = online_traces.finals(frame)
@@ -451,15 +597,18 @@ def test_details_say_which_measures_an_experiments_runs_record(run_files, tmp_pa
     job = job_of("b", measures=["err", "ap", "precision@5"])
     run(job, tmp_path / "run.parquet", [0, 1], [tmp_path / "toy.arrow"])
     about = DETAILS["all"]
-    frame, found = traces.read([Runs("all", run_files, about), Runs("b", [tmp_path / "run.parquet"], about)])
+    frame, found = traces.read(
+        [Runs("all", run_files, about), Runs("b", [tmp_path / "run.parquet"], about)]
+    )
     assert "measures" not in found["all"]
     assert found["b"]["measures"] == ["err", "precision@5"]  # AP is recorded in any case
     assert frame.loc[frame["experiment"] == "all", ["err", "precision@5"]].isna().all().all()
     table = perceptron.finals_table(frame, found)
     assert set(zip(table["experiment"], table["measure"], strict=True)) == {
         *((name, measure) for name in ("all", "b") for measure in ("ndcg@10", "ap")),
-        ("b", "err"), ("b", "precision@5"),
-    }  # fmt: skip
+        ("b", "err"),
+        ("b", "precision@5"),
+    }
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "foreign"])
@@ -476,7 +625,10 @@ def test_a_run_that_is_not_whole_is_named(run_files, damage):
 
 def _luminance(colour):
     """The relative luminance of a colour (WCAG 2.2)."""
-    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    parts = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(colour)
+    ]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
@@ -497,7 +649,9 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
     svg = (tmp_path / "a/figure-1.svg").read_text()
     assert shown in svg and "<dc:date>" not in svg
     for ending in ("png", "svg"):
-        assert (tmp_path / f"a/figure-1.{ending}").read_bytes() == (tmp_path / f"b/figure-1.{ending}").read_bytes()
+        assert (tmp_path / f"a/figure-1.{ending}").read_bytes() == (
+            tmp_path / f"b/figure-1.{ending}"
+        ).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -510,12 +664,23 @@ def test_images_say_what_they_show_and_what_drew_them(tmp_path):
         ("0.01", {"0.01": 0.5, "0.1": 0.5, "1": 0.4}, ""),  # smaller rates change nothing
         ("0.01", {"0.01": 0.5004, "0.1": 0.5}, ""),  # or so little that it may be chance
         ("0.01", {"0.01": 0.5006, "0.1": 0.5}, "least of 2"),
-        ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.4, "1, exploring 0.3": 0.3,
-                              "0.1, exploring 0.3": 0.2}, "least of 2, least exploring of 2"),
-        ("1, exploring 0.1", {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.5, "1, exploring 0.03": 0.3},
-         "largest exploring of 2"),
+        (
+            "1, exploring 0.1",
+            {
+                "1, exploring 0.1": 0.5,
+                "2, exploring 0.1": 0.4,
+                "1, exploring 0.3": 0.3,
+                "0.1, exploring 0.3": 0.2,
+            },
+            "least of 2, least exploring of 2",
+        ),
+        (
+            "1, exploring 0.1",
+            {"1, exploring 0.1": 0.5, "2, exploring 0.1": 0.5, "1, exploring 0.03": 0.3},
+            "largest exploring of 2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_rate_at_the_end_of_its_grid_is_marked(best, means, expected):
     assert online_traces.edge(best, pd.Series(means)) == expected
 

@@ -24,37 +24,70 @@ SEEDS = np.arange(3)
 NOISE = np.array([-0.01, 0.0, 0.02])  # of the seeds, relative
 DETAILS = {
     name: {
-        "kind": "ads", "title": f"reading {name}", "baseline": "forest", "seeds": 3, "tuning": "held-out",
+        "kind": "ads",
+        "title": f"reading {name}",
+        "baseline": "forest",
+        "seeds": 3,
+        "tuning": "held-out",
         "readings": {
-            "tuning": "held-out", "validation": 0.2, "threshold": "f1", "undersample": None,
-            "undersampled": "classifiers", "standardise": True, "select": 1.0, "level": 0.95,
+            "tuning": "held-out",
+            "validation": 0.2,
+            "threshold": "f1",
+            "undersample": None,
+            "undersampled": "classifiers",
+            "standardise": True,
+            "select": 1.0,
+            "level": 0.95,
         },
         "titles": {
-            "streams": {"digits": "Digits", "letter": "Letter", "bank": "Bank 1", "bank-low": "Bank, 0.1 %"},
+            "streams": {
+                "digits": "Digits",
+                "letter": "Letter",
+                "bank": "Bank 1",
+                "bank-low": "Bank, 0.1 %",
+            },
             "learners": {one: one.capitalize() for one in KINDS},
         },
     }
     for name in ("plain", "under", "campaigns")
-}  # fmt: skip
-BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0.75)}  # exact, lower / estimate
+}
+# exact, lower / estimate
+BOUNDS = {"t": (False, 0.8), "betting": (True, 0.7), "clopper-pearson": (True, 0.75)}
 
 
 def policies(epsilon, learners):
-    """Each seed, learner and fit, with its CTR relative to the learner's; the held-out choice is the refit on all."""
+    """Each seed, learner and fit, with its CTR relative to the learner's; the held-out choice is
+    the refit on all.
+    """
     for learner in learners:
         grid = [(value, "part", 1.05 - 0.1 * (value == 1.0)) for value in GRID.get(learner, ())]
         for seed in SEEDS:
             for value, fitted_on, share in [*grid, (1.0 if grid else np.nan, "all", 1.0)]:
-                about = {"learner": learner, "kind": KINDS[learner][0], "seed": seed, "lambda": value}
+                about = {
+                    "learner": learner,
+                    "kind": KINDS[learner][0],
+                    "seed": seed,
+                    "lambda": value,
+                }
                 about |= {"fitted_on": fitted_on, "chosen": fitted_on == "all", "epsilon": epsilon}
                 yield about, share * (1 + NOISE[seed] * (learner != "uniform"))
 
 
-NONE = dict.fromkeys(("lower", "low", "high"), np.nan) | {"bound": "", "exact": False, "refused": "", "warnings": ""}
+NONE = dict.fromkeys(("lower", "low", "high"), np.nan) | {
+    "bound": "",
+    "exact": False,
+    "refused": "",
+    "warnings": "",
+}
 DIAGNOSED = {
-    "clicks": 500.0, "matched_clicks": 400.0, "effective": 9_000.0, "largest_weight": 4.0, "declared_weight": 4.0,
-    "unmatched": 0.0, "mean_weight": 1.0,
-}  # fmt: skip
+    "clicks": 500.0,
+    "matched_clicks": 400.0,
+    "effective": 9_000.0,
+    "largest_weight": 4.0,
+    "declared_weight": 4.0,
+    "unmatched": 0.0,
+    "mean_weight": 1.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +98,19 @@ def classified():
             for about, share in policies(0.0, KINDS):
                 ctr = easy * share * KINDS[about["learner"]][1] + 0.1 * (experiment == "under")
                 rows.append(
-                    about | {"experiment": experiment, "stream": stream, "source": "classification"} | NONE
-                    | {"estimator": "full-information", "estimate": ctr, "rows": 500, "ads": 10, "untrained": 1}
-                    | {"train_rows": 1200, "train_clicks": 120.0} | dict.fromkeys(DIAGNOSED, np.nan)
-                )  # fmt: skip
+                    about
+                    | {"experiment": experiment, "stream": stream, "source": "classification"}
+                    | NONE
+                    | {
+                        "estimator": "full-information",
+                        "estimate": ctr,
+                        "rows": 500,
+                        "ads": 10,
+                        "untrained": 1,
+                    }
+                    | {"train_rows": 1200, "train_clicks": 120.0}
+                    | dict.fromkeys(DIAGNOSED, np.nan)
+                )
     return pd.DataFrame(rows)
 
 
@@ -79,16 +121,33 @@ def campaign():
     for stream, scale in (("bank", 1.0), ("bank-low", 0.3)):
         for about, share in (one for epsilon in (0.0, 0.2) for one in policies(epsilon, KINDS)):
             true = scale * share * KINDS[about["learner"]][2] * (1 - 0.5 * about["epsilon"])
-            about = about | {"experiment": "campaigns", "stream": stream, "source": "campaign", "ads": 5}
-            about |= {"untrained": 0, "train_rows": 10_000, "train_clicks": scale * 36.0, "rows": 10_000} | DIAGNOSED
-            rows.append(about | NONE | {"estimator": "true", "estimate": true, "low": 0.99 * true, "high": 1.01 * true})
+            about = about | {
+                "experiment": "campaigns",
+                "stream": stream,
+                "source": "campaign",
+                "ads": 5,
+            }
+            about |= {
+                "untrained": 0,
+                "train_rows": 10_000,
+                "train_clicks": scale * 36.0,
+                "rows": 10_000,
+            } | DIAGNOSED
+            rows.append(
+                about
+                | NONE
+                | {"estimator": "true", "estimate": true, "low": 0.99 * true, "high": 1.01 * true}
+            )
             for bound, (exact, lower) in BOUNDS.items():
                 estimate = 1.05 * true
                 ends = {"lower": lower * estimate, "low": 0.96 * estimate, "high": 1.2 * estimate}
                 rows.append(
-                    about | NONE | {"estimator": "ips", "bound": bound, "exact": exact, "estimate": estimate} | ends
+                    about
+                    | NONE
+                    | {"estimator": "ips", "bound": bound, "exact": exact, "estimate": estimate}
+                    | ends
                     | {"warnings": "few-clicks mean-weight" if about["seed"] == 2 else ""}
-                )  # fmt: skip
+                )
     return pd.DataFrame(rows)
 
 
@@ -120,7 +179,9 @@ def test_a_ctr_is_that_of_a_bound_which_has_one(campaign):
 
 def test_controls_that_know_no_epsilon_stand_once(campaign):
     fits = ads.ctrs(campaign)
-    assert fits.groupby("learner")["epsilon"].nunique().to_dict() == dict.fromkeys(KINDS, 2) | {"uniform": 0}
+    assert fits.groupby("learner")["epsilon"].nunique().to_dict() == dict.fromkeys(KINDS, 2) | {
+        "uniform": 0
+    }
 
 
 # --- tables
@@ -132,18 +193,35 @@ def test_the_table_of_ads(classified):
     one = table.loc[("plain", "letter", "ranker")]
     own, forest = 0.8 * 0.75 * (1 + NOISE), 0.8 * 0.70 * (1 + NOISE)
     low, high = stats.t.interval(0.95, 2, own.mean(), stats.sem(own))
-    np.testing.assert_allclose(one[["ctr", "ctr_low", "ctr_high"]].astype(float), [own.mean(), low, high])
+    np.testing.assert_allclose(
+        one[["ctr", "ctr_low", "ctr_high"]].astype(float), [own.mean(), low, high]
+    )
     gap = own - forest
     low, high = stats.t.interval(0.95, 2, gap.mean(), stats.sem(gap))
-    np.testing.assert_allclose(one[["difference_low", "difference_high"]].astype(float), [low, high])
     np.testing.assert_allclose(
-        one[["gain", "gain_low", "gain_high"]].astype(float), 100 * np.array([gap.mean(), low, high]) / forest.mean()
+        one[["difference_low", "difference_high"]].astype(float), [low, high]
+    )
+    np.testing.assert_allclose(
+        one[["gain", "gain_low", "gain_high"]].astype(float),
+        100 * np.array([gap.mean(), low, high]) / forest.mean(),
     )
     assert one["best_on_test"] == pytest.approx(1.05 * own.mean()) and one["lambda"] == 1.0
-    assert one["lambda_seeds"] == one["pairs"] == one["ok"] == one["n"] == 3 and one["of"] == "full-information"
-    assert (one["untrained"], one["ads"], one["train_clicks"], one["tuning"]) == (1, 10, 120, "held-out")
+    assert (
+        one["lambda_seeds"] == one["pairs"] == one["ok"] == one["n"] == 3
+        and one["of"] == "full-information"
+    )
+    assert (one["untrained"], one["ads"], one["train_clicks"], one["tuning"]) == (
+        1,
+        10,
+        120,
+        "held-out",
+    )
     forest = table.loc[("plain", "letter", "forest")]
-    assert np.isnan(forest["difference"]) and np.isnan(forest["lambda"]) and forest["best_on_test"] == forest["ctr"]
+    assert (
+        np.isnan(forest["difference"])
+        and np.isnan(forest["lambda"])
+        and forest["best_on_test"] == forest["ctr"]
+    )
 
 
 def test_gains_are_at_the_same_epsilon(campaign):
@@ -155,7 +233,9 @@ def test_gains_are_at_the_same_epsilon(campaign):
     greedy = ads.ads_table(campaign[campaign["epsilon"] == 0], DETAILS)
     forest = 0.0042 * (1 + NOISE)
     wanted = 100 * (0.0030 / forest.mean() - 1)
-    assert greedy.loc[greedy["learner"] == "uniform", "gain"].tolist() == [pytest.approx(wanted)] * 2
+    assert (
+        greedy.loc[greedy["learner"] == "uniform", "gain"].tolist() == [pytest.approx(wanted)] * 2
+    )
 
 
 def test_the_best_on_the_test_is_chosen_by_what_the_test_shows(campaign):
@@ -163,9 +243,13 @@ def test_the_best_on_the_test_is_chosen_by_what_the_test_shows(campaign):
     frame, liked = campaign.copy(), (campaign["lambda"] == 1.0) & (campaign["fitted_on"] == "part")
     frame.loc[liked & (frame["estimator"] == "ips") & (frame["seed"] == 1), "estimate"] *= 2
     best = ads.best_on_test(ads.ctrs(frame))
-    ranker = best[(best["learner"] == "ranker") & (best["stream"] == "bank") & (best["epsilon"] == 0)]
+    ranker = best[
+        (best["learner"] == "ranker") & (best["stream"] == "bank") & (best["epsilon"] == 0)
+    ]
     assert ranker.sort_values("seed")["lambda"].tolist() == [0.1, 1.0, 0.1]
-    np.testing.assert_allclose(ranker.sort_values("seed")["ctr"], 0.0046 * (1 + NOISE) * [1.05, 0.95, 1.05])
+    np.testing.assert_allclose(
+        ranker.sort_values("seed")["ctr"], 0.0046 * (1 + NOISE) * [1.05, 0.95, 1.05]
+    )
 
 
 def test_refused_seeds_have_no_ctr_and_are_counted(campaign):
@@ -173,7 +257,9 @@ def test_refused_seeds_have_no_ctr_and_are_counted(campaign):
     out = (frame["seed"] == 1) & (frame["learner"] == "ranker")
     frame.loc[out, ["estimate", "lower", "low", "high"]] = np.nan
     frame.loc[out, "refused"] = "small-sample"
-    one = by(ads.ads_table(frame, DETAILS), "stream", "learner", "epsilon").loc[("bank", "ranker", 0.2)]
+    one = by(ads.ads_table(frame, DETAILS), "stream", "learner", "epsilon").loc[
+        ("bank", "ranker", 0.2)
+    ]
     assert (one["ok"], one["n"], one["pairs"]) == (2, 3, 2)
     shown = ads.weighted(frame, DETAILS)
     assert shown.loc[shown["learner"] == "ranker", "n"].tolist() == [2] * 4
@@ -188,9 +274,13 @@ def log(rows, actions, features=3, seed=0):
     random = np.random.default_rng(seed)
     action = np.arange(rows, dtype=np.int32) % actions
     return logs.Log(
-        random.standard_normal((rows, features), np.float32), action, (np.arange(rows) < actions - 1) * 1.0,
-        np.full(rows, 1 / actions), tuple(map(str, range(actions))), tuple(f"f{i}" for i in range(features)),
-    )  # fmt: skip
+        random.standard_normal((rows, features), np.float32),
+        action,
+        (np.arange(rows) < actions - 1) * 1.0,
+        np.full(rows, 1 / actions),
+        tuple(map(str, range(actions))),
+        tuple(f"f{i}" for i in range(features)),
+    )
 
 
 def test_table_5_1(tmp_path):
@@ -201,7 +291,8 @@ def test_table_5_1(tmp_path):
     logs.write(log(9, 5), paths[2], {"source": "campaign", "log": "hotel"})
     (row,) = ads.table_5_1(paths).to_dict("records")
     assert (row["size"], row["features"], row["classes"], row["positive"]) == (29, 3, 5, 20)
-    assert row["positive_drawn"] == pytest.approx(20.0) and row["without_click"] == 1  # 4 clicks, 4 rows an ad
+    # 4 clicks, 4 rows an ad
+    assert row["positive_drawn"] == pytest.approx(20.0) and row["without_click"] == 1
     assert (row["thesis_size"], row["thesis_features"], row["thesis_positive"]) == (360, 91, 7)
     logs.write(log(20, 5), paths[0], about | {"part": "train", "dataset": "other"})
     assert ads.table_5_1(paths[:1])["thesis_size"].isna().all()
@@ -210,13 +301,19 @@ def test_table_5_1(tmp_path):
 
 def test_table_5_2(tmp_path):
     hotel = {"log": "small-hotel", "source": "campaign", "campaign": "hotel", "seed": 0}
-    hotel["expected"] = {"impressions": [3.5, 4, 4, 4, 4.5], "rates": [0.081, 0.082, 0.078, 0.077, 0.055]}
+    hotel["expected"] = {
+        "impressions": [3.5, 4, 4, 4, 4.5],
+        "rates": [0.081, 0.082, 0.078, 0.077, 0.055],
+    }
     paths = [tmp_path / name for name in ("train", "test", "own")]
     logs.write(log(20, 5), paths[0], hotel | {"part": "train"})
     logs.write(log(20, 5), paths[1], hotel | {"part": "test"})
     logs.write(log(4, 3), paths[2], {"dataset": "own", "part": "bts"})
     table = ads.table_5_2(paths)
-    assert table["log"].tolist() == ["small-hotel"] * 10 + ["own"] * 3 and table["impressions"].sum() == 44
+    assert (
+        table["log"].tolist() == ["small-hotel"] * 10 + ["own"] * 3
+        and table["impressions"].sum() == 44
+    )
     first = table.iloc[0]
     assert (first["ad"], first["impressions"], first["clicks"], first["percent"]) == ("0", 4, 1, 25)
     assert (first["expected_impressions"], first["expected_percent"]) == (3.5, pytest.approx(8.1))
@@ -234,7 +331,10 @@ def test_points_of_figure_5_1(classified):
     values = 0.7 * (1 + NOISE) + 0.1
     assert one["mean"] == pytest.approx(values.mean()) and one["panel"] == "Digits"
     figure = drawing_ads.deterministic(frame)
-    assert [axis.get_title(loc="left") for axis in figure.axes] == ["reading plain", "reading under"]
+    assert [axis.get_title(loc="left") for axis in figure.axes] == [
+        "reading plain",
+        ("reading under"),
+    ]
     heights = {round(y, 9) for line in figure.axes[1].lines for y in np.ravel(line.get_ydata())}
     assert heights >= set((100 * frame.loc[frame["experiment"] == "under", "mean"]).round(9))
     with pytest.raises(SettingError, match="epsilon of 0"):
@@ -243,7 +343,10 @@ def test_points_of_figure_5_1(classified):
 
 def test_points_of_figure_5_2(campaign):
     frame = ads.weighted(campaign, DETAILS)
-    assert frame["label"].iloc[:2].tolist() == ["Logistic, ε = 0", "Forest, ε = 0"] and "Uniform" in set(frame["label"])
+    assert frame["label"].iloc[:2].tolist() == [
+        "Logistic, ε = 0",
+        "Forest, ε = 0",
+    ] and "Uniform" in set(frame["label"])
     np.testing.assert_allclose(frame["lower"], 0.8 * frame["mean"])
     np.testing.assert_allclose(frame["exact_lower"], 0.7 * frame["mean"])
     np.testing.assert_allclose(frame["true"], frame["mean"] / 1.05)
@@ -257,7 +360,9 @@ def test_points_of_figure_5_2(campaign):
     assert "true CTR" in entries and "95 %" in figure.legends[0].get_title().get_text()
     shown = ads.weighted(logged(campaign), DETAILS)
     assert shown["true"].isna().all()
-    assert "true CTR" not in [text.get_text() for text in drawing_ads.weighted(shown).legends[0].texts]
+    assert "true CTR" not in [
+        text.get_text() for text in drawing_ads.weighted(shown).legends[0].texts
+    ]
 
 
 def test_ctr_by_click_rate_is_relative_to_the_uniform_policy(campaign):
@@ -295,5 +400,7 @@ def test_coverage_is_drawn_to_the_edge(covered):
             assert sum(len(line.get_xdata()) for line in hollow) == len(low)
             assert all(np.all(np.asarray(line.get_xdata()) == 80) for line in hollow)
             least = low.groupby("bound")["coverage"].min()
-            assert sorted(text.get_text() for text in axis.texts) == sorted(f"{100 * x:.0f}" for x in least)
+            assert sorted(text.get_text() for text in axis.texts) == sorted(
+                f"{100 * x:.0f}" for x in least
+            )
     assert any(len(axis.texts) for axis in axes[1])

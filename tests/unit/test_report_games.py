@@ -15,10 +15,12 @@ from scant.present import making, panels, traces
 
 DETAILS = {
     "e": {
-        "kind": "fixed-items", "title": "reading", "comparator": "prefix", "baseline": "slow", "seeds": 3,
+        "kind": "fixed-items", "title": "reading", "comparator": "prefix", "baseline": "slow",
+        "seeds": 3,
         "readings": {"rounds": [10, 100, 1000]},
         "titles": {
-            "streams": {"g3": "Three", "g6": "Six", "g12": "Twelve"}, "learners": {"slow": "Slow", "fast": "Fast"}
+            "streams": {"g3": "Three", "g6": "Six", "g12": "Twelve"},
+            "learners": {"slow": "Slow", "fast": "Fast"}
         },
     }
 }  # fmt: skip
@@ -37,11 +39,33 @@ def frame():
                         if t <= horizon:
                             regret = (seed + 1) * m**2 * t**slope
                             rows.append(
-                                {"experiment": "e", "stream": f"g{m}", "learner": learner, "kind": "ftpl", "k": 0}
-                                | {"seed": seed, "horizon": horizon, "round": t, "value": -regret, "best": 0.0}
-                                | {"worst": -10.0 * m**2 * t, "best_at_horizon": -1.0, "explored": seed}
+                                {
+                                    "experiment": "e",
+                                    "stream": f"g{m}",
+                                    "learner": learner,
+                                    "kind": "ftpl",
+                                    "k": 0,
+                                }
+                                | {
+                                    "seed": seed,
+                                    "horizon": horizon,
+                                    "round": t,
+                                    "value": -regret,
+                                    "best": 0.0,
+                                }
+                                | {
+                                    "worst": -10.0 * m**2 * t,
+                                    "best_at_horizon": -1.0,
+                                    "explored": seed,
+                                }
                                 | {"bound": 100.0 * m**3 * t**0.5}
-                                | {"items": m, "loss": "dcg", "gain": True, "game": "flip", "grades": 2}
+                                | {
+                                    "items": m,
+                                    "loss": "dcg",
+                                    "gain": True,
+                                    "game": "flip",
+                                    "grades": 2,
+                                }
                             )
     return pd.DataFrame(rows)
 
@@ -62,13 +86,19 @@ def test_the_table_of_games(frame):
     assert len(table) == 3 * 2 * 3
     one = table.loc[("g6", "fast", 100)]
     values = np.array([1, 2, 3]) * 36 * 10.0
-    assert one["regret"] == pytest.approx(values.mean()) and one["per_round"] == pytest.approx(values.mean() / 100)
+    assert one["regret"] == pytest.approx(values.mean()) and one["per_round"] == pytest.approx(
+        values.mean() / 100
+    )
     low, high = stats.t.interval(0.95, 2, values.mean(), stats.sem(values))
     np.testing.assert_allclose(one[["regret_low", "regret_high"]].astype(float), [low, high])
     assert one["difference"] == pytest.approx((values - np.array([1, 2, 3]) * 36 * 100).mean())
     assert np.isnan(table.loc[("g6", "slow", 100), "difference"])
     assert one["bound_share"] == pytest.approx((values / (100 * 216 * 10)).mean()) and one["n"] == 3
-    assert games.games_table(frame, {"e": DETAILS["e"] | {"baseline": None}})["difference"].isna().all()
+    assert (
+        games.games_table(frame, {"e": DETAILS["e"] | {"baseline": None}})["difference"]
+        .isna()
+        .all()
+    )
 
 
 def test_slopes_along_rounds_horizons_and_items(frame):
@@ -83,14 +113,24 @@ def test_slopes_along_rounds_horizons_and_items(frame):
 
 
 def test_a_seed_whose_regret_is_not_positive_counts_like_any_other(frame):
-    beaten = (frame["seed"] == 1) & (frame["round"] == 100) & (frame["learner"] == "fast") & (frame["stream"] == "g3")
+    beaten = (
+        (frame["seed"] == 1)
+        & (frame["round"] == 100)
+        & (frame["learner"] == "fast")
+        & (frame["stream"] == "g3")
+    )
     table = games.slopes_table(frame.assign(value=frame["value"].where(~beaten, 5.0)), DETAILS)
     one = table[(table["learner"] == "fast") & (table["stream"] == "g3")].set_index("along")
     assert (one["slopes"] == 3).all() and (one["n"] == 3).all() and (one["nonpositive"] == 0).all()
-    assert one.loc["horizon", "slope"] == pytest.approx(0.5)  # the middle of three points does not turn the line
+    # the middle of three points does not turn the line
+    assert one.loc["horizon", "slope"] == pytest.approx(0.5)
     everywhere = (frame["round"] == 100) & (frame["learner"] == "fast") & (frame["stream"] == "g3")
     table = games.slopes_table(frame.assign(value=frame["value"].where(~everywhere, 5.0)), DETAILS)
-    none = table[(table["learner"] == "fast") & (table["stream"] == "g3")].set_index("along").loc["horizon"]
+    none = (
+        table[(table["learner"] == "fast") & (table["stream"] == "g3")]
+        .set_index("along")
+        .loc["horizon"]
+    )
     assert np.isnan(none["slope"]) and (none["nonpositive"], none["slopes"]) == (1, 0)
 
 
@@ -104,17 +144,29 @@ def test_without_points_there_is_no_table_of_slopes(frame):
 
 def test_averages_are_of_the_longest_horizon(frame):
     shown = games.averages(frame, DETAILS, start=0.1).set_index(["stream", "learner", "round"])
-    assert set(shown.index.get_level_values("round")) == {100, 500, 1000} and set(shown["horizon"]) == {1000}
+    assert set(shown.index.get_level_values("round")) == {100, 500, 1000} and set(
+        shown["horizon"]
+    ) == {1000}
     assert shown.loc[("g3", "slow", 500), "mean"] == pytest.approx(2 * 9)
-    assert shown.loc[("g3", "slow", 500), "panel"] == "Three" and set(shown["reading"]) == {"reading"}
+    assert shown.loc[("g3", "slow", 500), "panel"] == "Three" and set(shown["reading"]) == {
+        "reading"
+    }
 
 
 def test_the_largest_slope_of_each_learner_is_observed_in_a_cell(frame):
     frame = frame.assign(loss="auc-loss", k=frame["learner"].map({"slow": 2, "fast": 0}))
-    other = frame.assign(stream=frame["stream"] + "h", value=frame["value"] * frame["horizon"] ** 0.25)
-    seen = games.observed(pd.concat([frame, other]), DETAILS).set_index(["measure", "grades", "m", "k"])
+    other = frame.assign(
+        stream=frame["stream"] + "h", value=frame["value"] * frame["horizon"] ** 0.25
+    )
+    seen = games.observed(pd.concat([frame, other]), DETAILS).set_index(
+        ["measure", "grades", "m", "k"]
+    )
     assert len(seen) == 2 * 3
-    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [pytest.approx(1.25), "slow", "g3h"]
+    assert seen.loc[("auc", 2, 3, 2), ["slope", "learner", "stream"]].tolist() == [
+        pytest.approx(1.25),
+        "slow",
+        "g3h",
+    ]
     fast = seen.loc[("auc", 2, 3, 3)]
     assert fast[["slope", "learner", "horizon"]].tolist() == [pytest.approx(0.75), "fast", 1000]
     assert fast["regret"] == pytest.approx(2 * 9 * 1000**0.75)
@@ -134,7 +186,10 @@ def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
     making.make(shown, tmp_path / name, frame, DETAILS)
     held = pd.read_csv(tmp_path / f"{name}.csv")
     drawn = called(shown.draw)(making.frame_of(shown, frame, DETAILS))
-    assert len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")]) == count
+    assert (
+        len([axis for axis in drawn.axes if axis.get_visible() and axis.get_title(loc="left")])
+        == count
+    )
     for axis, (_, panel) in zip(drawn.axes, panels.split(held), strict=False):
         curves = {tuple(np.round(np.asarray(line.get_ydata(), float), 6)) for line in axis.lines}
         for _, rows in panel.groupby("learner"):
@@ -145,20 +200,29 @@ def test_figures_are_drawn_of_their_frames(frame, tmp_path, name, along, count):
 def test_a_bound_is_drawn_beside_the_regret(frame):
     shown = games.against_horizon(frame, DETAILS)
     axis = drawing_games.against_horizon(shown).axes[0]
-    bounds = shown[(shown["stream"] == "g3") & (shown["learner"] == "slow")].sort_values("horizon")["bound"]
-    assert any(line.get_linestyle() == ":" and np.allclose(line.get_ydata(), bounds) for line in axis.lines)
+    bounds = shown[(shown["stream"] == "g3") & (shown["learner"] == "slow")].sort_values("horizon")[
+        "bound"
+    ]
+    assert any(
+        line.get_linestyle() == ":" and np.allclose(line.get_ydata(), bounds) for line in axis.lines
+    )
     assert {text.get_text()[:4] for text in axis.texts} >= {"1.00", "0.50"}
 
 
 def test_times_are_drawn(tmp_path):
     game = {"stream": "uniform", "settings": {"items": 4}, "loss": "position-loss", "shared": False}
     jobs = [
-        {"study_seed": 1, "experiment": "e", "stream": f"g{m}", "game": game | {"settings": {"items": m}},
+        {"study_seed": 1, "experiment": "e", "stream": f"g{m}",
+         "game": game | {"settings": {"items": m}},
          "rounds": [50], "learners": [["slow", {"kind": "ftpl"}], ["fast", {"kind": "online-rank"}]]}
         for m in (3, 6, 12)
     ]  # fmt: skip
     runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], shortest=0.001)
-    making.make(SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"]))
+    making.make(
+        SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"])
+    )
     held = pd.read_csv(tmp_path / "figure.csv")
-    assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(held["items"].unique()) == [3, 6, 12]
+    assert held[["stream", "learner"]].drop_duplicates().shape[0] == 2 and sorted(
+        held["items"].unique()
+    ) == [3, 6, 12]
     assert set(held["label"]) == {"Slow", "Fast"}

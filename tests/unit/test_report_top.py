@@ -45,33 +45,76 @@ LEARNERS = {  # id: kind, objective, k
 }
 DETAILS = {
     name: {
-        "kind": "top", "tuning": "held-out", "title": f"reading {name}",
-        "readings": {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 2.0, "judge": None},
-        "titles": {"streams": {"a": "A", "b": "B"}, "learners": {one: one.capitalize() for one in LEARNERS}},
+        "kind": "top",
+        "tuning": "held-out",
+        "title": f"reading {name}",
+        "readings": {
+            "source": "text",
+            "schedule": "thesis",
+            "mismatch": 10,
+            "radius": 2.0,
+            "judge": None,
+        },
+        "titles": {
+            "streams": {"a": "A", "b": "B"},
+            "learners": {one: one.capitalize() for one in LEARNERS},
+        },
     }
     for name in ("top", "again")
-}  # fmt: skip
+}
 
 
 def trace(like, seed, final, setting="1", regret=0.0, **changes):
-    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above; `regret` is above a loss of 100 a round."""
+    """A run at one rate: NDCG@10 grows to `final`, its ranking's 0.1 above; `regret` is above a
+    loss of 100 a round.
+    """
     kind, objective, k = LEARNERS[like]
     explores, descends = k > 0, objective != ""
     measured = final * ROUNDS / ROUNDS[-1]
     columns = {
-        "experiment": "top", "stream": "a", "learner": like, "seed": seed, "source": "text", "kind": kind,
-        "own_measure": "ndcg@10", "generator": "data", "tuning_seed": seed >= 3, "setting": setting,
-        "rate": float(setting) if setting != "none" else np.nan, "theory": 0, "round": ROUNDS, "ndcg@10": measured,
-        "ndcg": measured, "ap": measured, "ranker_ndcg@10": measured + 0.1 * explores, "loss": 1.0,
-        "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan, "updates": ROUNDS,
-        "explored": ROUNDS // 10 * explores, "mismatched": ROUNDS // 20 * explores, "clipped": seed, "idle": 7,
-        "bound": np.nan, "general_bound": np.nan, "failed_in": 0, "objective": objective, "judge": objective, "k": k,
-        "gamma": 0.1 if explores else 0.0 if descends else np.nan, "gamma_decay": 1 / 3 if explores else 0.0,
-        "mismatch": (10.0 if explores else 1.0) if descends else np.nan, "radius": 2.0 if descends else np.nan,
-        "epsilon": 0.01 if descends else np.nan, "epsilon_decay": 0.0 if descends else np.nan,
-        "sign": "negated" if descends else "", "steps": "schedule", "exploration": "schedule", "user": "",
-        "iterate": "last" if descends else "", "way": way(kind, {"mismatch": 1, "objective": objective}),
-    }  # fmt: skip
+        "experiment": "top",
+        "stream": "a",
+        "learner": like,
+        "seed": seed,
+        "source": "text",
+        "kind": kind,
+        "own_measure": "ndcg@10",
+        "generator": "data",
+        "tuning_seed": seed >= 3,
+        "setting": setting,
+        "rate": float(setting) if setting != "none" else np.nan,
+        "theory": 0,
+        "round": ROUNDS,
+        "ndcg@10": measured,
+        "ndcg": measured,
+        "ap": measured,
+        "ranker_ndcg@10": measured + 0.1 * explores,
+        "loss": 1.0,
+        "surrogate_loss": 100.0 * ROUNDS + regret if descends else np.nan,
+        "updates": ROUNDS,
+        "explored": ROUNDS // 10 * explores,
+        "mismatched": ROUNDS // 20 * explores,
+        "clipped": seed,
+        "idle": 7,
+        "bound": np.nan,
+        "general_bound": np.nan,
+        "failed_in": 0,
+        "objective": objective,
+        "judge": objective,
+        "k": k,
+        "gamma": 0.1 if explores else 0.0 if descends else np.nan,
+        "gamma_decay": 1 / 3 if explores else 0.0,
+        "mismatch": (10.0 if explores else 1.0) if descends else np.nan,
+        "radius": 2.0 if descends else np.nan,
+        "epsilon": 0.01 if descends else np.nan,
+        "epsilon_decay": 0.0 if descends else np.nan,
+        "sign": "negated" if descends else "",
+        "steps": "schedule",
+        "exploration": "schedule",
+        "user": "",
+        "iterate": "last" if descends else "",
+        "way": way(kind, {"mismatch": 1, "objective": objective}),
+    }
     return pd.DataFrame(columns | changes)
 
 
@@ -81,8 +124,16 @@ def gathered(*parts):
 
 def comparators(judge="squared", seeds=(0, 1, 2), gap=0.0, rounds=ROUNDS, **changes):
     """The best fixed weights for the losses of `trace`: 100 a round."""
-    columns = {"experiment": "top", "stream": "a", "judge": judge, "round": rounds, "best": 100.0 * rounds, "gap": gap,
-               "norm": 1.0, "at_zero": 300.0 * rounds} | changes  # fmt: skip
+    columns = {
+        "experiment": "top",
+        "stream": "a",
+        "judge": judge,
+        "round": rounds,
+        "best": 100.0 * rounds,
+        "gap": gap,
+        "norm": 1.0,
+        "at_zero": 300.0 * rounds,
+    } | changes
     return gathered(*(pd.DataFrame({"seed": seed} | columns) for seed in seeds))
 
 
@@ -103,17 +154,27 @@ def interval(values):
 
 
 FINALS = {
-    "squared": [0.50, 0.58, 0.66], "listnet": [0.70, 0.80, 0.72], "listnet-2": [0.95, 0.95, 0.95],
+    "squared": [0.50, 0.58, 0.66],
+    "listnet": [0.70, 0.80, 0.72],
+    "listnet-2": [0.95, 0.95, 0.95],
     "random": [0.30, 0.31, 0.35],
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def frame():
     """The learner squared prefers rate 1 on the seeds set aside, and 2 on those reported."""
-    parts = [trace(learner, seed, values[seed]) for learner, values in FINALS.items() for seed in range(3)]
+    parts = [
+        trace(learner, seed, values[seed])
+        for learner, values in FINALS.items()
+        for seed in range(3)
+    ]
     parts += [trace("squared", seed, 0.9, "2") for seed in range(3)]
-    parts += [trace("squared", seed, final, rate) for rate, final in {"1": 0.6, "2": 0.1}.items() for seed in (3, 4)]
+    parts += [
+        trace("squared", seed, final, rate)
+        for rate, final in {"1": 0.6, "2": 0.1}.items()
+        for seed in (3, 4)
+    ]
     return gathered(*parts)
 
 
@@ -122,42 +183,67 @@ def frame():
 CONFIG = {
     "study": "s",
     "streams": {
-        "data": {"dataset": "digits", "retrieval": {}}, "sim": {"generator": "separable"},
+        "data": {"dataset": "digits", "retrieval": {}},
+        "sim": {"generator": "separable"},
         "foe": {"generator": "adversary", "settings": {"ratio": 9}},
     },
     "learners": {"slam": {"kind": "slam"}, "squared": {"kind": "rtop", "surrogate": "squared"}},
     "experiments": {
         "old": {"kind": "perceptron", "learners": ["slam"], "streams": ["data", "foe"]},
         "bounds": {"kind": "perceptron", "learners": ["slam"], "streams": ["foe"]},
-        "top": {"kind": "top", "learners": ["squared"], "streams": ["data", "sim"], "figures": ["figure-3.4"]},
+        "top": {
+            "kind": "top",
+            "learners": ["squared"],
+            "streams": ["data", "sim"],
+            "figures": ["figure-3.4"],
+        },
         "slow": {
-            "kind": "top", "learners": ["squared"], "streams": ["sim"], "regret": True,
+            "kind": "top",
+            "learners": ["squared"],
+            "streams": ["sim"],
+            "regret": True,
             "figures": ["figure-top-regret", "figure-3.4"],
         },
         "unseen": {"kind": "top", "learners": ["squared"], "streams": ["data"]},
     },
-}  # fmt: skip
+}
 
 
 def planned(*names):
     """The plan of the study, or of some of its experiments."""
     names = names or CONFIG["experiments"]
-    return Plan(*load(CONFIG | {"experiments": {name: CONFIG["experiments"][name] for name in names}}))
+    return Plan(
+        *load(CONFIG | {"experiments": {name: CONFIG["experiments"][name] for name in names}})
+    )
 
 
 def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
-    plan, held = planned(), json.loads(Path(__file__).with_name("plan_digests.json").read_text())["shown"]
+    plan, held = (
+        planned(),
+        json.loads(Path(__file__).with_name("plan_digests.json").read_text())["shown"],
+    )
 
     def known(targets):
         """The experiments of those figures or tables that are not added since."""
         return {name: target.experiments for name, target in targets.items() if name in held}
 
-    assert [*known(plan.figures).items()] == [  # no figure-2.1: the separable stream is an experiment's at the top
-        ("figure-2.2", ["old"]), ("figure-2.ap", ["old"]), ("figure-3.4", ["top", "slow"]),
+    # no figure-2.1: the separable stream is an experiment's at the top
+    assert [*known(plan.figures).items()] == [
+        ("figure-2.2", ["old"]),
+        ("figure-2.ap", ["old"]),
+        ("figure-3.4", ["top", "slow"]),
         ("figure-top-regret", ["slow"]),
-    ]  # fmt: skip
-    of_traces = {name: one for name, one in plan.tables.items() if one.shown.reads not in ("nothing", "streams")}
-    assert known(of_traces) == {"finals": ["old", "bounds"], "top": ["top", "slow", "unseen"], "regret": ["slow"]}
+    ]
+    of_traces = {
+        name: one
+        for name, one in plan.tables.items()
+        if one.shown.reads not in ("nothing", "streams")
+    }
+    assert known(of_traces) == {
+        "finals": ["old", "bounds"],
+        "top": ["top", "slow", "unseen"],
+        "regret": ["slow"],
+    }
     assert list(known(planned("old").tables)) == ["finals", "theorems-perceptron", "streams"]
     assert {*known(planned("top").tables)} == {"top", "variance", "theorems-top", "streams"}
     assert "streams" not in planned("bounds").tables  # the adversary's answers are in no file
@@ -167,11 +253,17 @@ def test_a_study_has_the_figures_and_tables_of_its_kinds_of_experiments():
 
 def test_a_figure_or_table_reads_the_runs_of_its_experiments_and_for_regret_comparators():
     plan = planned()
-    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == {"regret", "figure-top-regret"}
+    assert {shown.name for _, shown in families.shown() if shown.reads == "regret"} == {
+        "regret",
+        "figure-top-regret",
+    }
     for target in (*plan.figures.values(), *plan.tables.values()):
         if target.shown.reads in ("traces", "regret"):
             runs = [file for name in target.experiments for file in plan.run_files(name)]
-            best = [f"results/s/comparators/slow/sim/squared/seed-{seeds}.parquet" for seeds in ("0-4", "5-9")]
+            best = [
+                f"results/s/comparators/slow/sim/squared/seed-{seeds}.parquet"
+                for seeds in ("0-4", "5-9")
+            ]
             assert plan.files(target) == runs + best * (target.shown.reads == "regret")
     spans = {**dict.fromkeys(range(5), "0-4"), **dict.fromkeys(range(5, 10), "5-9")}
     draws = [f"results/s/streams/sim/{span}/seed-{seed}.arrow" for seed, span in spans.items()]
@@ -186,7 +278,13 @@ def test_the_table_has_means_and_intervals_of_both_rankings_at_the_chosen_rate(f
     table = top.top_table(frame, DETAILS)
     assert table["learner"].tolist() == list(FINALS)
     one = row(table, learner="squared")
-    assert (one["rate"], one["tuning"], one["rounds"], one["ok"], one["n"]) == ("1", "held-out", 1000, 3, 3)
+    assert (one["rate"], one["tuning"], one["rounds"], one["ok"], one["n"]) == (
+        "1",
+        "held-out",
+        1000,
+        3,
+        3,
+    )
     assert one["rate_mean"] == 1.0
     assert (one["mean"], one["low"], one["high"]) == interval(FINALS["squared"])
     assert three(one, "ranker") == interval(np.array(FINALS["squared"]) + 0.1)
@@ -215,7 +313,13 @@ def test_failed_runs_are_counted_and_left_out(frame):
     failed = (frame["learner"] == "squared") & (frame["setting"] == "1") & (frame["seed"] == 1)
     frame.loc[failed, ["failed_in", "updates", "idle"]] = [1001, 5, 1000]
     one = row(top.top_table(frame, DETAILS), learner="squared")
-    assert (one["ok"], one["n"], one["failed_in"], one["updates"], one["idle"]) == (2, 3, 1001, 1000, 7)
+    assert (one["ok"], one["n"], one["failed_in"], one["updates"], one["idle"]) == (
+        2,
+        3,
+        1001,
+        1000,
+        7,
+    )
     assert one["mean"] == pytest.approx((0.50 + 0.66) / 2)
     assert one["ranker"] == pytest.approx((0.50 + 0.66) / 2 + 0.1)
     assert one["to_listnet"] == pytest.approx(((0.50 - 0.70) + (0.66 - 0.72)) / 2)
@@ -236,9 +340,12 @@ def test_settings_are_those_played_and_empty_where_they_do_nothing():
     assert found == {
         "squared": ["squared", 1, "thesis", 2.0, 10.0, 0.1, None, None],
         "smooth": ["smoothdcg", 1, "thesis", 2.0, 10.0, 0.1, 0.01, "negated"],
-        "full": ["ranksvm", 0, "thesis", 2.0, *[None] * 4], "listnet": ["listnet", 0, "thesis", 2.0, *[None] * 4],
-        "random": [None] * 8, "ideal": [None] * 8, "own": [None, 0, *[None] * 6],
-    }  # fmt: skip
+        "full": ["ranksvm", 0, "thesis", 2.0, *[None] * 4],
+        "listnet": ["listnet", 0, "thesis", 2.0, *[None] * 4],
+        "random": [None] * 8,
+        "ideal": [None] * 8,
+        "own": [None, 0, *[None] * 6],
+    }
     released = top.top_table(trace("squared", 0, 0.5, source="released-code"), DETAILS)
     assert released["schedule"].tolist() == ["released-code"]
     judged = top.top_table(trace("squared", 0, 0.5, judge="smoothdcg"), DETAILS)
@@ -251,12 +358,16 @@ def test_settings_are_those_played_and_empty_where_they_do_nothing():
 def powers(*exponents, learner="squared", factor=3.0, **changes):
     """Runs whose regret is factor * t^exponent, one for each exponent."""
     regrets = [factor * ROUNDS**exponent for exponent in exponents]
-    return gathered(*(trace(learner, seed, 0.5, regret=one, **changes) for seed, one in enumerate(regrets)))
+    return gathered(
+        *(trace(learner, seed, 0.5, regret=one, **changes) for seed, one in enumerate(regrets))
+    )
 
 
 def only(runs, there=None):
     """The one row of the table of regret."""
-    [one] = top.regret_table(runs, DETAILS, comparators() if there is None else there).to_dict("records")
+    [one] = top.regret_table(runs, DETAILS, comparators() if there is None else there).to_dict(
+        "records"
+    )
     return one
 
 
@@ -273,19 +384,28 @@ def test_intervals_of_slope_and_regret_are_over_seeds():
 
 def test_rounds_without_a_positive_mean_regret_are_counted_and_leave_no_slope():
     runs = powers(0.5, 0.5, 0.5)
-    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0  # far below the best fixed weights
+    # far below the best fixed weights
+    runs.loc[runs["round"].isin([20, 50]), "surrogate_loss"] = 0.0
     runs.loc[runs["round"] == 100, "surrogate_loss"] = 100.0 * 100  # a regret of exactly 0
     one = only(runs)
     assert (one["nonpositive"], one["slopes"], one["ok"]) == (3, 0, 3) and np.isnan(one["slope"])
     runs = powers(0.5, 0.5, 0.5)
-    runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100  # the mean is above 0
+    # the mean is above 0
+    runs.loc[(runs["round"] == 200) & (runs["seed"] == 0), "surrogate_loss"] = 200.0 * 100
     one = only(runs)
     assert (one["nonpositive"], one["slopes"], one["ok"]) == (0, 3, 3) and np.isfinite(one["slope"])
 
 
 def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
-    runs = gathered(powers(0.5, 0.6, 0.7), powers(0.5, learner="full"), trace("random", 0, 0.5), trace("own", 0, 0.5))
-    there = gathered(comparators(seeds=(0, 2)), comparators("ranksvm", stream="b"), comparators("listnet"))
+    runs = gathered(
+        powers(0.5, 0.6, 0.7),
+        powers(0.5, learner="full"),
+        trace("random", 0, 0.5),
+        trace("own", 0, 0.5),
+    )
+    there = gathered(
+        comparators(seeds=(0, 2)), comparators("ranksvm", stream="b"), comparators("listnet")
+    )
     table = top.regret_table(runs, DETAILS, there)
     assert table["learner"].tolist() == ["squared", "full"]  # no surrogate judges the others
     one = row(table, learner="squared")
@@ -304,7 +424,11 @@ def test_regret_is_where_there_are_comparators_of_the_judge_stream_and_seed():
 def test_a_learner_is_measured_against_its_judges_comparator():
     there = gathered(comparators("squared"), comparators("ranksvm", best=ROUNDS * 100.0 - 50))
     one = only(powers(0.5, 0.5, judge="ranksvm"), there)
-    assert (one["objective"], one["judge"], one["regret"]) == ("squared", "ranksvm", pytest.approx(3 * 1000**0.5 + 50))
+    assert (one["objective"], one["judge"], one["regret"]) == (
+        "squared",
+        "ranksvm",
+        pytest.approx(3 * 1000**0.5 + 50),
+    )
 
 
 def test_failed_runs_have_no_regret():
@@ -320,8 +444,12 @@ def test_the_gap_and_the_bound_are_shares():
     there = comparators()
     there.loc[there["seed"] == 1, "gap"] = np.where(ROUNDS == 1000, 12.0, 99.0)
     one, regret = only(runs, there), 3 * 1000**0.5
-    assert one["gap_share"] == pytest.approx(12 / regret)  # the larger of the two seeds', at the horizon
-    assert (one["bound"], one["bound_share"]) == (300, pytest.approx((regret / 300 + regret / 600) / 2))
+    # the larger of the two seeds', at the horizon
+    assert one["gap_share"] == pytest.approx(12 / regret)
+    assert (one["bound"], one["bound_share"]) == (
+        300,
+        pytest.approx((regret / 300 + regret / 600) / 2),
+    )
     one = only(powers(0.5, 0.5, factor=-1.0), comparators(gap=1.0))
     assert np.isnan(one["gap_share"])  # of a regret that is none
     assert one["regret"] == pytest.approx(-(1000**0.5))
@@ -329,7 +457,11 @@ def test_the_gap_and_the_bound_are_shares():
 
 def test_regret_is_at_the_chosen_rate():
     rates = (("1", 0.5, 0.5), ("2", 0.6, 0.8))
-    parts = [trace("squared", seed, final, rate, regret=ROUNDS**x) for seed in range(4) for rate, final, x in rates]
+    parts = [
+        trace("squared", seed, final, rate, regret=ROUNDS**x)
+        for seed in range(4)
+        for rate, final, x in rates
+    ]
     one = only(gathered(*parts))
     assert (one["rate"], one["slope"], one["n"]) == ("2", pytest.approx(0.8), 3)
 
@@ -354,7 +486,9 @@ def frame_of(name, study):
 
 @pytest.fixture
 def study():
-    """Two experiments, two streams, every kind of learner; its comparators, of all seeds but the first of `again`."""
+    """Two experiments, two streams, every kind of learner; its comparators, of all seeds but the
+    first of `again`.
+    """
     parts, there = [], []
     for experiment, stream in (("top", "a"), ("again", "b")):
         where = {"experiment": experiment, "stream": stream}
@@ -363,11 +497,14 @@ def study():
                 final, regret = 0.5 + 0.03 * number + 0.01 * seed**2, (seed + 2) * ROUNDS**0.6
                 parts.append(trace(learner, seed, final, regret=regret, **where))
         for judge in ("squared", "ranksvm", "listnet"):
-            there.append(comparators(judge, (0, 1, 2) if experiment == "top" else (1, 2), gap=0.5, **where))
+            there.append(
+                comparators(judge, (0, 1, 2) if experiment == "top" else (1, 2), gap=0.5, **where)
+            )
     return gathered(*parts), gathered(*there)
 
 
-ELSEWHERE = ("figure-aistats16.1", "figure-steps-top")  # drawn like another, and tested in test_steps_without_rates.py
+# drawn like another, and tested in test_steps_without_rates.py
+ELSEWHERE = ("figure-aistats16.1", "figure-steps-top")
 FIGURES = [shown.name for shown in Top.shown if shown.draw and shown.name not in ELSEWHERE]
 
 
@@ -387,7 +524,9 @@ def test_a_figure_comes_with_its_frame_and_says_what_it_shows(name, study, tmp_p
     read = pd.read_csv(tmp_path / f"{name}.csv", dtype={"rate": str, "place": str, "k": "Int64"})
     expected = frame_of(name, study).reset_index(drop=True).fillna({"user": np.nan})
     pd.testing.assert_frame_equal(read, expected, check_dtype=False, rtol=1e-14)
-    assert not read.duplicated(["experiment", "stream", "learner", *({"round", "ranking"} & {*read})]).any()
+    assert not read.duplicated(
+        ["experiment", "stream", "learner", *({"round", "ranking"} & {*read})]
+    ).any()
     assert {"mean", "low", "high", "n", "rate", "tuning", "panel", "label", "reading"} <= {*read}
     assert "ideal" not in set(read["learner"])
     svg = re.sub(r"(?<=\w)\n|<[^>]*>", " ", (tmp_path / f"{name}.svg").read_text())  # words alone
@@ -397,7 +536,11 @@ def test_a_figure_comes_with_its_frame_and_says_what_it_shows(name, study, tmp_p
 
 def lines(axis, marker=True):
     """Those of the panel; the markers beside it say whose a text is."""
-    drawn = [one for one in axis.get_lines() if any(one.get_transform().contains_branch_seperately(axis.transData))]
+    drawn = [
+        one
+        for one in axis.get_lines()
+        if any(one.get_transform().contains_branch_seperately(axis.transData))
+    ]
     return [one for one in drawn if (one.get_marker() != "None") == marker and len(one.get_xdata())]
 
 
@@ -409,7 +552,9 @@ def points(axis):
 def assert_drawn(axis, panel):
     """Assert that the curves of a panel are the means of its learners; gives how many there are."""
     drawn = [list(map(tuple, one.get_xydata())) for one in lines(axis)]
-    expected = [list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")]
+    expected = [
+        list(zip(one["round"], one["mean"], strict=True)) for _, one in panel.groupby("learner")
+    ]
     assert sorted(drawn) == sorted(expected)
     return len(expected)
 
@@ -421,10 +566,15 @@ def test_curves_are_the_rows(study):
 
 def test_points_against_k_are_the_rows(study):
     frame = frame_of("figure-top-k", study)
-    assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}  # others show their own ranking
+    # others show their own ranking
+    assert set(frame.loc[frame["ranking"] == "own", "kind"]) == {"rtop"}
     assert frame.dropna(subset="place").set_index("learner")["place"].to_dict() == {
-        "squared": "1", "squared-5": "5", "ranksvm": "2", "smooth": "1", "full": "all",
-    }  # fmt: skip
+        "squared": "1",
+        "squared-5": "5",
+        "ranksvm": "2",
+        "smooth": "1",
+        "full": "all",
+    }
     for axis, panel in panels_of(frame, drawing.against_k):
         labels = [text.get_text() for text in axis.get_xticklabels()]
         assert labels == ["1", "2", "5", "all"]
@@ -437,21 +587,48 @@ def test_points_against_k_are_the_rows(study):
 
 
 def test_two_learners_of_an_objective_at_one_k_are_two_lines():
-    parts = [trace(learner, seed, 0.5) for learner in ("squared", "squared-5", "listnet") for seed in range(2)]
+    parts = [
+        trace(learner, seed, 0.5)
+        for learner in ("squared", "squared-5", "listnet")
+        for seed in range(2)
+    ]
     parts += [trace("squared", seed, 0.6, learner="twin") for seed in range(2)]
-    details = {"top": DETAILS["top"] | {"titles": DETAILS["top"]["titles"] | {"learners": {
-        "squared": "S1", "squared-5": "S5", "listnet": "LN", "twin": "Twin",
-    }}}}  # fmt: skip
+    details = {
+        "top": DETAILS["top"]
+        | {
+            "titles": DETAILS["top"]["titles"]
+            | {
+                "learners": {
+                    "squared": "S1",
+                    "squared-5": "S5",
+                    "listnet": "LN",
+                    "twin": "Twin",
+                }
+            }
+        }
+    }
     frame = top.against_k(gathered(*parts), details)
     shown = frame[frame["ranking"] == "shown"].set_index("learner")["line"].to_dict()
-    assert shown == {"squared": "Squared", "squared-5": "Squared", "listnet": "LN", "twin": "Squared, Twin"}
+    assert shown == {
+        "squared": "Squared",
+        "squared-5": "Squared",
+        "listnet": "LN",
+        "twin": "Squared, Twin",
+    }
     with pytest.raises(SettingError, match="no learner of this figure descends"):
         top.against_k(parts[-3], details | {"top": details["top"]})
 
 
 def test_regrets_are_the_rows_with_slopes_beside(study):
     frame = frame_of("figure-top-regret", study)
-    assert set(frame["learner"]) == {"squared", "squared-5", "ranksvm", "full", "listnet", "listnet-2"}
+    assert set(frame["learner"]) == {
+        "squared",
+        "squared-5",
+        "ranksvm",
+        "full",
+        "listnet",
+        "listnet-2",
+    }
     assert set(frame.loc[frame["experiment"] == "again", "n"]) == {2}
     one = row(frame, experiment="top", learner="full", round=500)
     values = np.array([2, 3, 4]) * 500**0.6
@@ -459,16 +636,23 @@ def test_regrets_are_the_rows_with_slopes_beside(study):
     assert three(one, "slope") == pytest.approx((0.6, 0.6, 0.6))
     assert one["gap"] == 0.5
     for axis, panel in panels_of(frame, drawing.regrets):
-        assert [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]") == assert_drawn(axis, panel)
+        assert [text.get_text() for text in axis.texts].count("0.60 [0.60, 0.60]") == assert_drawn(
+            axis, panel
+        )
         references = [one for one in lines(axis, marker=False) if one.get_linewidth() < 0.7]
-        slopes = [np.diff(np.log(one.get_ydata()))[0] / np.diff(np.log(one.get_xdata()))[0] for one in references]
+        slopes = [
+            np.diff(np.log(one.get_ydata()))[0] / np.diff(np.log(one.get_xdata()))[0]
+            for one in references
+        ]
         assert sorted(slopes) == pytest.approx([1 / 2, 2 / 3, 1])
 
 
 def test_a_large_gap_of_the_comparator_is_drawn(study, tmp_path):
     frame, there = study
     for gap, expected in {0.0: 0, 1e9: 6}.items():
-        shown = top.regret_curves(frame[frame["experiment"] == "again"], DETAILS, there.assign(gap=gap))
+        shown = top.regret_curves(
+            frame[frame["experiment"] == "again"], DETAILS, there.assign(gap=gap)
+        )
         drawn = drawing.regrets(shown)
         [axis] = drawn.axes
         dotted = [one for one in lines(axis, marker=False) if one.get_linestyle() == ":"]
@@ -527,7 +711,12 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
     assert colours["squared"] == colours["squared-5"]
     assert colours["ranksvm"] == colours["full"]
     assert colours["listnet"] == colours["listnet-2"]
-    assert len({colours[name] for name in ("squared", "ranksvm", "smooth", "listnet", "random", "own")}) == 6
+    assert (
+        len(
+            {colours[name] for name in ("squared", "ranksvm", "smooth", "listnet", "random", "own")}
+        )
+        == 6
+    )
     dashes = {learner: line for learner, (_, _, line) in looks.items()}
     assert [dashes[name] for name in ("squared", "squared-5", "ranksvm", "smooth")] == ["-"] * 4
     assert [dashes[name] for name in ("full", "listnet", "listnet-2", "random")] == ["--"] * 4
@@ -540,17 +729,29 @@ def test_an_objective_has_one_colour_and_full_feedback_is_dashed(study):
 
 def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
     def legend(*learners):
-        titles = {"streams": {"a": "A", "b": "B"}, "learners": {one: "Title" for _, one, _ in learners}}
+        titles = {
+            "streams": {"a": "A", "b": "B"},
+            "learners": {one: "Title" for _, one, _ in learners},
+        }
         runs = product(learners, range(2))
-        parts = [trace(kind, seed, 0.5, learner=name, stream=stream) for (stream, name, kind), seed in runs]
+        parts = [
+            trace(kind, seed, 0.5, learner=name, stream=stream)
+            for (stream, name, kind), seed in runs
+        ]
         frame = top.curves(gathered(*parts), {"top": DETAILS["top"] | {"titles": titles}})
         drawn = drawing.curves(frame)
         looks = [(one.get_color(), one.get_marker()) for axis in drawn.axes for one in lines(axis)]
         return [text.get_text() for text in drawn.legends[0].get_texts()], len(set(looks))
 
     assert legend(("a", "one", "squared"), ("b", "two", "squared")) == (["Title"], 1)
-    assert legend(("a", "one", "squared"), ("a", "two", "squared")) == (["Title (one)", "Title (two)"], 2)
-    assert legend(("a", "one", "squared"), ("b", "two", "full")) == (["Title (one)", "Title (two)"], 2)
+    assert legend(("a", "one", "squared"), ("a", "two", "squared")) == (
+        ["Title (one)", ("Title (two)")],
+        2,
+    )
+    assert legend(("a", "one", "squared"), ("b", "two", "full")) == (
+        ["Title (one)", "Title (two)"],
+        2,
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 12])
@@ -572,13 +773,33 @@ def test_texts_beside_a_panel_do_not_touch(count, low):
 
 def test_comparators_are_read_with_what_they_are_of(tmp_path):
     paths = []
-    table = pa.table({"seed": [0, 1], "round": [9, 9], "best": [1.5, 2.5], "gap": [0.1, 0.2], "norm": [1.0, 0.5],
-                      "at_zero": [3.0, 4.0]})  # fmt: skip
+    table = pa.table(
+        {
+            "seed": [0, 1],
+            "round": [9, 9],
+            "best": [1.5, 2.5],
+            "gap": [0.1, 0.2],
+            "norm": [1.0, 0.5],
+            "at_zero": [3.0, 4.0],
+        }
+    )
     for number, judge in enumerate(("squared", "kl")):
         paths.append(tmp_path / f"{number}.parquet")
-        write_parquet(table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0})
+        write_parquet(
+            table, paths[-1], {"experiment": "top", "stream": "a", "judge": judge, "radius": 1.0}
+        )
     frame = traces.read_comparators(paths)
-    assert list(frame) == ["experiment", "stream", "judge", "seed", "round", "best", "gap", "norm", "at_zero"]
+    assert list(frame) == [
+        "experiment",
+        "stream",
+        "judge",
+        "seed",
+        "round",
+        "best",
+        "gap",
+        "norm",
+        "at_zero",
+    ]
     assert frame["judge"].tolist() == ["squared", "squared", "kl", "kl"]
     assert frame["best"].tolist() == [1.5, 2.5, 1.5, 2.5]
     assert list(traces.read_comparators([])) == list(frame)
@@ -595,23 +816,48 @@ def test_runs_are_read_with_their_settings_as_played(tmp_path):
     streams.write(tmp_path / "toy.arrow", queries, {})
     smooth = {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": 1, "rates": [0.5, 0.1]}
     learners = {"smooth": smooth, "listnet": {"kind": "listnet"}, "random": {"kind": "random"}}
-    readings = {"source": "text", "schedule": "aistats16", "mismatch": 10, "radius": 2, "judge": None}
+    readings = {
+        "source": "text",
+        "schedule": "aistats16",
+        "mismatch": 10,
+        "radius": 2,
+        "judge": None,
+    }
     files = []
     for name, settings in learners.items():
         files.append(tmp_path / f"{name}.parquet")
         job = {
-            "study": "toy", "study_seed": 1, "experiment": "top", "kind": "top", "stream": "a", "learner": name,
-            "stream_settings": {"dataset": "letor"}, "learner_settings": settings, "rounds": 64, "empty": "zero",
-            "order": "shuffled", "keep": 1.0, **readings,
-        }  # fmt: skip
+            "study": "toy",
+            "study_seed": 1,
+            "experiment": "top",
+            "kind": "top",
+            "stream": "a",
+            "learner": name,
+            "stream_settings": {"dataset": "letor"},
+            "learner_settings": settings,
+            "rounds": 64,
+            "empty": "zero",
+            "order": "shuffled",
+            "keep": 1.0,
+            **readings,
+        }
         run(job, files[-1], [0, 1, 2, TUNING], [tmp_path / "toy.arrow"])
     titles = {"streams": {"a": "A"}, "learners": {name: name for name in learners}}
     details = DETAILS["top"] | {"readings": readings, "titles": titles}
     frame, found = traces.read([Runs("top", files, details)])
     assert found == {"top": details}
     played = frame.groupby("learner")[list(PLAYED)].first()
-    expected = {"objective": "smoothdcg", "judge": "smoothdcg", "k": 1, "sign": "negated", "gamma_decay": 0,
-                "gamma": pytest.approx(64 ** (-1 / 3)), "mismatch": 10, "radius": 2, "epsilon": 1}  # fmt: skip
+    expected = {
+        "objective": "smoothdcg",
+        "judge": "smoothdcg",
+        "k": 1,
+        "sign": "negated",
+        "gamma_decay": 0,
+        "gamma": pytest.approx(64 ** (-1 / 3)),
+        "mismatch": 10,
+        "radius": 2,
+        "epsilon": 1,
+    }
     assert played.loc["smooth", [*expected]].to_dict() == expected
     assert played.loc["listnet", ["objective", "k", "radius"]].tolist() == ["listnet", 0, 2]
     assert played.loc["random", ["objective", "judge", "sign"]].tolist() == [""] * 3

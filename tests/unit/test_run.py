@@ -43,7 +43,8 @@ def test_each_pass_shows_every_query_once_in_an_order_of_its_own(ten):
     assert len(set(order[30:])) == 5
     assert query_order(ten, generator(0), 35).tolist() == order.tolist()
     assert query_order(ten, generator(1), 35).tolist() != order.tolist()
-    assert query_order(ten, generator(0), 12).tolist() == order[:12].tolist()  # a longer horizon only goes on
+    # a longer horizon only goes on
+    assert query_order(ten, generator(0), 12).tolist() == order[:12].tolist()
 
 
 def test_without_a_horizon_it_is_one_pass(ten):
@@ -76,7 +77,9 @@ def test_resampled_queries_are_drawn_once_and_shown_in_every_pass(ten, packed):
     first = sorted({*drawn})
     assert in_order[: len(first)] == first != drawn[: len(first)], "in the order of the files"
     assert sorted(in_order) == drawn, "second copies after all first ones"
-    assert sorted(query_order(ten, generator(5), resampled=generator(1))) == passes[0], "whatever the order is"
+    assert sorted(query_order(ten, generator(5), resampled=generator(1))) == passes[0], (
+        "whatever the order is"
+    )
     assert sorted(query_order(ten, generator(0), resampled=generator(2))) != passes[0]
     skipped = query_order(ten, generator(0), empty="skip", resampled=generator(1))
     assert len(skipped) == 8 and not {2, 5} & {*skipped.tolist()}
@@ -85,9 +88,14 @@ def test_resampled_queries_are_drawn_once_and_shown_in_every_pass(ten, packed):
 
 
 def test_every_query_is_as_likely_to_be_drawn(ten):
-    counts = [np.bincount(query_order(ten, generator(0), resampled=generator(1, n)), minlength=10) for n in range(4000)]
-    assert np.all(np.mean(counts, axis=0) == pytest.approx(1, abs=0.06))  # its standard error is 0.015
-    assert np.all(np.var(counts, axis=0) == pytest.approx(0.9, abs=0.1))  # of a binomial of 10 draws
+    counts = [
+        np.bincount(query_order(ten, generator(0), resampled=generator(1, n)), minlength=10)
+        for n in range(4000)
+    ]
+    # its standard error is 0.015
+    assert np.all(np.mean(counts, axis=0) == pytest.approx(1, abs=0.06))
+    # of a binomial of 10 draws
+    assert np.all(np.var(counts, axis=0) == pytest.approx(0.9, abs=0.1))
 
 
 # --- what is kept
@@ -128,10 +136,20 @@ def stream_path(tmp_path):
 
 def job(**changes):
     return {
-        "study": "toy", "study_seed": 1, "experiment": "all", "stream": "sep", "learner": "one", "kind": "perceptron",
-        "stream_settings": {"generator": "separable"}, "learner_settings": {"kind": "slam", "rates": [0.25, "theory"]},
-        "source": "text", "rounds": 130, "empty": "zero", "order": "shuffled", "keep": 1.0,
-    } | changes  # fmt: skip
+        "study": "toy",
+        "study_seed": 1,
+        "experiment": "all",
+        "stream": "sep",
+        "learner": "one",
+        "kind": "perceptron",
+        "stream_settings": {"generator": "separable"},
+        "learner_settings": {"kind": "slam", "rates": [0.25, "theory"]},
+        "source": "text",
+        "rounds": 130,
+        "empty": "zero",
+        "order": "shuffled",
+        "keep": 1.0,
+    } | changes
 
 
 TOP = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
@@ -139,18 +157,29 @@ TOP = {"kind": "top", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judg
 
 def played(path, tmp_path, seeds=(0,), **changes):
     target = tmp_path / "run.parquet"
-    run(job(**changes), target, list(seeds), path if isinstance(path, list) else [path] if path else [])
+    run(
+        job(**changes),
+        target,
+        list(seeds),
+        path if isinstance(path, list) else [path] if path else [],
+    )
     return pq.read_table(target)
 
 
 def made(there, learner, rate=None, seed=0, known=None, **readings):
     """The learner that a run plays at one of its rates."""
-    cls, noise = class_of(learner["kind"], *filter(None, [known])), generator(1, "perceptron", "sep", seed, "noise")
+    cls, noise = (
+        class_of(learner["kind"], *filter(None, [known])),
+        generator(1, "perceptron", "sep", seed, "noise"),
+    )
     return cls.from_study(learner, job(**readings), there.metadata | {"rounds": 130}, rate, noise)
 
 
 def rows(table, theory=0):
-    return {name: column[table["theory"].to_numpy() == theory] for name, column in _columns(table).items()}
+    return {
+        name: column[table["theory"].to_numpy() == theory]
+        for name, column in _columns(table).items()
+    }
 
 
 def _columns(table):
@@ -167,7 +196,9 @@ def assert_plays(got, whole, measures=MEASURED):
     at = kept_rounds(130) - 1
     np.testing.assert_array_equal(got["round"], at + 1)
     for i, name in enumerate(measures):
-        np.testing.assert_allclose(got[name], [whole.measured[: t + 1, i].mean() for t in at], rtol=1e-12)
+        np.testing.assert_allclose(
+            got[name], [whole.measured[: t + 1, i].mean() for t in at], rtol=1e-12
+        )
     np.testing.assert_allclose(got["loss"], np.cumsum(whole.loss)[at], rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(got["updates"], np.cumsum(whole.updated)[at])
 
@@ -216,10 +247,13 @@ def test_a_run_says_what_made_it(stream_path, tmp_path):
     table = played(stream_path, tmp_path)
     setup = made(streams.read(stream_path), job()["learner_settings"]).setup
     assert files.metadata_of(table.schema) == {
-        **job(), "seeds": [0], "resolved": asdict(setup), "own_measure": "ndcg@10",
+        **job(),
+        "seeds": [0],
+        "resolved": asdict(setup),
+        "own_measure": "ndcg@10",
         "versions": {"scant": __version__, "numpy": np.__version__},
         "inputs": {"toy.arrow": files.sha256(stream_path)},
-    }  # fmt: skip
+    }
 
 
 def test_a_run_again_elsewhere_is_the_same_bytes(stream_path, tmp_path):
@@ -241,7 +275,12 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
         return table.select([*MEASURED, "round"]).replace_schema_metadata(None)
 
     one = trace()
-    for same in ({"learner": "two"}, {"experiment": "another"}, {"study": "another"}, {"source": "released-code"}):
+    for same in (
+        {"learner": "two"},
+        {"experiment": "another"},
+        {"study": "another"},
+        {"source": "released-code"},
+    ):
         assert trace(**same).equals(one), same
     assert trace(**TOP).equals(one)
     for other in ({"seeds": [1]}, {"stream": "another"}, {"study_seed": 2}):
@@ -254,14 +293,20 @@ def test_noise_and_queries_go_with_stream_and_seed_alone(stream_path, tmp_path):
 
 @pytest.mark.parametrize("learner", [{"kind": "slam", "measure": "ap"}, {"kind": "listnet"}])
 @pytest.mark.parametrize("order", ["shuffled", "as-is"])
-def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(stream_path, tmp_path, learner, order):
+def test_resampled_queries_are_the_same_for_compiled_and_plain_learners(
+    stream_path, tmp_path, learner, order
+):
     changes = {"queries": "resampled", "order": order, "rounds": 90}
-    table = played(stream_path, tmp_path, [2], learner_settings=learner | {"rates": [0.25]}, **changes)
+    table = played(
+        stream_path, tmp_path, [2], learner_settings=learner | {"rates": [0.25]}, **changes
+    )
     there = streams.read(stream_path)
     queries = queries_of(job(**changes), 2, there)
     assert len(set(queries.tolist())) < 40
     plain = play_plain((there[q] for q in queries), 90, made(there, learner, 0.25, seed=2))
-    assert table["ndcg@10"].to_pylist()[-1] == pytest.approx(plain.measured[:, MEASURED.index("ndcg@10")].mean())
+    assert table["ndcg@10"].to_pylist()[-1] == pytest.approx(
+        plain.measured[:, MEASURED.index("ndcg@10")].mean()
+    )
     assert table["loss"].to_pylist()[-1] == pytest.approx(plain.loss.sum())
 
 
@@ -281,14 +326,26 @@ def test_a_probability_of_exploring_is_chosen_from_as_a_rate_is(stream_path, tmp
     seen = {"kind": "seen", "surrogate": "squared", "rates": [0.01, 0.1]}
     files = {}
     for exploration in (0.1, 0.5, [0.1, 0.5]):
-        played(stream_path, tmp_path, [0], **TOP | {"learner_settings": seen | {"exploration": exploration}})
-        files[str(exploration)] = (tmp_path / "run.parquet").rename(tmp_path / f"{exploration}.parquet")
-    table, _ = traces.read([Runs("all", list(files.values()), {"kind": "top"})])  # columns are the same of all
+        played(
+            stream_path,
+            tmp_path,
+            [0],
+            **TOP | {"learner_settings": seen | {"exploration": exploration}},
+        )
+        files[str(exploration)] = (tmp_path / "run.parquet").rename(
+            tmp_path / f"{exploration}.parquet"
+        )
+    # columns are the same of all
+    table, _ = traces.read([Runs("all", list(files.values()), {"kind": "top"})])
     chosen = table[table["setting"].str.contains("exploring")]
-    assert chosen["setting"].unique().tolist() == [f"{rate}, exploring {p}" for p in (0.1, 0.5) for rate in (0.01, 0.1)]
+    assert chosen["setting"].unique().tolist() == [
+        f"{rate}, exploring {p}" for p in (0.1, 0.5) for rate in (0.01, 0.1)
+    ]
     same = table[~table["setting"].str.contains("exploring")].reset_index(drop=True)
     assert same["setting"].unique().tolist() == ["0.01", "0.1"]
-    assert same.drop(columns="setting").equals(chosen.drop(columns="setting").reset_index(drop=True))
+    assert same.drop(columns="setting").equals(
+        chosen.drop(columns="setting").reset_index(drop=True)
+    )
     assert set(chosen["gamma"]) == {0.1, 0.5} and same["ndcg@10"].nunique() > 100
     slots = top.Seen.variants(seen | {"exploration": "slot", "gamma": [0.3, 1.0]})
     assert slots == [seen | {"exploration": "slot", "gamma": gamma} for gamma in (0.3, 1.0)]
@@ -305,9 +362,14 @@ LEARNERS = {
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_seeds_rows_do_not_depend_on_its_company(draws, tmp_path, learner, shared):
-    changes = {"learner_settings": LEARNERS[learner], "rounds": 60} | (TOP if learner == "top" else {})
+    changes = {"learner_settings": LEARNERS[learner], "rounds": 60} | (
+        TOP if learner == "top" else {}
+    )
     if learner == "adversary":
-        changes["stream_settings"] = {"generator": "adversary", "settings": {"ratio": 20, "documents": 5}}
+        changes["stream_settings"] = {
+            "generator": "adversary",
+            "settings": {"ratio": 20, "documents": 5},
+        }
 
     def of(seeds):
         paths = draws[:1] if shared else [draws[seed] for seed in seeds]
@@ -320,7 +382,9 @@ def test_a_seeds_rows_do_not_depend_on_its_company(draws, tmp_path, learner, sha
 
     together, alone = of([1, 2, 3]), [of([seed]) for seed in (1, 2, 3)]
     assert as_bytes(together) == as_bytes(pa.concat_tables(alone))
-    assert together["seed"].to_pylist() == [seed for seed, one in enumerate(alone, 1) for _ in range(len(one))]
+    assert together["seed"].to_pylist() == [
+        seed for seed, one in enumerate(alone, 1) for _ in range(len(one))
+    ]
     if learner != "adversary":  # which leaves nothing to chance
         columns = [one.select(MEASURED) for one in alone]
         assert not columns[0].equals(columns[1]) and not columns[1].equals(columns[2])
@@ -340,10 +404,15 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
     settings = own(0) if learner == "own" else LEARNERS[learner]
     changes = {"learner_settings": settings, "rounds": 60} | (TOP if learner == "top" else {})
     if learner == "adversary":
-        changes["stream_settings"] = {"generator": "adversary", "settings": {"ratio": 20, "documents": 5}}
+        changes["stream_settings"] = {
+            "generator": "adversary",
+            "settings": {"ratio": 20, "documents": 5},
+        }
 
     def of(**more):
-        return played([] if learner == "adversary" else draws[:2], tmp_path, [0, 1], **changes, **more)
+        return played(
+            [] if learner == "adversary" else draws[:2], tmp_path, [0, 1], **changes, **more
+        )
 
     table, without = of(measures=FURTHER), of()
     assert table.schema.names == [*SCHEMA.names, "precision@5", "err", "ndcg@3"]
@@ -352,7 +421,9 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
     assert files.metadata_of(table.schema)["measures"] == FURTHER
     assert "measures" not in files.metadata_of(without.schema)
     got = table.to_pandas()
-    assert (got["precision@5"].between(0, 5) & got["err"].between(0, 1) & got["ndcg@3"].between(0, 1)).all()
+    assert (
+        got["precision@5"].between(0, 5) & got["err"].between(0, 1) & got["ndcg@3"].between(0, 1)
+    ).all()
     assert (got[["precision@5", "err", "ndcg@3"]].to_numpy() > 0).any(axis=0).all()
 
 
@@ -362,10 +433,13 @@ def test_further_measures_are_columns_after_the_others(draws, tmp_path, learner,
 @pytest.mark.parametrize("source", ["text", "released-code"])
 @pytest.mark.parametrize(
     "learner",
-    [{"kind": "rtop", "surrogate": "ranksvm", "k": 3, "gamma": 0.5}, {"kind": "listnet"},
-     {"kind": "rtop", "surrogate": "smoothdcg", "gamma": 0.5, "rates": [0.5, 2.0]},
-     {"kind": "ogd", "surrogate": "kl", "rates": [0.125]}],
-)  # fmt: skip
+    [
+        {"kind": "rtop", "surrogate": "ranksvm", "k": 3, "gamma": 0.5},
+        {"kind": "listnet"},
+        {"kind": "rtop", "surrogate": "smoothdcg", "gamma": 0.5, "rates": [0.5, 2.0]},
+        {"kind": "ogd", "surrogate": "kl", "rates": [0.125]},
+    ],
+)
 def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learner, source):
     readings = TOP | {"source": source, "schedule": "aistats16", "radius": 3.0, "judge": "kl"}
     table = played(stream_path, tmp_path, [0], learner_settings=learner, empty="one", **readings)
@@ -375,13 +449,21 @@ def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learne
     queries = query_order(there, generator(1, "perceptron", "sep", 0, "queries"), 130)
     rows, at = [], kept_rounds(130) - 1
     for rate in rates:
-        one = made(there, learner, rate, known=top.DESCENDING, **readings)  # with its noise anew for each rate
+        # with its noise anew for each rate
+        one = made(there, learner, rate, known=top.DESCENDING, **readings)
         whole = play(there, queries, one, "one")
-        got = {name: column[table["rate"].to_numpy() == rate] for name, column in _columns(table).items()}
+        got = {
+            name: column[table["rate"].to_numpy() == rate]
+            for name, column in _columns(table).items()
+        }
         rows.append(len(got["round"]))
         assert_plays(got, whole)
-        np.testing.assert_allclose(got["ranker_ndcg@10"], [whole.ranker[: t + 1].mean() for t in at], rtol=1e-12)
-        np.testing.assert_allclose(got["surrogate_loss"], np.cumsum(whole.surrogate)[at], rtol=1e-12)
+        np.testing.assert_allclose(
+            got["ranker_ndcg@10"], [whole.ranker[: t + 1].mean() for t in at], rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            got["surrogate_loss"], np.cumsum(whole.surrogate)[at], rtol=1e-12
+        )
         for i, name in enumerate(("explored", "mismatched", "clipped", "idle")):
             np.testing.assert_array_equal(got[name], np.cumsum(whole.events[:, i])[at])
         assert not got["failed_in"].any() and not got["theory"].any()
@@ -392,8 +474,15 @@ def test_a_run_at_the_top_holds_what_the_play_gave(stream_path, tmp_path, learne
     assert sum(rows) == len(table)
     metadata = files.metadata_of(table.schema)
     assert metadata["resolved"] == asdict(one.setup)
-    assert (metadata["own_measure"], metadata["kind"], metadata["mismatch"]) == ("ndcg@10", "top", 10)
-    assert (metadata["resolved"]["objective"], metadata["resolved"]["judge"]) == (one.setup.objective, "kl")
+    assert (metadata["own_measure"], metadata["kind"], metadata["mismatch"]) == (
+        "ndcg@10",
+        "top",
+        10,
+    )
+    assert (metadata["resolved"]["objective"], metadata["resolved"]["judge"]) == (
+        one.setup.objective,
+        "kl",
+    )
 
 
 def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
@@ -401,8 +490,12 @@ def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
     readings = TOP | {"schedule": "aistats16"}
     for empty, rounds in {"zero": 40, "skip": 38}.items():
         learner = {"kind": "rtop", "surrogate": "squared"}
-        table = played(stream_path, tmp_path, learner_settings=learner, rounds=None, empty=empty, **readings)
-        assert files.metadata_of(table.schema)["resolved"]["gamma"] == pytest.approx(rounds ** (-1 / 3))
+        table = played(
+            stream_path, tmp_path, learner_settings=learner, rounds=None, empty=empty, **readings
+        )
+        assert files.metadata_of(table.schema)["resolved"]["gamma"] == pytest.approx(
+            rounds ** (-1 / 3)
+        )
         assert table["round"].to_numpy()[-1] == rounds
 
 
@@ -410,12 +503,18 @@ def test_the_horizon_of_a_run_is_what_it_plays(stream_path, tmp_path):
 def test_a_run_whose_scores_are_not_finite_says_so(stream_path, tmp_path, capsys, kind):
     learner, changes = {"kind": "slam", "rates": [0.25, 1e90]}, {}
     if kind == "top":
-        learner, changes = {"kind": "ogd", "surrogate": "squared", "rates": [0.25, 1e90]}, TOP | {"radius": 1e95}
+        learner, changes = (
+            {"kind": "ogd", "surrogate": "squared", "rates": [0.25, 1e90]},
+            TOP | {"radius": 1e95},
+        )
         changes |= {"rounds": 6}
     table = played(stream_path, tmp_path, [7], learner_settings=learner, **changes)
     failed = table["rate"].to_numpy() == 1e90
     where = f"round {table['failed_in'].to_numpy()[failed][0]}"
-    message = f"scant: one on sep, seed 7, rate 1e+90, {where}: scores are no longer finite, and the play ends\n"
+    message = (
+        f"scant: one on sep, seed 7, rate 1e+90, {where}: scores are no longer finite, and "
+        "the play ends\n"
+    )
     assert capsys.readouterr() == ("", message)
     got = {name: column[failed] for name, column in _columns(table).items()}
     assert len(set(got["failed_in"])) == 1
@@ -480,7 +579,8 @@ def own(tmp_path, monkeypatch):
 
 
 def test_a_learner_of_ones_own_is_played(stream_path, tmp_path, own):
-    table = played(stream_path, tmp_path, learner_settings=own(0), empty="skip")  # the feature is the grade
+    # the feature is the grade
+    table = played(stream_path, tmp_path, learner_settings=own(0), empty="skip")
     assert (table["ndcg"].to_numpy() == 1).all()
     assert not table["updates"].to_numpy().any()
     assert played(stream_path, tmp_path, learner_settings=own(3))["ndcg"].to_numpy()[-1] < 0.9
@@ -494,7 +594,9 @@ def test_a_learner_of_ones_own_can_be_shown_the_top_alone(stream_path, tmp_path,
 
 def test_weights_of_ones_own_learner_that_overflow_end_the_play(stream_path, tmp_path, own, capsys):
     with np.errstate(over="ignore"):
-        table = played(stream_path, tmp_path, learner_settings=own(0) | {"kind": "own_of_a_run:Overflows"})
+        table = played(
+            stream_path, tmp_path, learner_settings=own(0) | {"kind": "own_of_a_run:Overflows"}
+        )
     assert table["round"].to_pylist() == [1, 2, 3]
     assert {*table["failed_in"].to_pylist()} == {3}
     assert "rate 1.0, round 3: scores are no longer finite" in capsys.readouterr().err
@@ -502,21 +604,37 @@ def test_weights_of_ones_own_learner_that_overflow_end_the_play(stream_path, tmp
 
 @pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("sorts", [False, True])
-def test_a_score_of_ones_own_learner_that_is_no_number_is_named(stream_path, tmp_path, own, score, sorts):
-    learner = {"kind": "own_of_a_run:Wrong", "options": {"score": score, "sorts": sorts}, "rates": [0.5]}
-    with pytest.raises(SettingError, match=r"one on sep, seed 0, rate 0\.5, round 4: ValueError: .*score.*finite"):
+def test_a_score_of_ones_own_learner_that_is_no_number_is_named(
+    stream_path, tmp_path, own, score, sorts
+):
+    learner = {
+        "kind": "own_of_a_run:Wrong",
+        "options": {"score": score, "sorts": sorts},
+        "rates": [0.5],
+    }
+    with pytest.raises(
+        SettingError,
+        match=(
+            r"one on sep, seed 0, rate 0\.5, round 4: ValueError: "
+            r".*score.*finite"
+        ),
+    ):
         played(stream_path, tmp_path, learner_settings=learner)
     assert not [*tmp_path.glob("*.parquet")]
 
 
 @pytest.mark.parametrize("kind", ["perceptron", "top"])
 def test_a_run_that_fails_in_its_first_round_is_a_row(stream_path, tmp_path, own, capsys, kind):
-    rows = played(stream_path, tmp_path, [0, 5], learner_settings=own(None), **(TOP if kind == "top" else {}))
+    rows = played(
+        stream_path, tmp_path, [0, 5], learner_settings=own(None), **(TOP if kind == "top" else {})
+    )
     assert rows["seed"].to_pylist() == [0, 5]
     for row in rows.to_pylist():
         assert (row["round"], row["failed_in"], row["updates"]) == (0, 1, 0)
         assert not any(row[name] for name in EVENTS)
-        assert np.isnan([row[name] for name in (*MEASURED, "ranker_ndcg@10", "loss", "surrogate_loss")]).all()
+        assert np.isnan(
+            [row[name] for name in (*MEASURED, "ranker_ndcg@10", "loss", "surrogate_loss")]
+        ).all()
     further = played(stream_path, tmp_path, learner_settings=own(None), measures=["err"])
     assert np.isnan(further["err"].to_numpy()).all() and len(further) == 1
     assert capsys.readouterr().err.count("round 1: scores are no longer finite") == 3

@@ -1,4 +1,6 @@
-"""Data from outside are data: nothing of them is run, and none of them may ask for more than a limit allows."""
+"""Data from outside are data: nothing of them is run, and none of them may ask for more than a
+limit allows.
+"""
 
 import ast
 import json
@@ -26,19 +28,43 @@ SOURCES = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")
 
 # --- nothing is run
 
-# What can run what a file holds, or write where an archive says: functions by their last name, and modules.
+# What can run what a file holds, or write where an archive says: functions by their last name, and
+# modules.
 UNSAFE = {
-    "eval", "exec", "compile", "__import__", "system", "popen", "read_pickle", "read_hdf", "unsafe_load", "full_load",
-    "load_all", "extractall", "extract", "unpack_archive",
-}  # fmt: skip
-MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "runpy"}
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "system",
+    "popen",
+    "read_pickle",
+    "read_hdf",
+    "unsafe_load",
+    "full_load",
+    "load_all",
+    "extractall",
+    "extract",
+    "unpack_archive",
+}
+MODULES = {
+    "pickle",
+    "cPickle",
+    "_pickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "shelve",
+    "marshal",
+    "runpy",
+}
 IMPORTERS = {  # may import by name: the learners that a study names; what families declare
     "src/scant/declare/declarations.py",
     "src/scant/declare/families.py",
     "src/scant/__init__.py",  # a module of its own, when `scant.results` is called
     "src/scant_ads/__init__.py",  # likewise, for its public names
 }
-PICKLES = {"src/scant/kernels/__init__.py"}  # compiled code, as Numba packs it, of folders that are one's own
+# compiled code, as Numba packs it, of folders that are one's own
+PICKLES = {"src/scant/kernels/__init__.py"}
 
 
 def calls(tree):
@@ -58,8 +84,13 @@ def test_no_source_can_run_what_a_file_holds(path):
         assert not {name.partition(".")[0] for name in names} & modules
     for name, call in calls(tree):
         options = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-        assert name.rpartition(".")[2] not in UNSAFE or name in ("re.compile", "platform.system"), name
-        assert options.get("allow_pickle", "False") == "False" and options.get("shell", "False") == "False"
+        assert name.rpartition(".")[2] not in UNSAFE or name in ("re.compile", "platform.system"), (
+            name
+        )
+        assert (
+            options.get("allow_pickle", "False") == "False"
+            and options.get("shell", "False") == "False"
+        )
         if name in ("np.load", "numpy.load"):
             assert options["allow_pickle"] == "False"
         if name in ("yaml.load", "yaml.parse"):
@@ -69,7 +100,9 @@ def test_no_source_can_run_what_a_file_holds(path):
 
 
 def test_yaml_is_loaded_by_the_safe_loader(tmp_path):
-    assert (ROOT / "src/scant/schema.py").read_text().count('getattr(yaml, "CSafeLoader", yaml.SafeLoader)') == 1
+    assert (ROOT / "src/scant/schema.py").read_text().count(
+        'getattr(yaml, "CSafeLoader", yaml.SafeLoader)'
+    ) == 1
     (tmp_path / "a.yaml").write_text("a: !!python/object/apply:os.system [exit]")
     with pytest.raises(SettingError, match="could not determine a constructor"):
         schema.read_yaml(tmp_path / "a.yaml")
@@ -83,7 +116,9 @@ def test_pyarrow_unpickles_no_extension_types():
 
 
 def test_whatever_is_downloaded_comes_by_https_and_is_checked():
-    known = registry.load(ROOT / "config/datasets.yaml", schema=ROOT / "workflow/schemas/datasets.schema.yaml")
+    known = registry.load(
+        ROOT / "config/datasets.yaml", schema=ROOT / "workflow/schemas/datasets.schema.yaml"
+    )
     for dataset in known.values():
         archive = dataset.archive
         for part in dataset.parts.values():
@@ -97,7 +132,9 @@ def test_a_packages_file_is_inside_the_package(package):
     part = {"file": "a.csv", "package": package}
     own = {"toy": {"task": "ranking", "parser": "letor", "features": 1, "parts": {"all": part}}}
     with pytest.raises(SettingError, match=r"package|leads out"):
-        registry.load(ROOT / "config/datasets.yaml", own, ROOT / "workflow/schemas/datasets.schema.yaml")
+        registry.load(
+            ROOT / "config/datasets.yaml", own, ROOT / "workflow/schemas/datasets.schema.yaml"
+        )
 
 
 # --- settings
@@ -105,7 +142,9 @@ def test_a_packages_file_is_inside_the_package(package):
 
 def bomb(item: bytes) -> bytes:
     """Ten levels of ten aliases each: ten to the tenth items once they are written out."""
-    return b"a: &a [1]\n" + b"".join(item % (b + 1, b + 1, b",".join([b"*%c" % b] * 10)) for b in b"abcdefghij")
+    return b"a: &a [1]\n" + b"".join(
+        item % (b + 1, b + 1, b",".join([b"*%c" % b] * 10)) for b in b"abcdefghij"
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +159,16 @@ def bomb(item: bytes) -> bytes:
         (b"#" * (5 << 20), "bytes are no settings"),
         (b"a: *b", "undefined alias"),
     ],
-    ids=["aliases", "merge keys", "cycle", "brackets", "dashes", "date", "bytes", "alias of nothing"],
+    ids=[
+        "aliases",
+        "merge keys",
+        "cycle",
+        "brackets",
+        "dashes",
+        "date",
+        "bytes",
+        ("alias of nothing"),
+    ],
 )
 def test_settings_that_ask_for_too_much(tmp_path, text, reason):
     (tmp_path / "study.yaml").write_bytes(text)
@@ -130,7 +178,11 @@ def test_settings_that_ask_for_too_much(tmp_path, text, reason):
 
 def test_aliases_in_measure_are_read(tmp_path):
     (tmp_path / "study.yaml").write_text("a: &a {b: [1, 2]}\nc: *a\nd: {<<: *a}\n")
-    assert schema.read_yaml(tmp_path / "study.yaml") == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"b": [1, 2]}}
+    assert schema.read_yaml(tmp_path / "study.yaml") == {
+        "a": {"b": [1, 2]},
+        "c": {"b": [1, 2]},
+        "d": {"b": [1, 2]},
+    }
 
 
 # --- text
@@ -152,7 +204,9 @@ def test_exponents_may_begin_with_zeros(tmp_path):
 def test_defects_of_long_fields_are_named_in_short(tmp_path):
     assert "is not a number" in letor_error(tmp_path, b"1 qid:1 1:" + b"1" * 1_000_000 + b"x\n")
     assert "too many digits" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 5000 + b"1:1\n")
-    assert "is not in 1..2" in letor_error(tmp_path, b"1 qid:1 " + b"0" * 19 + b"1" + b"9" * 5000 + b":1\n")
+    assert "is not in 1..2" in letor_error(
+        tmp_path, b"1 qid:1 " + b"0" * 19 + b"1" + b"9" * 5000 + b":1\n"
+    )
     assert "grade 1111111" in letor_error(tmp_path, b"1" * 5000 + b" qid:1 1:1\n")
     assert len(letor_error(tmp_path, b"-" + b"1" * 5000 + b" qid:1 1:1\n")) < 300
 
@@ -187,7 +241,14 @@ def test_a_row_of_a_users_log_has_a_limit_and_so_has_the_first_line(tmp_path, mo
     for content, line, limit in (
         (head[:-1] + b"x" * (1 << 13) + b"\na,1,0.5,1\n", ", line 1: the line", "4,096"),
         (b"x" * (1 << 18), ", line 1: the line", "131,072"),
-        (head + b"a,1,0.5,1\n" + b"a,1,0.5," + b"1" * (1 << 13) + b"\n", r": not readable as \w+ \(a row", "4,096"),
+        (
+            head + b"a,1,0.5,1\n" + b"a,1,0.5," + b"1" * (1 << 13) + b"\n",
+            (
+                r": not readable as \w+ "
+                r"\(a row"
+            ),
+            "4,096",
+        ),
     ):
         path.write_bytes(content)
         for read in (formats.read, lambda path: list(batches.read(path, ("x",), ()))):
@@ -211,12 +272,17 @@ def log_of(path, **columns):
 
 
 def test_actions_beyond_whole_numbers_are_text(tmp_path):
-    assert formats.read_log(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == ("1e+300", "inf")
+    assert formats.read_log(log_of(tmp_path / "a", action=[np.inf, 1e300])).actions == (
+        "1e+300",
+        "inf",
+    )
 
 
 def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
     rows = pa.array(np.zeros(1 << 20))
-    pq.write_table(pa.table({"action": rows, "reward": rows, "propensity": rows, "x": rows}), tmp_path / "a")
+    pq.write_table(
+        pa.table({"action": rows, "reward": rows, "propensity": rows, "x": rows}), tmp_path / "a"
+    )
     assert (tmp_path / "a").stat().st_size < 20_000
     monkeypatch.setattr(files, "FREE", 1 << 20)
     with pytest.raises(DataError, match="a small file that holds too much"):
@@ -226,7 +292,10 @@ def test_a_parquet_file_may_not_claim_to_be_huge(tmp_path, monkeypatch):
 ONE = pa.array([1.0], pa.float32())
 OURS = {  # columns and metadata
     "log": (
-        {"features": pa.array([[1.0]], pa.list_(pa.float32(), 1)), "action": pa.array([0], pa.int32())}
+        {
+            "features": pa.array([[1.0]], pa.list_(pa.float32(), 1)),
+            "action": pa.array([0], pa.int32()),
+        }
         | {"reward": [1.0], "propensity": [1.0]},
         {"kind": logs.KIND, "actions": ["a"], "names": ["x"]},
     ),
@@ -300,19 +369,27 @@ def forge(path, columns, metadata):
 
 
 def lists(offsets, values, of):
-    return pa.Array.from_buffers(of, len(offsets) - 1, [None, pa.py_buffer(np.int64(offsets))], children=[values])
+    return pa.Array.from_buffers(
+        of, len(offsets) - 1, [None, pa.py_buffer(np.int64(offsets))], children=[values]
+    )
 
 
 @pytest.mark.parametrize(
     ("offsets", "reason"),
     [
-        ([0, 1 << 40, 5, 9], "offsets"), ([0, -7, 5, 9], "offsets"), ([0, 5, 5, 9], "offsets"),
-        ([1, 2, 5, 9], "offsets"), ([0, 2, 5, 8], "offsets"),
+        ([0, 1 << 40, 5, 9], "offsets"),
+        ([0, -7, 5, 9], "offsets"),
+        ([0, 5, 5, 9], "offsets"),
+        ([1, 2, 5, 9], "offsets"),
+        ([0, 2, 5, 8], "offsets"),
     ],
-)  # fmt: skip
+)
 def test_forged_offsets(made, offsets, reason):
     path, columns, metadata = made
-    forged = {name: lists(offsets, columns[name].values, columns[name].type) for name in ("grades", "features")}
+    forged = {
+        name: lists(offsets, columns[name].values, columns[name].type)
+        for name in ("grades", "features")
+    }
     with pytest.raises(DataError, match=reason):
         stream.read(forge(path, columns | forged, metadata))
     with pytest.raises(DataError, match="of other sizes"):
@@ -320,7 +397,8 @@ def test_forged_offsets(made, offsets, reason):
 
 
 @pytest.mark.parametrize(
-    "key", ("queries", "documents", "features", "largest_query", "largest_grade", "without_relevant")
+    "key",
+    ("queries", "documents", "features", "largest_query", "largest_grade", "without_relevant"),
 )
 @pytest.mark.parametrize("value", [0, -1, 1 << 40, 2.5, "2", None, [2]])
 def test_forged_sizes(made, key, value):
@@ -337,13 +415,29 @@ def test_other_forged_streams(made):
     for bad in (-1, 31, 30_000):
         column = pa.array(np.where(np.arange(9) == 4, bad, grades).astype(np.int16))
         with pytest.raises(DataError, match="grades outside"):
-            stream.read(forge(path, columns | {"grades": lists(offsets, column, columns["grades"].type)}, metadata))
+            stream.read(
+                forge(
+                    path,
+                    columns | {"grades": lists(offsets, column, columns["grades"].type)},
+                    metadata,
+                )
+            )
     for name in columns:
         with pytest.raises(DataError):
-            stream.read(forge(path, {key: value for key, value in columns.items() if key != name}, metadata))
+            stream.read(
+                forge(path, {key: value for key, value in columns.items() if key != name}, metadata)
+            )
         with pytest.raises(DataError, match="of other types"):
-            stream.read(forge(path, columns | {name: pa.array([1.5, 2.5, 3.5], pa.float16())}, metadata))
-    for changes in ({"ranker": [1.0]}, {"ranker": [1, 2]}, {"radius": None}, {"weight_ratio": {}}, {"margin": "1"}):
+            stream.read(
+                forge(path, columns | {name: pa.array([1.5, 2.5, 3.5], pa.float16())}, metadata)
+            )
+    for changes in (
+        {"ranker": [1.0]},
+        {"ranker": [1, 2]},
+        {"radius": None},
+        {"weight_ratio": {}},
+        {"margin": "1"},
+    ):
         with pytest.raises(DataError):
             stream.read(forge(path, columns, metadata | changes))
     with pytest.raises(DataError, match="ideal DCG"):
@@ -410,7 +504,9 @@ claims: [claims.yaml]
 
 @pytest.mark.parametrize("command", LOOK)
 def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch, command):
-    """Whatever it says: modules that study and claims name, and that lie in the working folder, are not imported."""
+    """Whatever it says: modules that study and claims name, and that lie in the working folder, are
+    not imported.
+    """
     monkeypatch.chdir(tmp_path)
     Path("results/s/.x").mkdir(parents=True)
     Path("evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
@@ -422,7 +518,12 @@ def test_a_command_that_only_looks_runs_no_code_of_a_study(tmp_path, monkeypatch
 
 
 def test_what_a_study_names_is_not_imported_by_those_who_look():
-    with looking(), pytest.raises(SettingError, match="is code of the study, which is not run by a command that only"):
+    with (
+        looking(),
+        pytest.raises(
+            SettingError, match=("is code of the study, which is not run by a command that only")
+        ),
+    ):
         own("scant.errors:short", "learner", "Class")
     assert callable(own("scant.errors:short", "learner", "Class"))
 

@@ -1,4 +1,6 @@
-"""Learners that descend on what they saw: settings, the streams that mislead them, and what tables say of them."""
+"""Learners that descend on what they saw: settings, the streams that mislead them, and what tables
+say of them.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +18,8 @@ pytestmark = pytest.mark.usefixtures("no_figure_is_left_open")
 
 READINGS = {"source": "text", "schedule": "thesis", "mismatch": 10, "radius": 1.0, "judge": None}
 TITLES = {"streams": {"a": "A"}, "learners": {}}
-# The learners of a report: kind, loss, k, what is made of it, gamma, gamma_decay, which weights rank
+# The learners of a report: kind, loss, k, what is made of it, gamma, gamma_decay, which weights
+# rank
 LEARNERS = {
     "seen-1": ("seen", "squared", 1, "as seen", 0.0, 0.0, "last"),
     "seen-2": ("seen", "squared", 2, "as seen", 0.0, 0.0, "last"),
@@ -31,10 +34,13 @@ LEARNERS = {
 FINALS = dict(zip(LEARNERS, (0.6, 0.64, 0.7, 0.4, 0.5, 0.65, 0.68, 0.69, 0.2), strict=True))
 DETAILS = {
     "top": {
-        "kind": "top", "tuning": "held-out", "title": "text", "readings": READINGS,
+        "kind": "top",
+        "tuning": "held-out",
+        "title": "text",
+        "readings": READINGS,
         "titles": TITLES | {"learners": {name: name.capitalize() for name in LEARNERS}},
     }
-}  # fmt: skip
+}
 
 
 def resolved(**settings):
@@ -46,11 +52,23 @@ def resolved(**settings):
 
 def test_what_the_settings_amount_to():
     plain = resolved(surrogate="squared")
-    assert (plain.k, plain.gamma, plain.floor, plain.control, plain.decay) == (1, 0.0, 1.0, True, 0.5)
+    assert (plain.k, plain.gamma, plain.floor, plain.control, plain.decay) == (
+        1,
+        0.0,
+        1.0,
+        True,
+        0.5,
+    )
     pairs = resolved(surrogate="logistic", exploration=0.05)
     assert (pairs.k, pairs.gamma, pairs.gamma_decay, pairs.judge) == (2, 0.05, 0.0, "ranksvm")
     full = resolved(surrogate="squared", weights="full", exploration="schedule")
-    assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (0.1, 1 / 3, 2 / 3, 0.0, True)
+    assert (full.gamma, full.gamma_decay, full.decay, full.floor, full.control) == (
+        0.1,
+        1 / 3,
+        2 / 3,
+        0.0,
+        True,
+    )
     assert full.mismatch == 1.0  # whatever the experiment's is
     clipped = resolved(surrogate="squared", weights="clipped", clip=0.2, exploration=0.1)
     assert (clipped.floor, way("seen", vars(clipped))) == (0.2, "weights clipped")
@@ -63,18 +81,32 @@ def test_what_the_settings_amount_to():
     ("settings", "words"),
     [
         ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
-        ({"surrogate": "logistic", "k": 1}, "logistic compares documents: from 1 grade nothing is learnt"),
+        (
+            {"surrogate": "logistic", "k": 1},
+            ("logistic compares documents: from 1 grade nothing is learnt"),
+        ),
         ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
         ({}, "needs a surrogate"),
-        ({"surrogate": "listnet", "weights": "full", "exploration": 0.1}, "ListNet cannot be estimated"),
-        ({"surrogate": "squared", "weights": "full"}, "without exploration what is seen is seen for certain"),
+        (
+            {"surrogate": "listnet", "weights": "full", "exploration": 0.1},
+            ("ListNet cannot be estimated"),
+        ),
+        (
+            {"surrogate": "squared", "weights": "full"},
+            ("without exploration what is seen is seen for certain"),
+        ),
         ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
-        ({"surrogate": "listnet", "weights": "clipped", "exploration": 0.1}, "ListNet cannot be estimated"),
+        (
+            {"surrogate": "listnet", "weights": "clipped", "exploration": 0.1},
+            ("ListNet cannot be estimated"),
+        ),
     ],
 )
 def test_what_cannot_be_played_or_contradicts_itself_is_refused(settings, words):
     readings = READINGS | {"source": settings.get("source", "text")}
-    settings = {"kind": "seen"} | {name: value for name, value in settings.items() if name != "source"}
+    settings = {"kind": "seen"} | {
+        name: value for name, value in settings.items() if name != "source"
+    }
     with pytest.raises(SettingError, match=words):
         top.Seen.check(settings)
         top.Seen.complete_settings(settings, readings, {"rounds": 1000})
@@ -93,7 +125,10 @@ def test_no_bound_is_claimed():
 
 def test_what_is_made_of_what_was_seen_in_words():
     settings = {"objective": "squared", "mismatch": 1.0, "exploration": "slot"}
-    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)] == ["as seen", "control variate"]
+    assert [way("seen", settings | {"floor": floor}) for floor in (1.0, 0.0)] == [
+        "as seen",
+        "control variate",
+    ]
     pairs = settings | {"floor": 0.0, "objective": "logistic"}
     assert way("seen", pairs | {"exploration": "constant"}) == "unbiased"
     assert way("seen", pairs) == "unbiased but for unseen pairs"
@@ -119,7 +154,9 @@ def test_two_groups_have_the_angle_that_is_asked_for(cosine):
 
 
 def test_where_fair_documents_mislead_the_sum_over_all_says_the_opposite_of_those_on_top():
-    """The claim of the stream: by u the documents on top raise u; the gradient over every document lowers it."""
+    """The claim of the stream: by u the documents on top raise u; the gradient over every document
+    lowers it.
+    """
     queries, _ = simulated.two_groups(np.random.default_rng(2))
     _, grades, x = next(queries)
     u = x[:3].mean(axis=0)
@@ -140,69 +177,124 @@ def traces():
             parts.append(
                 pd.DataFrame(
                     {
-                        "experiment": "top", "stream": "a", "learner": learner, "seed": seed, "setting": "1.0",
-                        "rate": 1.0, "round": rounds, "tuning_seed": False, "source": "text", "kind": kind,
-                        "own_measure": "ndcg@10", "ndcg@10": [value / 2, value], "ndcg": value, "ap": value,
-                        "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0, "failed_in": 0,
-                        "explored": rounds // 10 if gamma > 0 else 0, "objective": loss, "k": k, "gamma": gamma,
-                        "gamma_decay": decay, "way": made, "iterate": iterate, "steps": "schedule",
-                        "exploration": "schedule", "user": "",
+                        "experiment": "top",
+                        "stream": "a",
+                        "learner": learner,
+                        "seed": seed,
+                        "setting": "1.0",
+                        "rate": 1.0,
+                        "round": rounds,
+                        "tuning_seed": False,
+                        "source": "text",
+                        "kind": kind,
+                        "own_measure": "ndcg@10",
+                        "ndcg@10": [value / 2, value],
+                        "ndcg": value,
+                        "ap": value,
+                        "ranker_ndcg@10": value,
+                        "loss": 1.0,
+                        "surrogate_loss": 1.0,
+                        "failed_in": 0,
+                        "explored": rounds // 10 if gamma > 0 else 0,
+                        "objective": loss,
+                        "k": k,
+                        "gamma": gamma,
+                        "gamma_decay": decay,
+                        "way": made,
+                        "iterate": iterate,
+                        "steps": "schedule",
+                        "exploration": "schedule",
+                        "user": "",
                     }
                 )
-            )  # fmt: skip
+            )
     return pd.concat(parts, ignore_index=True)
 
 
 def test_the_table_compares_each_with_the_unbiased_estimate_and_with_every_grade():
     table = frames_seen.table(traces(), DETAILS).set_index("learner")
-    assert table.loc["seen-1", ["loss", "way", "k", "mean"]].tolist() == ["squared", "as seen", 1, pytest.approx(0.6)]
+    assert table.loc["seen-1", ["loss", "way", "k", "mean"]].tolist() == [
+        "squared",
+        "as seen",
+        1,
+        pytest.approx(0.6),
+    ]
     assert table.loc["seen-1", "to_unbiased"] == pytest.approx(0.2)
-    assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)  # of the first learner that sees all
+    # of the first learner that sees all
+    assert table.loc["seen-1", "to_full"] == pytest.approx(-0.1)
     assert table.loc["seen-1", "to_listnet"] == pytest.approx(-0.09)
-    assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(table.loc["seen-2", "to_unbiased"])
+    assert np.isnan(table.loc["papers-1", "to_unbiased"]) and np.isnan(
+        table.loc["seen-2", "to_unbiased"]
+    )
     assert np.isnan(table.loc["papers-1-average", "to_full"])  # none of these ranks by its average
     assert table.loc["explored", "explored"] == pytest.approx(0.1)
-    late = (100 * 0.6 - 10 * 0.3) / 90  # after round 10, the last that is kept before the last tenth
-    assert table.loc["seen-1", ["own", "late", "own_late"]].tolist() == pytest.approx([0.6, late, 0.6])
+    # after round 10, the last that is kept before the last tenth
+    late = (100 * 0.6 - 10 * 0.3) / 90
+    assert table.loc["seen-1", ["own", "late", "own_late"]].tolist() == pytest.approx(
+        [0.6, late, 0.6]
+    )
     assert table.loc["listnet", "to_full"] != table.loc["listnet", "to_full"]
     assert table.loc["random", ["k", "loss"]].isna().all()
 
 
 def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     frame = traces()
-    clicked = frame[frame["learner"] == "seen-1"].assign(learner="clicked", kind="clicked", user="perfect")
-    ridge = frame[frame["learner"] == "seen-1"].assign(learner="ridge", kind="ridge", objective="", way="least squares")
+    clicked = frame[frame["learner"] == "seen-1"].assign(
+        learner="clicked", kind="clicked", user="perfect"
+    )
+    ridge = frame[frame["learner"] == "seen-1"].assign(
+        learner="ridge", kind="ridge", objective="", way="least squares"
+    )
     ridge["ndcg@10"] += 0.05
-    scaled = frame[frame["learner"] == "papers-1"].assign(learner="scaled", way="unbiased but for mismatch")
+    scaled = frame[frame["learner"] == "papers-1"].assign(
+        learner="scaled", way=("unbiased but for mismatch")
+    )
     better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
     for column in ("ndcg@10", "ranker_ndcg@10"):
         better[column] += 0.02  # on the seeds reported; on the one set aside it is worse
     frame = pd.concat([frame, clicked, better, ridge, scaled])
     aside = frame[frame["seed"] == 0].assign(seed=TUNING, tuning_seed=True)
     aside.loc[aside["learner"] == "better-2", "ndcg@10"] -= 0.1
-    details = {"top": DETAILS["top"] | {"titles": TITLES | {"learners": dict.fromkeys(frame["learner"], "")}}}
+    details = {
+        "top": DETAILS["top"]
+        | {"titles": TITLES | {"learners": dict.fromkeys(frame["learner"], "")}}
+    }
     shown = frames_seen.by_feedback(pd.concat([frame, aside]), details)
     assert {tuple(row) for row in shown[["feedback", "use", "learner", "of"]].to_numpy()} == {
-        ("all", "as seen", "seen-all", 2), ("two", "as seen", "explored", 3), ("one", "as seen", "seen-1", 1),
-        ("one", "unbiased", "papers-1-average", 3), ("one", "least squares", "ridge", 1),
+        ("all", "as seen", "seen-all", 2),
+        ("two", "as seen", "explored", 3),
+        ("one", "as seen", "seen-1", 1),
+        ("one", "unbiased", "papers-1-average", 3),
+        ("one", "least squares", "ridge", 1),
         ("clicks", "as seen", "clicked", 1),
-    }  # fmt: skip
+    }
     gaps = shown.set_index(["feedback", "use"])["mean"]
     assert gaps["one", "unbiased"] == pytest.approx(0.5 - 0.69) and (shown["n"] == 3).all()
     figure = drawings.feedback(shown)
-    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["all", "two", "one", "clicks"]
-    assert figure.get_suptitle() == "From one grade in each round, least squares loses 0.04 of NDCG@10"
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
+        "all",
+        "two",
+        "one",
+        "clicks",
+    ]
+    assert figure.get_suptitle() == (
+        "From one grade in each round, least squares loses 0.04 of NDCG@10"
+    )
     plt.close(figure)
     moved = shown["use"].mask(shown["feedback"] == "two", "least squares")
     figure = drawings.feedback(shown.assign(use=moved))
     (means,) = (line.get_ydata() for line in figure.axes[0].lines if line.get_lw() == 1.1)
-    assert list(np.isnan(means)) == [False, True, False]  # no line across a place without a point, nor to clicks
+    # no line across a place without a point, nor to clicks
+    assert list(np.isnan(means)) == [False, True, False]
     plt.close(figure)
 
 
 def test_averages_are_compared_with_the_last_weights():
     frame = frames_seen.iterates(traces(), DETAILS).set_index("learner")
-    assert frame.loc["papers-1-average", ["base", "steps"]].tolist() == ["Papers-1", "average of all"]
+    assert frame.loc["papers-1-average", ["base", "steps"]].tolist() == [
+        "Papers-1",
+        ("average of all"),
+    ]
     assert frame.loc["papers-1-average", "to_last"] == pytest.approx(0.1)
     assert np.isnan(frame.loc["papers-1", "to_last"])
     assert frame.loc["papers-1", "steps"] == "last weights"

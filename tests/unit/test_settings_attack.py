@@ -1,4 +1,6 @@
-"""Settings that cannot be right are refused when a study is planned, wherever they stand, and in few words."""
+"""Settings that cannot be right are refused when a study is planned, wherever they stand, and in
+few words.
+"""
 
 import copy
 import json
@@ -21,11 +23,12 @@ from scant.study.schema import LONGEST_ID
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
-    "study": "s", "claims": None,
+    "study": "s",
+    "claims": None,
     "streams": {"a": {"generator": "linear", "settings": {"queries": 12, "documents": 4}}},
     "learners": {"l": {"kind": "slam", "rates": [0.5]}},
     "experiments": {"e": {"streams": ["a"], "learners": ["l"], "rounds": 10, "seeds": 2}},
-}  # fmt: skip
+}
 
 
 def changed(path: str, value) -> dict:
@@ -48,7 +51,11 @@ def refused(config: dict) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        ("experiments.e.rounds", 20.0, "experiments.e.rounds: 20.0 is not written as a whole number: write 20"),
+        (
+            "experiments.e.rounds",
+            20.0,
+            "experiments.e.rounds: 20.0 is not written as a whole number: write 20",
+        ),
         ("experiments.e.rounds", 20.5, "20.5 is not written as a whole number"),
         ("experiments.e.rounds", True, "True is not"),
         ("seed", 7.0, "seed: 7.0 is not written as a whole number: write 7"),
@@ -56,20 +63,47 @@ def refused(config: dict) -> str:
         ("seed", 10**4000, "a whole number of more than 63 bits"),
         ("experiments.e.keep", 1e-300, "experiments.e.keep: 1e-300 is too small to be meant"),
         ("experiments.e.keep", 1e-9, "less than the minimum of 1e-06"),
-        *(("learners.l.rates", [number], "learners.l.rates.0: ") for number in (math.nan, math.inf, -math.inf, 1e308)),
-        ("streams.a.settings", {"queries": 12, "noise": math.nan}, "streams.a.settings.noise: nan is not a finite"),
-        ("learners.l", {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": math.inf}, "epsilon: inf is not a finite"),
+        *(
+            ("learners.l.rates", [number], "learners.l.rates.0: ")
+            for number in (math.nan, math.inf, -math.inf, 1e308)
+        ),
+        (
+            "streams.a.settings",
+            {"queries": 12, "noise": math.nan},
+            "streams.a.settings.noise: nan is not a finite",
+        ),
+        (
+            "learners.l",
+            {"kind": "rtop", "surrogate": "smoothdcg", "epsilon": math.inf},
+            "epsilon: inf is not a finite",
+        ),
         ("study", "s\n", r"'s\n' does not match"),
         ("study", "s" * (LONGEST_ID + 1), "is too long"),
         ("streams.b\n", {"generator": "linear"}, "does not match"),
-        ("streams.a.title", 2020, "streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text"),
-        ("streams.a.title", "\ud800", "'\\ud800' has the character '\\ud800', which cannot be shown"),
+        (
+            "streams.a.title",
+            2020,
+            ("streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text"),
+        ),
+        (
+            "streams.a.title",
+            "\ud800",
+            "'\\ud800' has the character '\\ud800', which cannot be shown",
+        ),
         ("learners.l", {"title": "a\u202eb"}, "has the character '\\u202e', which cannot be shown"),
-        ("learners.l", {"kind": "m:C", "options": {"a\x1b": 1}}, "has the character '\\x1b', which cannot be shown"),
-        ("streams.a.title", date(2020, 1, 1), "a value of type 'date' is no setting. Put it in quotes if it is text"),
+        (
+            "learners.l",
+            {"kind": "m:C", "options": {"a\x1b": 1}},
+            "has the character '\\x1b', which cannot be shown",
+        ),
+        (
+            "streams.a.title",
+            date(2020, 1, 1),
+            "a value of type 'date' is no setting. Put it in quotes if it is text",
+        ),
         ("streams.a.title", json.loads("[" * 200 + "]" * 200), "100 levels are no settings"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_right(path, value, reason):
     message = refused(changed(path, value))
     assert reason in message and len(message) < 600
@@ -112,7 +146,9 @@ def test_ids_of_sweeps_fit_the_name_of_a_file():
         sweeps._name("e" * LONGEST_ID, {"rates": [0.5] * 26})
 
 
-@pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", "- a: 1\n  'a': 2\n"])
+@pytest.mark.parametrize(
+    "text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", ("- a: 1\n  'a': 2\n")]
+)
 def test_keys_that_are_there_twice(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=r"line \d: the key '[ab]' is there twice"):
@@ -122,23 +158,39 @@ def test_keys_that_are_there_twice(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        *((f"a: 1\nb:\n  {first}: 1\n  {second}: 2\n", f"line 3: the key '{first}' is no text. Put it in quotes")
-          for first, second in (("true", "True"), ("1", "1.0"), ("~", "null"), ("2020-01-01", "x"), ("yes", "on"))),
+        *(
+            (
+                f"a: 1\nb:\n  {first}: 1\n  {second}: 2\n",
+                f"line 3: the key '{first}' is no text. Put it in quotes",
+            )
+            for first, second in (
+                ("true", "True"),
+                ("1", "1.0"),
+                ("~", "null"),
+                ("2020-01-01", "x"),
+                ("yes", "on"),
+            )
+        ),
         ("? [a, b]\n: 1\n", "line 1: the key .* is no text"),
         ("a: &b c\n*b : 1\nc: 2\n", "line 3: the key 'c' is there twice"),
         (f"a:\n  b: 0x{'f' * 5000}\n", "line 2: a number of 5,002 characters cannot be meant"),
         (f"a: [1, {'9' * 5000}]\n", "line 1: a number of 5,000 characters cannot be meant"),
         (f"? 0x{'f' * 5000}\n: 1\n", "line 1: the key '0xff.*' is no text"),
-        (f"a0: &a0 [1]\n{''.join(f'a{i + 1}: &a{i + 1} [*a{i}]{chr(10)}' for i in range(600))}", "100 levels"),
+        (
+            f"a0: &a0 [1]\n{''.join(f'a{i + 1}: &a{i + 1} [*a{i}]{chr(10)}' for i in range(600))}",
+            "100 levels",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=reason):
         schema.read_yaml(tmp_path / "a.yaml")
 
 
-@pytest.mark.parametrize("text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', "a: 1\n---\nb: 1\n"])
+@pytest.mark.parametrize(
+    "text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', ("a: 1\n---\nb: 1\n")]
+)
 def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(SettingError, match=r"not YAML: .*\Z"):
@@ -146,25 +198,41 @@ def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
 
 
 def test_keys_of_several_mappings_may_be_alike(tmp_path):
-    (tmp_path / "a.yaml").write_text("a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n")
+    (tmp_path / "a.yaml").write_text(
+        "a: &x {b: 1, c: a}\nb: {<<: *x, b: 2}\nc: [{b: 1}, {b: 1}]\nd: [b, b]\n"
+    )
     schema.read_yaml(tmp_path / "a.yaml")
 
 
 @pytest.mark.parametrize(
     ("word", "older", "newer"),
     [
-        ("012", "10", "12"), ("-0_12", "-10", "-12"), ("08", '"08"', "8"), ("0o12", '"0o12"', "10"),
-        ("0b11", "3", '"0b11"'), ("1:30", "90", '"1:30"'), ("1:30.5", "90.5", '"1:30.5"'),
-        ("1e-3", '"1e-3"', "0.001"), ("1e-5", '"1e-5"', "1.0e-05"),
-        ("no", "false", '"no"'), ("Yes", "true", '"Yes"'), ("OFF", "false", '"OFF"'), ("on", "true", '"on"'),
+        ("012", "10", "12"),
+        ("-0_12", "-10", "-12"),
+        ("08", '"08"', "8"),
+        ("0o12", '"0o12"', "10"),
+        ("0b11", "3", '"0b11"'),
+        ("1:30", "90", '"1:30"'),
+        ("1:30.5", "90.5", '"1:30.5"'),
+        ("1e-3", '"1e-3"', "0.001"),
+        ("1e-5", '"1e-5"', "1.0e-05"),
+        ("no", "false", '"no"'),
+        ("Yes", "true", '"Yes"'),
+        ("OFF", "false", '"OFF"'),
+        ("on", "true", '"on"'),
     ],
-)  # fmt: skip
-def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_meanings(tmp_path, word, older, newer):
+)
+def test_words_that_the_versions_of_yaml_read_otherwise_are_refused_with_both_meanings(
+    tmp_path, word, older, newer
+):
     file = tmp_path / "a.yaml"
     file.write_text(f"a:\n  - {{b: {word}}}\n")
     with pytest.raises(SettingError) as caught:
         schema.read_yaml(file)
-    said = f"{file}: line 2: {word} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one that is meant"
+    said = (
+        f"{file}: line 2: {word} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one "
+        "that is meant"
+    )
     assert str(caught.value) == said
     for meaning in (older, newer):  # as the message writes it, it is accepted
         file.write_text(f"a: {meaning}\n")
@@ -223,11 +291,34 @@ def places(value, path=()):
 TINY = yaml.safe_load((ROOT / "config/studies/tiny.yaml").read_text())
 PLACES = [path for path in places(TINY) if path]
 VALUES = st.one_of(
-    st.sampled_from([math.nan, math.inf, 1e308, 1e-300, -1, 0, 0.5, 20.0, True, None, "", "\n", "a\n", "x" * 300]),
-    st.sampled_from([10**5000, [], {}, [[]], {"a": {}}, "module:Class", "../../a", "{x}", "$\\frac{", "a\0b"]),
-    st.sampled_from(["\ud800"]), st.text(max_size=5), st.integers(-5, 10**20), st.floats(),
-    st.lists(st.integers(), max_size=2), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            math.nan,
+            math.inf,
+            1e308,
+            1e-300,
+            -1,
+            0,
+            0.5,
+            20.0,
+            True,
+            None,
+            "",
+            "\n",
+            "a\n",
+            "x" * 300,
+        ]
+    ),
+    st.sampled_from(
+        [10**5000, [], {}, [[]], {"a": {}}, "module:Class", "../../a", "{x}", "$\\frac{", "a\0b"]
+    ),
+    st.sampled_from(["\ud800"]),
+    st.text(max_size=5),
+    st.integers(-5, 10**20),
+    st.floats(),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
 
 
 @pytest.mark.slow
@@ -248,10 +339,15 @@ def test_any_value_anywhere_is_accepted_or_refused_in_words(path, value, removed
     except ScantError as error:
         assert len(str(error)) < 3000
     else:
-        assert json.loads(json.dumps(study, allow_nan=False)) == study  # all of it can be told to jobs
+        # all of it can be told to jobs
+        assert json.loads(json.dumps(study, allow_nan=False)) == study
 
 
-NAMES = st.text(st.characters(codec="utf-8") | st.sampled_from("{}$*?[]'\"\\\n\t~ -#&;|<>%"), min_size=1, max_size=30)
+NAMES = st.text(
+    st.characters(codec="utf-8") | st.sampled_from("{}$*?[]'\"\\\n\t~ -#&;|<>%"),
+    min_size=1,
+    max_size=30,
+)
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,4 +1,6 @@
-"""The settled study: what planning decided is what jobs read, whole or not at all; and the digests that redo jobs."""
+"""The settled study: what planning decided is what jobs read, whole or not at all; and the digests
+that redo jobs.
+"""
 
 import json
 import re
@@ -33,8 +35,10 @@ def config(**changes):
         "games": {"flip": {"stream": "flip", "loss": "dcg"}},
         "logs": {"hotel": {"campaign": "hotel", "settings": {}}},
         "learners": {
-            "slam": {"kind": "slam", "rates": [0.1, 1.0]}, "listnet": {"kind": "listnet"}, "random": {"kind": "random"},
-            "kl": {"kind": "rtop", "surrogate": "kl"}, "ftpl": {"kind": "ftpl"}, "forest": {"kind": "forest"},
+            "slam": {"kind": "slam", "rates": [0.1, 1.0]}, "listnet": {"kind": "listnet"},
+            "random": {"kind": "random"},
+            "kl": {"kind": "rtop", "surrogate": "kl"}, "ftpl": {"kind": "ftpl"},
+            "forest": {"kind": "forest"},
         },
         "experiments": {
             "all": EXPERIMENT,
@@ -62,12 +66,21 @@ def test_jobs_read_what_was_planned(path):
     claims = settings.claims(*settings.claims_files(plan.study))
     settled.save(SETTLED, settled.content(given, plan, claims))
     made = settled.read(SETTLED)
-    assert (made.given, made.study, made.claims, made.draws) == (given, plan.study, claims, plan.draws)
+    assert (made.given, made.study, made.claims, made.draws) == (
+        given,
+        plan.study,
+        claims,
+        plan.draws,
+    )
     assert made.datasets == plan.datasets and made.plan.made == plan.made
     for name in plan.jobs:
         alone = made.plan_of(name)  # though others draw what it reads
-        assert alone.jobs == {name: plan.jobs[name]} and alone.comparators == {name: plan.comparators[name]}
-    assert all(made.code_of(job) == code.digest(*plan.modules(*ids(job))) for job in plan.runs.values())
+        assert alone.jobs == {name: plan.jobs[name]} and alone.comparators == {
+            name: plan.comparators[name]
+        }
+    assert all(
+        made.code_of(job) == code.digest(*plan.modules(*ids(job))) for job in plan.runs.values()
+    )
 
 
 def ids(job):
@@ -78,7 +91,10 @@ def refused(capsys):
     """Check that a job refuses the settled study in one line that says what to do."""
     assert main(command("show", "tables_theory")) == 1
     said = capsys.readouterr().err
-    assert said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (") and said.count("\n") == 1
+    assert (
+        said.startswith(f"scant: {SETTLED}: is no settled study, or was changed (")
+        and said.count("\n") == 1
+    )
     assert "Only the workflow writes such a file: snakemake" in said
 
 
@@ -99,7 +115,9 @@ def test_a_study_of_which_a_byte_was_changed_is_refused(capsys):
 SEALED = f'{{"{SEAL}": "{BLANK}"}}'
 
 
-@pytest.mark.parametrize("text", [None, "", "study: s\n", json.dumps(config()), SEALED, f"[{SEALED}]"])
+@pytest.mark.parametrize(
+    "text", [None, "", "study: s\n", json.dumps(config()), SEALED, f"[{SEALED}]"]
+)
 def test_a_study_that_somebody_made_by_hand_is_refused(capsys, text):
     if text is not None:
         Path(SETTLED).write_text(text)
@@ -151,7 +169,11 @@ SHOWN = {  # figures and tables of experiments
 }
 CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     # Tables and figures of runs know which streams are drawn, and from which seed.
-    (("seed",), 3, "(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*"),
+    (
+        ("seed",),
+        3,
+        ("(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*"),
+    ),
     (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),
     (("streams", "sim", "title"), "Sim", f"{SHOWN['all']}|{SHOWN['top']}"),
@@ -177,7 +199,9 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
 ]
 
 
-@pytest.mark.parametrize(("keys", "value", "redone"), CHANGES, ids=[".".join(keys) for keys, *_ in CHANGES])
+@pytest.mark.parametrize(
+    ("keys", "value", "redone"), CHANGES, ids=[".".join(keys) for keys, *_ in CHANGES]
+)
 def test_a_setting_redoes_the_jobs_that_depend_on_it_and_no_other(keys, value, redone):
     given = deepcopy(config())
     before = digests(given)

@@ -19,36 +19,66 @@ from scant.study import settings
 from scant.study.plan import Plan
 
 KNOWN = {
-    "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns", "chosen": "Ten rounds.",
-    "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning", "matters_share": 0.6,
-    "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1, "cells_holding": 0,
-    "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e", "deciding": "kl on Digits", "note": "",
-    "says_from": np.nan, "refuted_by": "a mean below -1", "control": "Random", "control_verdict": "fails",
+    "family": "top", "n": 8, "needed": np.nan, "source": "thesis, 3.2", "words": "it learns",
+    "chosen": "Ten rounds.",
+    "quantity": "difference in NDCG@10", "test": "t", "tightness": np.nan, "matters": "tuning",
+    "matters_share": 0.6,
+    "figure": "figure-3.4", "data": "Digits", "readings_holding": 0, "readings_total": 1,
+    "cells_holding": 0,
+    "cells_failing": 0, "cells_silent": 0, "cells_total": 1, "experiment": "e",
+    "deciding": "kl on Digits", "note": "",
+    "says_from": np.nan, "refuted_by": "a mean below -1", "control": "Random",
+    "control_verdict": "fails",
     "control_estimate": -0.5, "control_low": -0.6, "control_high": -0.4,
-    "premise": "", "agreeing": 7.0, "agreeing_least": 0.47, "tipping": 0.25, "worst": 0.05, "mark": "", "by_cell": "",
+    "premise": "", "agreeing": 7.0, "agreeing_least": 0.47, "tipping": 0.25, "worst": 0.05,
+    "mark": "", "by_cell": "",
     "named": "",
 }  # fmt: skip
-STEERED = ("id", "family", "source", "words", "chosen", "quantity", "test", "matters", "figure", "data", "statement")
-NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {"n": 0, "readings_total": 0, "cells_total": 0}
+STEERED = (
+    "id",
+    "family",
+    "source",
+    "words",
+    "chosen",
+    "quantity",
+    "test",
+    "matters",
+    "figure",
+    "data",
+    "statement",
+)
+NOTHING = dict.fromkeys(("estimate", "low", "high"), np.nan) | {
+    "n": 0,
+    "readings_total": 0,
+    "cells_total": 0,
+}
 ROWS = [
-    KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4, "high": 0.6,
-     "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1, "cells_failing": 1,
-     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal", "mark": "whatever seeds are like",
+    KNOWN | {"id": "top-a", "row": "theorem", "verdict": "holds", "estimate": 0.5, "low": 0.4,
+             "high": 0.6,
+     "readings_holding": 2, "readings_total": 3, "statement": "It learns.", "cells_holding": 1,
+     "cells_failing": 1,
+     "cells_total": 2, "tightness": 0.5, "premise": "seeds near normal",
+     "mark": "whatever seeds are like",
      "by_cell": "holds on digits; fails on letter"},
-    KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1, "low": -0.1, "high": 0.3,
+    KNOWN | {"id": "top-b", "row": "reproduction", "verdict": "undecided", "estimate": 0.1,
+             "low": -0.1, "high": 0.3,
      "needed": 30.0, "statement": "It may."},
-    KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here", "family": "ads",
+    KNOWN | NOTHING | {"id": "ads-c", "row": "reproduction", "verdict": "not testable here",
+                       "family": "ads",
      "statement": "It earns.", "data": "missing here: logs", "test": "", "matters": ""},
 ]  # fmt: skip
 CELL = {
-    "claim": "top-a", "statement": "It learns.", "family": "top", "row": "theorem", "quantity": "NDCG@10", "test": "t",
-    "experiment": "e", "tuning": "held-out", "first": True, "stream": "digits", "learner": "kl", "against": "",
+    "claim": "top-a", "statement": "It learns.", "family": "top", "row": "theorem",
+    "quantity": "NDCG@10", "test": "t",
+    "experiment": "e", "tuning": "held-out", "first": True, "stream": "digits", "learner": "kl",
+    "against": "",
     "estimate": 0.5, "low": 0.4, "high": 0.6, "n": 8, "from": 0.1, "to": np.inf, "verdict": "holds",
     "agreeing": 8.0, "agreeing_least": 0.63, "tipping": 0.25, "worst": 0.3, "mark": "",
 }  # fmt: skip
 CELLS = [
     CELL,
-    CELL | {"stream": "letter", "estimate": -0.5, "low": np.nan, "high": np.nan, "verdict": "fails"},
+    CELL
+    | {"stream": "letter", "estimate": -0.5, "low": np.nan, "high": np.nan, "verdict": "fails"},
     CELL | {"tuning": "paper", "first": False, "estimate": 0.7},
 ]
 
@@ -75,7 +105,9 @@ def test_claims_are_shown_by_kind_and_family_with_what_they_came_to(folder):
     assert "  ? top-b: undecided; 0.1 [-0.1, 0.3], n = 8; 30 seeds or more would decide it" in lines
     assert f"  {page.ABSENT} ads-c" in lines and "      It earns. missing here: logs" in lines
     heads = [line for line in lines if line.startswith(("Reproductions", "Extensions", "Theorem"))]
-    assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[-1].endswith("top")
+    assert heads == ["Reproductions, top", "Reproductions, ads", "Theorem checks, top"] and lines[
+        -1
+    ].endswith("top")
     assert max(map(len, lines[:3])) < 100
 
 
@@ -84,7 +116,9 @@ def test_claims_are_chosen(folder):
     assert "top-b" in text and "top-a:" not in text and "ads-c" not in text
     assert "top-a:" in show(folder, row="theorem") and "top-b" not in show(folder, row="theorem")
     brief = show(folder, brief=True)
-    assert brief.split() == " ".join(page.sentences(ROWS)).split() and "is 50 % of the bounds" in brief
+    assert (
+        brief.split() == " ".join(page.sentences(ROWS)).split() and "is 50 % of the bounds" in brief
+    )
 
 
 def test_cells_follow_their_claim(folder):
@@ -104,16 +138,24 @@ def test_a_claim_is_shown_whole(folder):
     told = dict(line[2:].split("  ", 1) for line in text.split("\n\n")[1].splitlines())
     told = {name: fact.strip() for name, fact in told.items()}
     assert told["source"] == 'thesis, 3.2: "it learns"' and told["chosen"] == "Ten rounds."
-    assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == "t, n = 8"
+    assert told["quantity"] == "difference in NDCG@10; claimed: above 0.1" and told["test"] == (
+        "t, n = 8"
+    )
     assert told["supposes"] == "seeds near normal; it is so whatever seeds are like"
     assert told["seeds"] == "7 of 8 seeds, in at least 47 % of all" and told["worst seed"] == "0.05"
-    assert told["overturned"].startswith("one seed in 4 at the far end") and told["by cell"].endswith("on letter")
-    assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith("to 50 %")
+    assert told["overturned"].startswith("one seed in 4 at the far end") and told[
+        "by cell"
+    ].endswith("on letter")
+    assert told["cells"] == "holds in 1 of 2 cells, fails in 1" and told["tightness"].endswith(
+        "to 50 %"
+    )
     first, second = (text.index(f"tuning {tuning}") for tuning in ("held-out", "paper"))
     assert text.index("letter") < second and first < second and text.index("0.7 [") > second
     assert "which the verdict is under" in text[first:second] and "which" not in text[second:]
     untested = show(folder, claim="ads-c")
-    assert "missing here: logs" in untested and "estimate" not in untested and "cells" not in untested
+    assert (
+        "missing here: logs" in untested and "estimate" not in untested and "cells" not in untested
+    )
 
 
 def test_a_table_is_shown(folder):
@@ -125,7 +167,8 @@ def test_a_table_is_shown(folder):
 def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     for asked, message in (
         ({"name": "tops"}, "unknown table 'tops': did you mean 'top'"),
-        ({"verdict": "hold"}, "unknown verdict 'hold': did you mean 'holds'"), ({"family": "tops"}, "unknown family"),
+        ({"verdict": "hold"}, "unknown verdict 'hold': did you mean 'holds'"),
+        ({"family": "tops"}, "unknown family"),
         ({"row": "theory"}, "unknown row 'theory'"), ({"claim": "top-c"}, "unknown claim 'top-c'"),
         ({"verdict": "fails", "family": "top"}, "no claim has all"),
     ):  # fmt: skip
@@ -134,12 +177,15 @@ def test_what_is_not_there_is_said(folder, tmp_path, capsys):
     (folder / "claims.parquet").write_bytes(b"PAR1")
     (folder / "tables/top.csv").write_text("")
     for place, table, message in (
-        (tmp_path / "none", (), "holds no finished claims"), (tmp_path / "none", ("top",), "holds no tables"),
+        (tmp_path / "none", (), "holds no finished claims"),
+        (tmp_path / "none", ("top",), "holds no tables"),
         (folder, (), "not a whole file of claims"), (folder, ("top",), "is no table with a head"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
             show(place, *table)
-    assert main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
+    assert (
+        main(["show", str(tmp_path / "none")]) == 1 and "Run the study" in capsys.readouterr().err
+    )
 
 
 TRACES = pa.table({"seed": [0], "rate": [0.1], "theory": [0], "round": [9], "ndcg@10": [0.25]})
@@ -166,10 +212,16 @@ def test_a_file_of_claims_that_holds_something_else(folder, capsys):
     ],
 )
 def test_claims_that_cannot_be(folder, changes, message):
-    rows = [{name: str(row[name]) if name in changes else row[name] for name in row} for row in ROWS]
+    rows = [
+        {name: str(row[name]) if name in changes else row[name] for name in row} for row in ROWS
+    ]
     if "n" in changes:
         rows = [row | {"n": 8.0} for row in rows]
-    write_parquet(pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])), folder / "claims.parquet", {})
+    write_parquet(
+        pa.Table.from_pandas(pd.DataFrame([rows[0] | changes, *rows[1:]])),
+        folder / "claims.parquet",
+        {},
+    )
     with pytest.raises(DataError, match=message):
         show(folder)
 
@@ -187,13 +239,18 @@ STEERING = "\x1b[2J\x9b31m\r\nforged"
 
 
 def test_what_could_steer_a_terminal_is_escaped(folder):
-    rows = [{name: f"{value}{STEERING}" if name in STEERED else value for name, value in row.items()} for row in ROWS]
+    rows = [
+        {name: f"{value}{STEERING}" if name in STEERED else value for name, value in row.items()}
+        for row in ROWS
+    ]
     write_parquet(pa.Table.from_pandas(pd.DataFrame(rows)), folder / "claims.parquet", {})
     odd = ("claim", "experiment", "tuning", "stream", "learner", "against")
     pd.DataFrame([row | {name: f"{row[name]}{STEERING}" for name in odd} for row in CELLS]).to_csv(
         folder / "claims-readings.csv", index=False
     )
-    pd.DataFrame({f"learner{STEERING}": [STEERING]}).to_csv(folder / f"tables/odd{STEERING[:4]}.csv", index=False)
+    pd.DataFrame({f"learner{STEERING}": [STEERING]}).to_csv(
+        folder / f"tables/odd{STEERING[:4]}.csv", index=False
+    )
     shown = [show(folder), show(folder, cells=True), show(folder, f"odd{STEERING[:4]}")]
     shown.append(show(folder, claim=printable("top-a" + " ".join(STEERING.split()))))
     for text in shown:
@@ -213,7 +270,9 @@ def test_the_command_prints(folder, capsys):
 
 def facts_of(config, folder, study_file=""):
     plan = Plan(*settings.load(config))
-    return about.facts(plan, settings.claims(*settings.claims_files(plan.study)), folder, study_file)
+    return about.facts(
+        plan, settings.claims(*settings.claims_files(plan.study)), folder, study_file
+    )
 
 
 def test_the_facts_of_the_default_study(tmp_path):
@@ -225,7 +284,10 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert all(len(text) > 40 and "\n" not in text for text in facts["captions"].values())
     sets = {row["data set"]: row for row in facts["datasets"]}
     assert sets.keys() == {"digits", "example-logs"} and len(sets["digits"]["SHA-256"]) == 64
-    assert facts["environment"]["numpy"] == np.__version__ and "not installed" not in facts["environment"].values()
+    assert (
+        facts["environment"]["numpy"] == np.__version__
+        and "not installed" not in facts["environment"].values()
+    )
     assert facts["timings"] == []
     citation = facts["citation"]
     assert citation.startswith("@software{scant,") and citation.count("{") == citation.count("}")
@@ -234,7 +296,9 @@ def test_the_facts_of_the_default_study(tmp_path):
     assert all("--configfile" not in command for command in facts["commands"].values())
     assert str(tmp_path) in facts["commands"]["Claims and tables in the terminal"]
     other = facts_of(config, tmp_path, "config/studies/real.yaml")["commands"]
-    assert sum("--configfile config/studies/real.yaml" in command for command in other.values()) == 3
+    assert (
+        sum("--configfile config/studies/real.yaml" in command for command in other.values()) == 3
+    )
 
 
 def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
@@ -246,7 +310,10 @@ def test_parts_that_a_study_reads_are_its_data_sets(tmp_path):
 
 
 def test_a_study_without_claims_has_a_page(tmp_path):
-    config, target = yaml.safe_load(Path("config/studies/tiny.yaml").read_text()), tmp_path / "report.html"
+    config, target = (
+        yaml.safe_load(Path("config/studies/tiny.yaml").read_text()),
+        tmp_path / "report.html",
+    )
     facts = about.facts(Plan(*settings.load(config)), {}, tmp_path, "")
     page.make(config, tmp_path, target, [], facts)
     assert "This study tests no claim." in target.read_text()

@@ -1,4 +1,6 @@
-"""What families declare of their figures, tables and looks: it is there, it is told apart, and it is said in words."""
+"""What families declare of their figures, tables and looks: it is there, it is told apart, and it
+is said in words.
+"""
 
 import re
 from itertools import combinations
@@ -20,7 +22,9 @@ from scant.study.schema import experiment_settings, figures_to_ask_for
 ROOT = Path(__file__).parents[2]
 FIGURES = {name: shown for name, shown in SHOWN.items() if shown.draw}
 SAME = {("ogd", "listnet", "listnet")}  # descent on ListNet's loss with every grade seen is both
-every_family = pytest.mark.parametrize("family", families.families().values(), ids=lambda family: family.kind)
+every_family = pytest.mark.parametrize(
+    "family", families.families().values(), ids=lambda family: family.kind
+)
 every_shown = pytest.mark.parametrize("shown", SHOWN.values(), ids=lambda shown: shown.name)
 
 
@@ -33,8 +37,14 @@ def test_no_two_headings_are_the_same():
 
 
 def test_headings_name_no_paper_that_the_study_does_not_judge():
-    named = [name for name, heading in about.headings({"thesis"}).items() if re.search("thesis|paper|AISTATS", heading)]
-    assert len(named) > 10 and not re.search("thesis|paper|AISTATS", " ".join(about.headings().values()))
+    named = [
+        name
+        for name, heading in about.headings({"thesis"}).items()
+        if re.search("thesis|paper|AISTATS", heading)
+    ]
+    assert len(named) > 10 and not re.search(
+        "thesis|paper|AISTATS", " ".join(about.headings().values())
+    )
 
 
 @every_shown
@@ -67,7 +77,9 @@ def test_curves_are_of_measures_that_are_recorded():
 
 
 def test_the_schema_is_what_families_declare():
-    assert (ROOT / generated.SCHEMA).read_text(encoding="utf-8") == generated.text(), "run `scant schema`"
+    assert (ROOT / generated.SCHEMA).read_text(encoding="utf-8") == generated.text(), (
+        "run `scant schema`"
+    )
 
 
 # --- looks
@@ -80,7 +92,12 @@ def test_every_learner_has_a_look_and_no_two_have_the_same(family):
         for colour, marker, line in learner.looks.values():
             assert colour in style.COLOURS or is_color_like(colour)
             assert MarkerStyle(marker) and line in style.LINES
-    variants = {key for learner in family.learners.values() for key in learner.looks if not key.startswith("#")}
+    variants = {
+        key
+        for learner in family.learners.values()
+        for key in learner.looks
+        if not key.startswith("#")
+    }
     for variant in variants:  # learners of one measure or surrogate meet in a figure
         able = {
             kind: learner for kind, learner in family.learners.items()
@@ -88,7 +105,11 @@ def test_every_learner_has_a_look_and_no_two_have_the_same(family):
         }  # fmt: skip
         looks = {kind: learner.looks.get(variant) for kind, learner in able.items()}
         for (kind, look), (other, second) in combinations(looks.items(), 2):
-            assert look != second or look is None or (kind, other, variant) in SAME, (kind, other, variant)
+            assert look != second or look is None or (kind, other, variant) in SAME, (
+                kind,
+                other,
+                variant,
+            )
 
 
 @every_family

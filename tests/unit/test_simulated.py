@@ -10,7 +10,8 @@ from scant import files
 from scant.data import packing, simulated, stream
 from scant.errors import DataError, SettingError
 
-SEPARABLE = {"separable": 0.8, "released-code": 1 / np.sqrt(10)}  # margin that each must achieve, by default
+# margin that each must achieve, by default
+SEPARABLE = {"separable": 0.8, "released-code": 1 / np.sqrt(10)}
 
 
 def drawn(name, seed=0, **settings):
@@ -40,7 +41,8 @@ def test_separable_streams_have_a_gaussian_for_each_uniform_grade():
     means = np.array([beside[grades == grade].mean(axis=0) for grade in range(4)])
     covariance = np.cov((beside - means[grades]).reshape(-1, 5).T)
     np.testing.assert_allclose(covariance, np.eye(5) - np.outer(ranker, ranker), atol=0.06)
-    assert np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(4, 1)].min() > 0.5  # apart
+    # apart
+    assert np.linalg.norm(means[:, None] - means, axis=2)[np.triu_indices(4, 1)].min() > 0.5
 
 
 def test_the_released_codes_stream():
@@ -59,7 +61,9 @@ def test_the_released_codes_stream():
 @pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
 @pytest.mark.parametrize("relevant", [0.1, 0.5, 1.0])
 def test_noisy_grades_have_their_shares(noise, relevant):
-    grades, x, ranker = drawn("linear", queries=1500, documents=40, features=40, noise=noise, relevant=relevant)
+    grades, x, ranker = drawn(
+        "linear", queries=1500, documents=40, features=40, noise=noise, relevant=relevant
+    )
     assert ranker is None
     shares = [np.mean(grades > grade) for grade in range(4)]
     np.testing.assert_allclose(shares, relevant * 0.5 ** np.arange(4), atol=0.012)
@@ -79,7 +83,9 @@ def test_noise_is_noise():
 
 
 def classes(rows=40, number=3):
-    """Rows whose first feature is the class and whose second is the row's own; the third is constant."""
+    """Rows whose first feature is the class and whose second is the row's own; the third is
+    constant.
+    """
     labels = np.arange(rows * number) % number
     return np.c_[labels * 10.0, np.arange(len(labels)), np.ones(len(labels))], labels
 
@@ -91,7 +97,8 @@ def test_retrieval_grades_are_whether_the_class_is_the_querys():
     _, grades, features = map(np.array, zip(*queries, strict=True))
     assert (grades.shape, features.shape) == ((400, 20), (400, 20, 3))
     np.testing.assert_array_equal(grades, features[..., 0] == 0)
-    assert np.isin(np.unique(features[..., 0]), [0, -0.5, -1]).all()  # scaled to [0, 1] before the difference
+    # scaled to [0, 1] before the difference
+    assert np.isin(np.unique(features[..., 0]), [0, -0.5, -1]).all()
     assert features[..., 1].max() < 0  # a query is not among its documents
     assert features.min() >= -1
     assert (features[..., 2] == 0).all()
@@ -108,16 +115,24 @@ def test_retrieval_refuses_classes_too_small(rows, number):
 
 def test_retrieval_packed_from_a_table(tmp_path):
     x, labels = classes()
-    columns = {"label": pa.array(labels.astype(str))} | {f"f{i + 1}": x[:, i].astype(np.float32) for i in range(3)}
+    columns = {"label": pa.array(labels.astype(str))} | {
+        f"f{i + 1}": x[:, i].astype(np.float32) for i in range(3)
+    }
     files.write_parquet(pa.table(columns), tmp_path / "one.parquet", {"task": "classification"})
 
     def packed(name, documents):
         settings = {"retrieval": {"queries": 7, "documents": documents}, "documents": "shuffled"}
-        packing.pack(name, settings, [tmp_path / "one.parquet"], tmp_path / f"{name}.arrow", study_seed=3)
+        packing.pack(
+            name, settings, [tmp_path / "one.parquet"], tmp_path / f"{name}.arrow", study_seed=3
+        )
         return stream.read(tmp_path / f"{name}.arrow")
 
     there = packed("toy", 10)
-    assert (len(there), there.metadata["largest_query"], there.metadata["features_reading"]) == (7, 10, "as-is")
+    assert (len(there), there.metadata["largest_query"], there.metadata["features_reading"]) == (
+        7,
+        10,
+        "as-is",
+    )
     np.testing.assert_array_equal(there.grades, there.features[:, 0] == 0)
     with pytest.raises(SettingError, match=r"streams\.toy2: retrieval of 40 documents"):
         packed("toy2", 40)
@@ -126,7 +141,11 @@ def test_retrieval_packed_from_a_table(tmp_path):
 
 def draw_file(folder, name="one", generator="linear", study_seed=5, seed=0, settings=(), **others):
     path = folder / f"{name}-{study_seed}-{seed}-{len(list(folder.iterdir()))}.arrow"
-    given = {"generator": generator, "settings": {"queries": 20} | dict(settings), "documents": "shuffled"} | others
+    given = {
+        "generator": generator,
+        "settings": {"queries": 20} | dict(settings),
+        "documents": "shuffled",
+    } | others
     simulated.simulate(name, given, path, study_seed, seed)
     return path
 
@@ -147,7 +166,10 @@ def test_a_draw_is_addressed_by_study_seed_stream_and_seed(tmp_path, generator):
 def test_a_separable_draw_records_the_margin_that_it_achieves(tmp_path, generator, least):
     there = stream.read(draw_file(tmp_path, generator=generator))
     ranker = np.array(there.metadata["ranker"])
-    gaps = [stream.gap(x.astype(float) @ ranker, grades) for x, grades in (there[q] for q in range(len(there)))]
+    gaps = [
+        stream.gap(x.astype(float) @ ranker, grades)
+        for x, grades in (there[q] for q in range(len(there)))
+    ]
     assert there.metadata["margin"] == pytest.approx(min(gaps), abs=1e-12)
     assert min(gaps) >= least - 1e-4
 
@@ -165,11 +187,13 @@ def test_indistinguishable_distributions_have_equal_means(distribution):
     assert len(drawn) == 20 and ranker is None
     assert all(np.array_equal(x, np.eye(3)) for _, _, x in drawn)
     grades = np.array([grade for _, grade, _ in drawn])
-    np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)  # thesis, Table B.1
+    # thesis, Table B.1
+    np.testing.assert_allclose(grades.mean(axis=0), [0.45, 0.45, 0.40], atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("distribution", "best"), [("first", [0.3533, 0.3920, 0.3226]), ("second", [0.3339, 0.3339, 0.4000])]
+    ("distribution", "best"),
+    [("first", [0.3533, 0.3920, 0.3226]), ("second", [0.3339, 0.3339, 0.4000])],
 )
 def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distribution, best):
     drawn, _ = simulated.indistinguishable(np.random.default_rng(0), distribution)
@@ -184,7 +208,9 @@ def test_indistinguishable_distributions_differ_in_what_is_best_for_ndcg(distrib
 def drawn_by(monkeypatch, returned):
     """The queries and the ranker that a function of one's own returns, as they are checked."""
     monkeypatch.setattr(simulated, "own", lambda *_: lambda random, size: returned)
-    queries, ranker = simulated.draw(np.random.default_rng(0), {"generator": "my:blocks", "settings": {"size": 5}})
+    queries, ranker = simulated.draw(
+        np.random.default_rng(0), {"generator": "my:blocks", "settings": {"size": 5}}
+    )
     return list(queries), ranker
 
 
@@ -194,14 +220,18 @@ def test_a_stream_is_drawn_by_a_function_of_ones_own(monkeypatch):
     assert [(id, grades.tolist(), x.tolist()) for id, grades, x in queries] == [
         (0, [1, 0], [[1], [0]]), (7, [1, 0], [[1], [0]])
     ]  # fmt: skip
-    assert {(grades.dtype, x.dtype) for _, grades, x in queries} == {(np.dtype(np.int16), np.dtype(np.float32))}
+    assert {(grades.dtype, x.dtype) for _, grades, x in queries} == {
+        (np.dtype(np.int16), np.dtype(np.float32))
+    }
     assert ranker == [1.0]
     assert drawn_by(monkeypatch, ([], None)) == ([], None)
 
 
 @pytest.mark.parametrize("returned", [[], 7])
 def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
-    with pytest.raises(SettingError, match="my:blocks does not return queries, and a ranker or None"):
+    with pytest.raises(
+        SettingError, match=("my:blocks does not return queries, and a ranker or None")
+    ):
         drawn_by(monkeypatch, returned)
 
 
@@ -214,7 +244,10 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
         ((0, [np.nan, 1], [[1], [2]]), "nan is not a whole number"),
         ((0, [-1, 1], [[1], [2]]), "-1 is negative"),
         ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
-        ((0, [1, 0], [[np.inf], [2]]), "a feature of query 1 is not finite in single precision: inf"),
+        (
+            (0, [1, 0], [[np.inf], [2]]),
+            ("a feature of query 1 is not finite in single precision: inf"),
+        ),
         ((0, [1, 0], [[1e39], [2]]), "not finite in single precision: 1e+39"),
         ((0, [1, 0], [[1j], [2]]), "has the type complex128"),
         ((0, [1, 0], [1, 2]), "features of shape (2,)"),

@@ -7,14 +7,20 @@ from scant.errors import SettingError
 
 
 def tree(folder) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_study_begins_in_a_new_folder(tmp_path):
     lines = []
     written = starting.begin(tmp_path / "new", log=lines.append)
     assert not lines and all(path.stat().st_size for path in written)
-    own = {f"my_{name}.py" for name in ("learner", "measure", "stream", "data", "figure", "quantity")}
+    own = {
+        f"my_{name}.py" for name in ("learner", "measure", "stream", "data", "figure", "quantity")
+    }
     first = {"Snakefile", "study.yaml", "my_claims.yaml", "my_data.csv", *own, *starting.PROFILES}
     assert {*tree(tmp_path / "new")} == first
 
@@ -26,18 +32,25 @@ def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
     lines = []
     starting.begin(tmp_path, log=lines.append)
     assert lines == [
-        f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, a05, a06, a07 and 5 more"
+        (
+            f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, "
+            "a05, a06, a07 and 5 more"
+        )
     ]
     assert len(tree(tmp_path)) == 24 and tree(tmp_path)["a11"] == b"mine"
 
 
-@pytest.mark.parametrize("name", ["Snakefile", "study.yaml", *starting.PROFILES, "profiles", "profiles/default"])
+@pytest.mark.parametrize(
+    "name", ["Snakefile", "study.yaml", *starting.PROFILES, "profiles", "profiles/default"]
+)
 def test_nothing_is_overwritten_and_nothing_half_written(tmp_path, name):
     for file in ("other", name):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("mine")
     before = tree(tmp_path)
-    with pytest.raises(SettingError, match=f"{name} is there already: .* It has: .*other") as caught:
+    with pytest.raises(
+        SettingError, match=f"{name} is there already: .* It has: .*other"
+    ) as caught:
         starting.begin(tmp_path)
     assert tree(tmp_path) == before and "\n" not in str(caught.value)
 
@@ -58,7 +71,9 @@ def test_a_file_is_no_folder(tmp_path):
 def test_a_study_that_comes_with_scant_is_a_beginning(tmp_path):
     for name, file in (("clicks", "config/studies/clicks.yaml"), ("default", "config/config.yaml")):
         starting.begin(tmp_path / name, name)
-        assert (tmp_path / name / "study.yaml").read_bytes() == (starting.PROJECT / file).read_bytes()
+        assert (tmp_path / name / "study.yaml").read_bytes() == (
+            starting.PROJECT / file
+        ).read_bytes()
         assert not [*(tmp_path / name).glob("my_*")]
     with pytest.raises(SettingError, match="unknown study 'click': did you mean 'clicks'"):
         starting.begin(tmp_path / "new", "click")

@@ -1,4 +1,6 @@
-"""Steps that need no rate: their bounds, how they are planned, and how they are shown beside rates."""
+"""Steps that need no rate: their bounds, how they are planned, and how they are shown beside
+rates.
+"""
 
 import numpy as np
 import pandas as pd
@@ -45,15 +47,20 @@ def test_coin_bettings_bound_holds_for_all_gradients_below_a_known_norm(gradient
 
 
 def test_the_bound_of_coin_betting_is_the_wealth_of_heads_alone():
-    """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x = T is best."""
+    """After T heads the wealth is F(T) exactly, so that the bound is met by the weights for which x
+    = T is best.
+    """
     steps, rounds = CoinBetting(1, 1.0, largest=1.0), 20
     weights = np.zeros(1)
     for _ in range(rounds):
         steps.take(weights, np.array([-1.0]))
     wealth = 1 + steps.reward
     norm = 4 * wealth  # so large that x ||u|| - F(x) grows up to x = T
-    assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(1 + rounds * norm - wealth, rel=1e-6)
-    assert bounds.coin_regret(0.0, rounds, 1.0) <= 1  # against 0 no more than the first wealth is lost
+    assert bounds.coin_regret(norm, rounds, 1.0) == pytest.approx(
+        1 + rounds * norm - wealth, rel=1e-6
+    )
+    # against 0 no more than the first wealth is lost
+    assert bounds.coin_regret(0.0, rounds, 1.0) <= 1
 
 
 def test_the_bound_before_the_first_round_is_the_first_wealth():
@@ -76,7 +83,9 @@ def short(packed):
 
 @pytest.mark.parametrize("objective", comparator.CONVEX)
 @pytest.mark.parametrize("radius", [0.3, 3.0])
-def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(short, objective, radius):
+def test_adagrads_regret_against_the_best_fixed_weights_is_below_its_bound(
+    short, objective, radius
+):
     """In every run if every grade is seen, and at every round, with the certified gap on top."""
     entry = {"kind": "ogd", "surrogate": objective, "steps": "adagrad"}
     learner = made(entry, short.metadata | {"rounds": 400}, 1, radius=radius)
@@ -115,9 +124,12 @@ def test_no_bound_is_stated_where_none_is_proved():
 def study(learner, **experiment):
     experiment = {"streams": ["s"], "learners": ["l"], "seeds": 2, "tuning_seeds": 1} | experiment
     return {
-        "study": "t", "claims": None, "streams": {"s": {"generator": "linear"}}, "learners": {"l": learner},
+        "study": "t",
+        "claims": None,
+        "streams": {"s": {"generator": "linear"}},
+        "learners": {"l": learner},
         "experiments": {"e": experiment},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("kind", FREE)
@@ -134,43 +146,92 @@ def test_steps_that_need_no_rate_need_no_tuning_seeds(kind):
 @pytest.mark.parametrize(
     ("learner", "experiment", "message"),
     [
-        ({"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]}, {}, "learners.l: steps 'dog' need no rate.*rates"),
-        ({"kind": "slam", "steps": "dog", "decay": 0.5}, {}, "learners.l: steps 'dog' need no rate.*decay"),
-        ({"kind": "listnet", "steps": "coin", "rates": ["theory"]}, {"kind": "top"}, "need no rate"),
+        (
+            {"kind": "slam", "steps": "dog", "rates": [0.1, 1.0]},
+            {},
+            "learners.l: steps 'dog' need no rate.*rates",
+        ),
+        (
+            {"kind": "slam", "steps": "dog", "decay": 0.5},
+            {},
+            "learners.l: steps 'dog' need no rate.*decay",
+        ),
+        (
+            {"kind": "listnet", "steps": "coin", "rates": ["theory"]},
+            {"kind": "top"},
+            "need no rate",
+        ),
         ({"kind": "slam", "steps": "doog"}, {}, "dog"),
         ({"kind": "binary-perceptron", "steps": "dog"}, {}, "steps"),
-        ({"kind": "slam", "steps": "dog"}, {"source": "released-code"}, "steps of the learner 'l' does nothing under"),
         (
-            {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1}, {"kind": "top"},
+            {"kind": "slam", "steps": "dog"},
+            {"source": "released-code"},
+            "steps of the learner 'l' does nothing under",
+        ),
+        (
+            {"kind": "rtop", "surrogate": "kl", "exploration": 0.1, "gamma": 0.1},
+            {"kind": "top"},
             "learners.l: gamma does nothing unless exploration",
         ),
-        ({"kind": "rtop", "surrogate": "kl", "exploration": "clever"}, {"kind": "top"}, "exploration.*clever"),
-        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
-        ({"kind": "rtop", "surrogate": "kl", "gamma": 0.6}, {"kind": "top"}, "gamma is 0.6.*at most 1/2"),
-        ({"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"}, {"kind": "top"}, "leaves pairs unseen"),
-        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
-        ({"kind": "ogd", "surrogate": "kl", "centre": True}, {"kind": "top"}, "centre does nothing"),
-        ({"kind": "ogd", "surrogate": "squared", "centre": True}, {"kind": "top", "regret": True}, "as they are"),
         (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"}, {"kind": "top"},
+            {"kind": "rtop", "surrogate": "kl", "exploration": "clever"},
+            {"kind": "top"},
+            "exploration.*clever",
+        ),
+        ({"kind": "rtop", "surrogate": "kl", "exploration": 0}, {"kind": "top"}, "exploration"),
+        (
+            {"kind": "rtop", "surrogate": "kl", "gamma": 0.6},
+            {"kind": "top"},
+            "gamma is 0.6.*at most 1/2",
+        ),
+        (
+            {"kind": "rtop", "surrogate": "ranksvm", "exploration": "slot"},
+            {"kind": "top"},
+            "leaves pairs unseen",
+        ),
+        ({"kind": "ogd", "surrogate": "kl", "exploration": 0.1}, {"kind": "top"}, "exploration"),
+        (
+            {"kind": "ogd", "surrogate": "kl", "centre": True},
+            {"kind": "top"},
+            "centre does nothing",
+        ),
+        (
+            {"kind": "ogd", "surrogate": "squared", "centre": True},
+            {"kind": "top", "regret": True},
+            "as they are",
+        ),
+        (
+            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "steps": "dog"},
+            {"kind": "top"},
             "which these steps have none of",
         ),
         (
-            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "rates": ["theory"]}, {"kind": "top"},
+            {"kind": "rtop", "surrogate": "kl", "exploration": [0.1, 0.2], "rates": ["theory"]},
+            {"kind": "top"},
             "no regret bound",
         ),
     ],
-)  # fmt: skip
+)
 def test_bad_settings_are_refused_at_planning(learner, experiment, message):
     with pytest.raises(SettingError, match=message):
         studies.load(study(learner, **experiment))
 
 
 def test_a_claim_that_names_no_steps_is_about_none():
-    learners = {name: {"kind": "slam", "steps": name} for name in ("schedule", "dog")} | {"plain": {"kind": "slam"}}
+    learners = {name: {"kind": "slam", "steps": name} for name in ("schedule", "dog")} | {
+        "plain": {"kind": "slam"}
+    }
     whole = {"learners": learners}
-    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [True, False, True]
-    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [False, True, False]
+    assert [chosen(whole, "learners", name, {"kind": "slam"}) for name in learners] == [
+        True,
+        False,
+        True,
+    ]
+    assert [chosen(whole, "learners", name, {"steps": "dog"}) for name in learners] == [
+        False,
+        True,
+        False,
+    ]
 
 
 # --- frames
@@ -179,10 +240,39 @@ def test_a_claim_that_names_no_steps_is_about_none():
 def traced(learner, seed, values, steps="schedule", tuning=False, **more) -> list[dict]:
     """The final rows of a learner's run at each of its rates; "none" for steps that need none."""
     return [
-        {"experiment": "e", "stream": "s", "learner": learner, "seed": seed, "setting": setting, "tuning_seed": tuning}
-        | {"rate": 0.1, "round": 100, "failed_in": 0, "explored": 5, "kind": "slam", "own_measure": "ndcg@10"}
-        | {"objective": "", "k": 0, "steps": steps, "exploration": "", "way": "", "gamma": np.nan, "iterate": "last"}
-        | {"ndcg": value, "ndcg@10": value, "ap": value, "ranker_ndcg@10": value, "loss": 1.0, "surrogate_loss": 1.0}
+        {
+            "experiment": "e",
+            "stream": "s",
+            "learner": learner,
+            "seed": seed,
+            "setting": setting,
+            "tuning_seed": tuning,
+        }
+        | {
+            "rate": 0.1,
+            "round": 100,
+            "failed_in": 0,
+            "explored": 5,
+            "kind": "slam",
+            "own_measure": "ndcg@10",
+        }
+        | {
+            "objective": "",
+            "k": 0,
+            "steps": steps,
+            "exploration": "",
+            "way": "",
+            "gamma": np.nan,
+            "iterate": "last",
+        }
+        | {
+            "ndcg": value,
+            "ndcg@10": value,
+            "ap": value,
+            "ranker_ndcg@10": value,
+            "loss": 1.0,
+            "surrogate_loss": 1.0,
+        }
         | more
         for setting, value in values.items()
     ]
@@ -193,18 +283,28 @@ DETAILS = {"e": {"title": "text", "titles": {"streams": {"s": "S"}, "learners": 
 
 @pytest.fixture
 def both():
-    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and their details."""
+    """Traces of SLAM, whose rate 1 is best on seeds set aside and 0.1 on the reported ones, and
+    their details.
+    """
     rows = []
     for seed, (low, high) in enumerate([(0.5, 0.3), (0.4, 0.4), (0.6, 0.5)]):
         rows += traced("slam", seed, {"0.1": low, "1.0": high, "theory": 0.2})
         rows += traced("dog", seed, {"none": low + 0.1 * seed}, "dog")
-        rows += traced("again", seed, {"none": 0.9}, "dog")  # a second learner of the same steps does not count
+        # a second learner of the same steps does not count
+        rows += traced("again", seed, {"none": 0.9}, "dog")
         rows += traced("listnet", seed, {"0.1": 0.7, "1.0": 0.1}, kind="listnet")
         rows += traced("random", seed, {"none": 0.1}, kind="random")
     rows += traced("slam", 1_000_000, {"0.1": 0.1, "1.0": 0.9, "theory": 0.2}, tuning=True)
     rows += traced("listnet", 1_000_000, {"0.1": 0.1, "1.0": 0.0}, tuning=True, kind="listnet")
-    details = {"e": DETAILS["e"] | {"titles": {"streams": {"s": "S"}, "learners": dict.fromkeys(
-        ("slam", "dog", "listnet"), "title")}}}  # fmt: skip
+    details = {
+        "e": DETAILS["e"]
+        | {
+            "titles": {
+                "streams": {"s": "S"},
+                "learners": dict.fromkeys(("slam", "dog", "listnet"), "title"),
+            }
+        }
+    }
     return pd.DataFrame(rows), details
 
 

@@ -1,4 +1,6 @@
-"""Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files are refused."""
+"""Streams: what goes in comes out, mapped and read-only; document order tells nothing; broken files
+are refused.
+"""
 
 import dataclasses
 from itertools import pairwise
@@ -20,7 +22,9 @@ from scant.randomness import generator
 
 
 def draw(seed, sizes=(3, 1, 40, 12), features=5, top=4):
-    """Queries with ids that are neither sorted nor consecutive; the second has no relevant document."""
+    """Queries with ids that are neither sorted nor consecutive; the second has no relevant
+    document.
+    """
     random = np.random.default_rng(seed)
     for place, m in enumerate(sizes):
         grades = random.integers(0, top + 1, m) * (place != 1)
@@ -56,21 +60,36 @@ def test_what_goes_in_comes_out(tmp_path, seed):
         np.testing.assert_array_equal(there[q][0], x)
         np.testing.assert_array_equal(there[q][1], one)
     assert len(there) == 4
-    assert there.metadata == returned == {
-        "stream": "one", "queries": 4, "documents": 56, "features": 5, "largest_query": 40, "largest_grade": 4,
-        "without_relevant": 1, "ranker": None, "margin": None,
-        "radius": pytest.approx(np.linalg.norm(np.concatenate(features).astype(float), axis=1).max(), rel=1e-15),
-        "weight_ratio": {
-            "ap": 1.0,
-            "ndcg": max(map(stream.weight_ratio, grades)),
-            "ndcg@10": max(stream.weight_ratio(one, 10) for one in grades),
-        },
-    }  # fmt: skip
+    assert (
+        there.metadata
+        == returned
+        == {
+            "stream": "one",
+            "queries": 4,
+            "documents": 56,
+            "features": 5,
+            "largest_query": 40,
+            "largest_grade": 4,
+            "without_relevant": 1,
+            "ranker": None,
+            "margin": None,
+            "radius": pytest.approx(
+                np.linalg.norm(np.concatenate(features).astype(float), axis=1).max(), rel=1e-15
+            ),
+            "weight_ratio": {
+                "ap": 1.0,
+                "ndcg": max(map(stream.weight_ratio, grades)),
+                "ndcg@10": max(stream.weight_ratio(one, 10) for one in grades),
+            },
+        }
+    )
 
 
 def test_the_margin_is_that_of_the_float32_features(tmp_path):
     x = np.array([[1.0, 5.0], [0.25, 0.0], [0.1, -5.0]])
-    facts = stream.write(tmp_path / "one.arrow", [(0, np.array([2, 1, 1]), x)], {}, np.array([1.0, 0.0]))
+    facts = stream.write(
+        tmp_path / "one.arrow", [(0, np.array([2, 1, 1]), x)], {}, np.array([1.0, 0.0])
+    )
     assert (facts["margin"], facts["ranker"]) == (0.75, [1.0, 0.0])
     assert stream.read(tmp_path / "one.arrow").metadata == facts
 
@@ -81,7 +100,14 @@ def test_arrays_are_mapped_and_read_only(tmp_path):
     there = stream.read(tmp_path / "one.arrow")
     assert pa.total_allocated_bytes() - before < 10_000  # of 1.2 MB
     assert not there.features.flags.owndata
-    for array in (there.features, there.offsets, there.grades, there.relevant, there.ideal_dcg, there.query):
+    for array in (
+        there.features,
+        there.offsets,
+        there.grades,
+        there.relevant,
+        there.ideal_dcg,
+        there.query,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -99,7 +125,11 @@ def failing(exception):
 
 @pytest.mark.parametrize(
     ("queries", "exception"),
-    [(failing(DataError("x", "y")), DataError), (failing(KeyboardInterrupt()), KeyboardInterrupt), ([], DataError)],
+    [
+        (failing(DataError("x", "y")), DataError),
+        (failing(KeyboardInterrupt()), KeyboardInterrupt),
+        ([], DataError),
+    ],
 )
 def test_a_write_that_fails_leaves_nothing(tmp_path, queries, exception):
     with pytest.raises(exception):
@@ -157,7 +187,8 @@ def test_a_damaged_stream_is_refused_or_read_rightly(written):
     content, refusals, whole = written.read_bytes(), 0, stream.read(written)
     fields = [field.name for field in dataclasses.fields(whole) if field.name != "metadata"]
     right = {name: getattr(whole, name).copy() for name in fields}
-    for place in [*range(0, len(content) - 300, 40), *range(len(content) - 300, len(content))]:  # the footer, whole
+    # the footer, whole
+    for place in [*range(0, len(content) - 300, 40), *range(len(content) - 300, len(content))]:
         written.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
         try:
             there = stream.read(written)
@@ -183,9 +214,13 @@ def test_the_weight_ratio_is_that_of_the_slam_weights(grades, cut):
 
 @pytest.mark.parametrize(
     ("scores", "grades", "expected"),
-    [([3.0, 1.0, 0.5], [2, 1, 0], 0.5), ([3.0, 1.0, 0.5], [4, 0, 4], -0.5), ([1.0, 1.0], [1, 0], 0),
-     ([1, 2], [3, 3], np.inf)],
-)  # fmt: skip
+    [
+        ([3.0, 1.0, 0.5], [2, 1, 0], 0.5),
+        ([3.0, 1.0, 0.5], [4, 0, 4], -0.5),
+        ([1.0, 1.0], [1, 0], 0),
+        ([1, 2], [3, 3], np.inf),
+    ],
+)
 def test_the_gap_between_grades(scores, grades, expected):
     assert stream.gap(np.array(scores), np.array(grades)) == expected
 
@@ -194,7 +229,11 @@ FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 TIED = st.sampled_from([0.0, 1.0, -1.0, 3e38, -3e38, 1e-45])
 
 
-@given(arrays.arrays(np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FLOATS | TIED))
+@given(
+    arrays.arrays(
+        np.float32, arrays.array_shapes(min_dims=2, max_dims=2, max_side=6), elements=FLOATS | TIED
+    )
+)
 def test_scaling_to_the_unit_interval(x):
     scaled = stream.scale(x, "query-minmax").astype(np.float32)
     low, high = x.min(axis=0), x.max(axis=0)
@@ -214,7 +253,11 @@ def test_scaling_to_the_unit_interval(x):
 def test_queries_are_joined_across_blocks(data, sizes, last):
     query = np.repeat(np.arange(len(sizes))[::-1] + 5, sizes)
     n = len(query)
-    borders = [0, *sorted(data.draw(st.sets(st.integers(1, n - 1)) if n > 1 else st.just(set()))), n]
+    borders = [
+        0,
+        *sorted(data.draw(st.sets(st.integers(1, n - 1)) if n > 1 else st.just(set()))),
+        n,
+    ]
     grade, x = np.arange(n), np.arange(2 * n).reshape(n, 2)
     blocks = [(query[a:b], grade[a:b], x[a:b]) for a, b in pairwise(borders)]
     assert list(stream.joined([])) == []
@@ -241,7 +284,9 @@ def test_a_shuffled_documents_place_tells_nothing_of_its_grade():
 
 def test_documents_keep_their_features_and_the_name_alone_makes_the_order():
     def arranged(name):
-        return list(stream.arrange(iter(sorted_by_grade(5)), generator(1, name), "as-is", "shuffled"))
+        return list(
+            stream.arrange(iter(sorted_by_grade(5)), generator(1, name), "as-is", "shuffled")
+        )
 
     for _, grade, x in arranged("a"):
         np.testing.assert_array_equal(x[:, 0], grade)
@@ -254,7 +299,9 @@ def test_documents_keep_their_features_and_the_name_alone_makes_the_order():
 def test_document_orders_as_they_are_and_reversed():
     [(_, grade, x)] = stream.arrange(sorted_by_grade(1), generator(1, "a"), "as-is", "as-is")
     assert x[:, 1].tolist() == [*range(8)]
-    [(_, grade, x)] = stream.arrange(sorted_by_grade(1), generator(1, "a"), "query-minmax", "reversed")
+    [(_, grade, x)] = stream.arrange(
+        sorted_by_grade(1), generator(1, "a"), "query-minmax", "reversed"
+    )
     assert grade.tolist() == [0, 0, 0, 1, 2, 2, 3, 4]
     np.testing.assert_array_equal(x[:, 0], grade / 4)
 
@@ -264,8 +311,13 @@ def test_document_orders_as_they_are_and_reversed():
 
 @pytest.fixture
 def two_tables(tmp_path):
-    toy = Dataset("toy", "ranking", "letor", 1, {"a": Part("a", "a"), "b": Part("b", "b")}, ("a", "b"), "toy")
-    for part, text in {"a": "0 qid:1 1:4\n1 qid:1 1:2\n0 qid:2 1:7\n", "b": "2 qid:3 1:1\n0 qid:4 1:5\n"}.items():
+    toy = Dataset(
+        "toy", "ranking", "letor", 1, {"a": Part("a", "a"), "b": Part("b", "b")}, ("a", "b"), "toy"
+    )
+    for part, text in {
+        "a": "0 qid:1 1:4\n1 qid:1 1:2\n0 qid:2 1:7\n",
+        "b": ("2 qid:3 1:1\n0 qid:4 1:5\n"),
+    }.items():
         (tmp_path / part).write_text(text)
         tables.convert(toy, part, tmp_path / part, tmp_path / f"{part}.parquet")
     return [tmp_path / "a.parquet", tmp_path / "b.parquet"]
@@ -290,18 +342,30 @@ def test_drop_last_leaves_out_the_last_query_of_each_table(tmp_path, two_tables)
 
 @pytest.mark.parametrize(
     ("settings", "reading"),
-    [({}, "query-minmax"), ({"normalised": True}, "as-is"), ({"normalised": True, "features": "query-minmax"}, None)],
+    [
+        ({}, "query-minmax"),
+        ({"normalised": True}, "as-is"),
+        ({"normalised": True, "features": "query-minmax"}, None),
+    ],
 )
-def test_sets_published_normalised_are_left_as_they_are_by_default(tmp_path, two_tables, settings, reading):
+def test_sets_published_normalised_are_left_as_they_are_by_default(
+    tmp_path, two_tables, settings, reading
+):
     there = packed_with(tmp_path, two_tables, **settings)
     assert there.metadata["features_reading"] == (reading or "query-minmax")
     assert there.features.max() == (7 if reading == "as-is" else 1)
 
 
-@given(arrays.arrays(np.int16, st.integers(1, 60), elements=st.integers(0, stream.LARGEST_GRADE)), st.integers(1, 70))
+@given(
+    arrays.arrays(np.int16, st.integers(1, 60), elements=st.integers(0, stream.LARGEST_GRADE)),
+    st.integers(1, 70),
+)
 def test_the_ideal_dcg_is_the_compiled_one_to_the_last_bit(grades, cut):
     compiled = pieces.ideal_dcg(
-        grades.astype(np.int64), cut, stream.gains(stream.LARGEST_GRADE), stream.discounts(60),
+        grades.astype(np.int64),
+        cut,
+        stream.gains(stream.LARGEST_GRADE),
+        stream.discounts(60),
         np.empty(stream.LARGEST_GRADE + 1, np.int64),
-    )  # fmt: skip
+    )
     assert stream.ideal_dcg(grades, cut) == compiled

@@ -1,4 +1,6 @@
-"""The surrogates: hand cases, their definitions written naively, and what theory says must always hold."""
+"""The surrogates: hand cases, their definitions written naively, and what theory says must always
+hold.
+"""
 
 import numpy as np
 import pytest
@@ -65,7 +67,9 @@ def random_query(seed, m=12):
 
 
 def naive_slam(scores, grades, weights, margin):
-    """Equation 9 as it is written, the first of the best-scored documents of lower grade as maximiser."""
+    """Equation 9 as it is written, the first of the best-scored documents of lower grade as
+    maximiser.
+    """
     value, gradient = 0.0, np.zeros(len(scores))
     for i in range(len(scores)):
         hinge, at = 0.0, None
@@ -96,8 +100,10 @@ D2 = 1 / np.log2(3)
         (slam(S, R, slam_weights("ap", S, R)), (1.75, [-0.5, 1, -0.5])),
         (slam(S, R, [0.2, 0.0, 0.8], margin="grade-gap"), (0.2 * 2 + 0.8 * 2.5, [-0.2, 1, -0.8])),
         (max_hinge(S, R), (2, [-1, 1, 0])),
-        (max_hinge([0, 0, 1, 1], [1, 1, 0, 0]), (2, [-1, 0, 1, 0])),  # of equal pairs the smaller indices
-        (max_hinge([-1e-20, -2e-20, 0], [1, 1, 0]), (1, [0, -1, 1])),  # chosen before the margin rounds
+        # of equal pairs the smaller indices
+        (max_hinge([0, 0, 1, 1], [1, 1, 0, 0]), (2, [-1, 0, 1, 0])),
+        # chosen before the margin rounds
+        (max_hinge([-1e-20, -2e-20, 0], [1, 1, 0]), (1, [0, -1, 1])),
         (max_hinge([2, 1], [1, 0]), (0, [0, 0])),
         (max_hinge([2, 1], [1, 0], margin=3), (2, [-1, 1])),
         (ranksvm(S, R), (2 + 1.5 + 0.5, [0, 2, -2])),
@@ -118,11 +124,15 @@ def test_slam_weights_by_hand():
     assert slam_weights("ap", scores, grades).tolist() == [1 / 4, 1 / 4, 1 / 4, 1 / 4, 0]
     # By grade, score and index the order is 1, 2, 3, 0, 4.
     gains = np.array([1 / np.log2(5), 3, D2, 1 / 2, 0])
-    np.testing.assert_allclose(slam_weights("ndcg", scores, grades), gains / gains.sum(), rtol=1e-15)
+    np.testing.assert_allclose(
+        slam_weights("ndcg", scores, grades), gains / gains.sum(), rtol=1e-15
+    )
     top_2 = np.array([0, 3, D2, 0, 0]) / (3 + D2)
     np.testing.assert_allclose(slam_weights("ndcg", scores, grades, k=2), top_2, rtol=1e-15)
     mean = (1 / np.log2(5) + D2 + 1 / 2) / 3
-    np.testing.assert_allclose(average_within_grade(gains, grades), [mean, 3, mean, mean, 0], rtol=1e-15)
+    np.testing.assert_allclose(
+        average_within_grade(gains, grades), [mean, 3, mean, mean, 0], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("kind, k", [("ap", None), ("ndcg", None), ("ndcg", 1), ("ndcg", 3)])
@@ -132,7 +142,9 @@ def test_slam_is_an_upper_bound_of_its_measure_s_loss(kind, k, query):
     scores, grades = query
     weights = slam_weights(kind, scores, grades, k)
     ranking = rank(scores)
-    measure = average_precision(ranking, grades, 1.0) if kind == "ap" else ndcg(ranking, grades, k, 1.0)
+    measure = (
+        average_precision(ranking, grades, 1.0) if kind == "ap" else ndcg(ranking, grades, k, 1.0)
+    )
     relevant = grades.max() > 0
     for v in (weights, average_within_grade(weights, grades)):
         assert v.min() >= 0
@@ -155,7 +167,9 @@ def test_slam_equals_its_definition(margin, query):
 @given(queries())
 def test_max_hinge_and_ranksvm_equal_their_definitions(query):
     scores, grades = query
-    pairs = [(i, j) for i in range(len(grades)) for j in range(len(grades)) if grades[i] > grades[j]]
+    pairs = [
+        (i, j) for i in range(len(grades)) for j in range(len(grades)) if grades[i] > grades[j]
+    ]
     hinges = {(i, j): max(0.0, 1 + scores[j] - scores[i]) for i, j in pairs}
     value, gradient = max_hinge(scores, grades)
     assert value == max(hinges.values(), default=0.0)
@@ -165,7 +179,9 @@ def test_max_hinge_and_ranksvm_equal_their_definitions(query):
     total, counts = ranksvm(scores, grades)
     assert total == sum(hinges.values())
     for u in range(len(grades)):
-        assert counts[u] == sum(((u == j) - (u == i)) * (hinge > 0) for (i, j), hinge in hinges.items())
+        assert counts[u] == sum(
+            ((u == j) - (u == i)) * (hinge > 0) for (i, j), hinge in hinges.items()
+        )
 
 
 @EXAMPLES
@@ -193,7 +209,9 @@ def test_convex_surrogates_lie_above_their_tangents(phi, query):
 def test_gradients_equal_finite_differences(phi, seed):
     scores, grades = random_query(seed)
     step = 1e-6
-    moved = [(phi(scores + e, grades)[0], phi(scores - e, grades)[0]) for e in step * np.eye(len(scores))]
+    moved = [
+        (phi(scores + e, grades)[0], phi(scores - e, grades)[0]) for e in step * np.eye(len(scores))
+    ]
     difference = [(above - below) / (2 * step) for above, below in moved]
     np.testing.assert_allclose(phi(scores, grades)[1], difference, rtol=1e-6, atol=1e-6)
 
@@ -214,7 +232,12 @@ def test_renumbering_the_documents_renumbers_the_gradient(phi, seed):
 def test_huge_scores_and_single_documents_give_finite_numbers(phi, seed):
     scores, grades = random_query(seed)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        for s, r in [(1e5 * scores, grades), (-1e5 * abs(scores), grades), ([1e5], [1]), ([0.0], [0])]:
+        for s, r in [
+            (1e5 * scores, grades),
+            (-1e5 * abs(scores), grades),
+            ([1e5], [1]),
+            ([0.0], [0]),
+        ]:
             value, gradient = phi(s, r)
             assert isinstance(value, float)
             assert gradient.dtype == np.float64
@@ -250,10 +273,16 @@ def test_slam_and_max_hinge_do_not_compare_all_pairs():
         (lambda: squared([0.0, np.nan], [0, 1]), r"scores must be finite; scores\[1\] is nan"),
         (lambda: listnet([0.0, 1.0], [0]), "1 grades, but 2 expected"),
         (lambda: kl([0.0, 1.0], [0, -1]), r"grades\[1\] is -1"),
-        (lambda: slam_weights("map", [0.0], [1]), "unknown kind of SLAM weights 'map': 'ap' or 'ndcg'"),
+        (
+            lambda: slam_weights("map", [0.0], [1]),
+            ("unknown kind of SLAM weights 'map': 'ap' or 'ndcg'"),
+        ),
         (lambda: slam_weights("ap", [0.0], [1], k=10), "no cut-off"),
         (lambda: slam_weights("ndcg", [0.0], [1], k=0), "got 0"),
-        (lambda: slam([0.0, 1.0], [0, 1], [1.0]), "weights must be non-negative, one for each document"),
+        (
+            lambda: slam([0.0, 1.0], [0, 1], [1.0]),
+            ("weights must be non-negative, one for each document"),
+        ),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, -1.0]), "weights must be non-negative"),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, 0.0], margin="gap"), "got 'gap'"),
         (lambda: max_hinge([0.0, 1.0], [0, 1], margin=-1), "margin must be a number of at least 0"),

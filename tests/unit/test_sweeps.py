@@ -1,4 +1,6 @@
-"""Sweeps of readings: the experiments that they become, what they share, and what claims make of them."""
+"""Sweeps of readings: the experiments that they become, what they share, and what claims make of
+them.
+"""
 
 import json
 import re
@@ -61,23 +63,47 @@ CONFIG = {
         "text": {"streams": ["sim", "back"], "learners": ["slam", "random"]},
         "real": {"streams": ["real", "digits"], "learners": ["slam"]},
         "lower": {"streams": ["adversary"], "learners": ["slam"], "tuning": "paper"},
-        "top": {"kind": "top", "streams": ["sim"], "learners": ["smooth", "smooth-1", "kl"], "rounds": 20},
+        "top": {
+            "kind": "top",
+            "streams": ["sim"],
+            "learners": ["smooth", "smooth-1", "kl"],
+            "rounds": 20,
+        },
         "full": {"kind": "top", "streams": ["sim"], "learners": ["full", "kl"], "rounds": 20},
         "games": {
-            "kind": "fixed-items", "games": ["flip"], "learners": ["ftpl", "random"], "rounds": 20, "baseline": "ftpl"
+            "kind": "fixed-items",
+            "games": ["flip"],
+            "learners": ["ftpl", "random"],
+            "rounds": 20,
+            "baseline": "ftpl",
         },
-        "ads": {"kind": "ads", "logs": ["digits"], "learners": ["logistic", "ranker"], "baseline": "ranker"},
+        "ads": {
+            "kind": "ads",
+            "logs": ["digits"],
+            "learners": ["logistic", "ranker"],
+            "baseline": "ranker",
+        },
         "samples": {
-            "kind": "generalisation", "populations": ["lists"], "learners": ["erm", "erm-l1", "ogd", "regularised"],
-            "n": [10], "m": [4], "reference": 100,
+            "kind": "generalisation",
+            "populations": ["lists"],
+            "learners": ["erm", "erm-l1", "ogd", "regularised"],
+            "n": [10],
+            "m": [4],
+            "reference": 100,
         },
     },
-}  # fmt: skip
+}
 CLAIM = {
-    "source": {"document": "thesis", "place": "1"}, "statement": "So it is.", "family": "ads", "data": "logs",
-    "quantity": "ctr", "where": {"kind": "ads"}, "learner": {"kind": "auc-ranker"}, "against": {"kind": "logistic"},
+    "source": {"document": "thesis", "place": "1"},
+    "statement": "So it is.",
+    "family": "ads",
+    "data": "logs",
+    "quantity": "ctr",
+    "where": {"kind": "ads"},
+    "learner": {"kind": "auc-ranker"},
+    "against": {"kind": "logistic"},
     "comparison": "greater",
-}  # fmt: skip
+}
 
 
 def planned(config) -> Plan:
@@ -103,7 +129,11 @@ def swept(name, *sweep, **changes):
 def made(study, name):
     """What the sweep of an experiment made: levels by id."""
     experiments = study["experiments"].items()
-    return {one: settings["sweeps"] for one, settings in experiments if settings.get("stands_for") == name}
+    return {
+        one: settings["sweeps"]
+        for one, settings in experiments
+        if settings.get("stands_for") == name
+    }
 
 
 # --- expansion
@@ -125,13 +155,21 @@ def test_each_combination_is_an_experiment_after_its_own():
 
 def test_streams_and_learners_stand_in_only_where_they_differ():
     study = load(swept("text", {"documents": ["reversed"]}))
-    assert study["experiments"]["text+documents-reversed"]["streams"] == ["sim+documents-reversed", "back"]
+    assert study["experiments"]["text+documents-reversed"]["streams"] == [
+        "sim+documents-reversed",
+        "back",
+    ]
     stand_in = study["streams"]["sim+documents-reversed"]
-    assert stand_in == study["streams"]["sim"] | {"documents": "reversed", "stands_for": "sim", "title": "sim"}
+    assert stand_in == study["streams"]["sim"] | {
+        "documents": "reversed",
+        "stands_for": "sim",
+        "title": "sim",
+    }
     study = load(swept("top", {"epsilon": [0.1, 1.0]}))
     assert [study["experiments"][f"top+epsilon-{level}"]["learners"] for level in (0.1, 1.0)] == [
-        ["smooth+epsilon-0.1", "smooth-1+epsilon-0.1", "kl"], ["smooth+epsilon-1.0", "smooth-1", "kl"]
-    ]  # fmt: skip
+        ["smooth+epsilon-0.1", "smooth-1+epsilon-0.1", "kl"],
+        ["smooth+epsilon-1.0", "smooth-1", "kl"],
+    ]
     study = load(swept("ads", {"pair_loss": ["hinge"]}))
     variant = study["experiments"]["ads+pair_loss-hinge"]
     assert variant["learners"] == ["logistic", "ranker+pair_loss-hinge"]
@@ -141,12 +179,18 @@ def test_streams_and_learners_stand_in_only_where_they_differ():
 def test_the_scale_of_features_is_that_of_the_data_set_unless_the_stream_says_it():
     study = load(swept("real", {"features": ["query-minmax", "as-is"]}))
     assert [study["experiments"][name]["streams"] for name in made(study, "real")] == [
-        ["real", "digits+features-query-minmax"], ["real+features-as-is", "digits"]
-    ]  # fmt: skip
+        ["real", "digits+features-query-minmax"],
+        ["real+features-as-is", "digits"],
+    ]
 
 
 def test_no_combination_is_made_twice():
-    sweep = {"mismatch": [1]}, {"mismatch": [1.0]}, {"radius": [2], "mismatch": [1, 10]}, {"radius": [2.0]}
+    sweep = (
+        {"mismatch": [1]},
+        {"mismatch": [1.0]},
+        {"radius": [2], "mismatch": [1, 10]},
+        {"radius": [2.0]},
+    )
     assert made(load(swept("top", *sweep)), "top") == {
         "top+mismatch-1": {"mismatch": 1},
         "top+mismatch-1+radius-2": {"mismatch": 1, "radius": 2},
@@ -155,47 +199,85 @@ def test_no_combination_is_made_twice():
 
 
 LEVELS = {
-    "source": ["text", "released-code"], "rounds": [None, 5, 7], "empty": ["zero", "one", "skip"],
-    "order": ["shuffled", "as-is"], "keep": [0.25, 0.5, 1.0], "features": ["query-minmax", "as-is"],
+    "source": ["text", "released-code"],
+    "rounds": [None, 5, 7],
+    "empty": ["zero", "one", "skip"],
+    "order": ["shuffled", "as-is"],
+    "keep": [0.25, 0.5, 1.0],
+    "features": ["query-minmax", "as-is"],
     "documents": ["shuffled", "as-is", "reversed"],
-}  # fmt: skip
+}
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_a_product_has_all_combinations_but_the_experiment_s_own(data):
     keys = data.draw(st.lists(st.sampled_from(sorted(LEVELS)), min_size=1, max_size=4, unique=True))
-    sweep = {key: data.draw(st.lists(st.sampled_from(LEVELS[key]), min_size=1, unique=True)) for key in keys}
+    sweep = {
+        key: data.draw(st.lists(st.sampled_from(LEVELS[key]), min_size=1, unique=True))
+        for key in keys
+    }
     before = load(CONFIG)
     study = load(swept("text", sweep, streams=["sim"]))
     own = before["experiments"]["text"] | {"features": "as-is", "documents": "shuffled"}
     found = made(study, "text")
-    assert len(found) == prod(map(len, sweep.values())) - all(own[key] in levels for key, levels in sweep.items())
+    assert len(found) == prod(map(len, sweep.values())) - all(
+        own[key] in levels for key, levels in sweep.items()
+    )
     wanted = [dict(zip(sweep, levels, strict=True)) for levels in product(*sweep.values())]
     wanted = [{key: level for key, level in one.items() if level != own[key]} for one in wanted]
     assert all(levels in wanted for levels in found.values())
     assert all(not one or one in found.values() for one in wanted)
-    assert all(ID.fullmatch(name) for part in ("experiments", "streams", "learners") for name in study[part])
+    assert all(
+        ID.fullmatch(name)
+        for part in ("experiments", "streams", "learners")
+        for name in study[part]
+    )
     for name, one in before["experiments"].items():
         assert study["experiments"][name] == one | ({"streams": ["sim"]} if name == "text" else {})
     for place in ("streams", "learners"):
         assert before[place].items() <= study[place].items()
-        assert all(study[place][name]["stands_for"] in before[place] for name in {*study[place]} - {*before[place]})
+        assert all(
+            study[place][name]["stands_for"] in before[place]
+            for name in {*study[place]} - {*before[place]}
+        )
 
 
-FITTING = {  # for each reading that the schema lets sweep, an experiment that has it and a level that is not its own
-    "source": ("text", "released-code"), "rounds": ("text", 9), "empty": ("text", "skip"), "order": ("text", "as-is"),
-    "keep": ("text", 0.5), "queries": ("real", "all"),
-    "schedule": ("top", "aistats16"), "mismatch": ("top", 1), "radius": ("top", 2),
-    "comparator": ("games", "horizon"), "validation": ("ads", 0.5), "threshold": ("ads", "recall"),
-    "undersample": ("ads", 2), "undersampled": ("ads", "all"), "standardise": ("ads", False), "select": ("ads", 0.5),
-    "W": ("samples", 2), "W1": ("samples", 2), "sigma": ("samples", 0.5),
-    "features": ("text", "query-minmax"), "documents": ("text", "as-is"), "drop_last": ("real", True),
-    "lists": ("samples", "cut"), "centre": ("full", True), "sign": ("top", "as-printed"), "epsilon": ("top", 0.5),
+# for each reading that the schema lets sweep, an experiment that has it and a level that is not its
+# own
+FITTING = {
+    "source": ("text", "released-code"),
+    "rounds": ("text", 9),
+    "empty": ("text", "skip"),
+    "order": ("text", "as-is"),
+    "keep": ("text", 0.5),
+    "queries": ("real", "all"),
+    "schedule": ("top", "aistats16"),
+    "mismatch": ("top", 1),
+    "radius": ("top", 2),
+    "comparator": ("games", "horizon"),
+    "validation": ("ads", 0.5),
+    "threshold": ("ads", "recall"),
+    "undersample": ("ads", 2),
+    "undersampled": ("ads", "all"),
+    "standardise": ("ads", False),
+    "select": ("ads", 0.5),
+    "W": ("samples", 2),
+    "W1": ("samples", 2),
+    "sigma": ("samples", 0.5),
+    "features": ("text", "query-minmax"),
+    "documents": ("text", "as-is"),
+    "drop_last": ("real", True),
+    "lists": ("samples", "cut"),
+    "centre": ("full", True),
+    "sign": ("top", "as-printed"),
+    "epsilon": ("top", 0.5),
     "epsilon_decay": ("top", 0.5),
-    "parameters": ("games", "ailon"), "pair_loss": ("ads", "hinge"),
-    "step": ("samples", 3), "lambda": ("samples", 0.1),
-}  # fmt: skip
+    "parameters": ("games", "ailon"),
+    "pair_loss": ("ads", "hinge"),
+    "step": ("samples", 3),
+    "lambda": ("samples", 0.1),
+}
 
 
 def test_each_reading_that_is_declared_can_be_swept():
@@ -206,12 +288,17 @@ def test_each_reading_that_is_declared_can_be_swept():
         more = {"undersample": 2} if key == "undersampled" else {}
         config = swept(name, {key: [value]}, **more)
         assert list(made(load(config), name).values()) == [{key: value}], key
-        assert key in declares(families.family(config["experiments"][name].get("kind", "perceptron")))
+        assert key in declares(
+            families.family(config["experiments"][name].get("kind", "perceptron"))
+        )
 
 
 def declares(family) -> list[str]:
     """The readings of a family: of its experiments, its places and its learners."""
-    settings = [*family.settings, *(one for learner in family.learners.values() for one in learner.settings)]
+    settings = [
+        *family.settings,
+        *(one for learner in family.learners.values() for one in learner.settings),
+    ]
     return [one.name for one in settings if one.reading] + list(family.place.readings)
 
 
@@ -224,19 +311,43 @@ BAD = {
     "no levels": ("text", {"empty": []}, "empty"),
     "nothing": ("text", {}, "sweep"),
     "twice": ("text", {"empty": ["one", "one"]}, "non-unique"),
-    "other kind": ("text", {"mismatch": [10]}, "mismatch does nothing in an experiment of kind 'perceptron'"),
-    "stream reading of ads": ("ads", {"features": ["as-is"]}, "features does nothing in an experiment of kind 'ads'"),
-    "learner reading of other learners": ("full", {"epsilon": [0.5]}, "epsilon does nothing for the learners"),
-    "drop_last of no ranking set": ("text", {"drop_last": [True]}, "drop_last does nothing for the streams"),
+    "other kind": (
+        "text",
+        {"mismatch": [10]},
+        "mismatch does nothing in an experiment of kind 'perceptron'",
+    ),
+    "stream reading of ads": (
+        "ads",
+        {"features": ["as-is"]},
+        "features does nothing in an experiment of kind 'ads'",
+    ),
+    "learner reading of other learners": (
+        "full",
+        {"epsilon": [0.5]},
+        "epsilon does nothing for the learners",
+    ),
+    "drop_last of no ranking set": (
+        "text",
+        {"drop_last": [True]},
+        "drop_last does nothing for the streams",
+    ),
     "adversary": ("lower", {"order": ["as-is"]}, "order does nothing against the adversary"),
-    "undersampled of all": ("ads", {"undersampled": ["all"]}, "undersampled does nothing where undersample is none"),
+    "undersampled of all": (
+        "ads",
+        {"undersampled": ["all"]},
+        "undersampled does nothing where undersample is none",
+    ),
     "schedule of the code": (
-        "top", {"source": ["released-code"], "schedule": ["aistats16"]}, "schedule does nothing where source"
+        "top",
+        {"source": ["released-code"], "schedule": ["aistats16"]},
+        "schedule does nothing where source",
     ),
     "several horizons": (
-        "text", {"rounds": [[5, 9]]}, "rounds: [5, 9] is not valid under any of the given schemas. The horizon, one"
+        "text",
+        {"rounds": [[5, 9]]},
+        "rounds: [5, 9] is not valid under any of the given schemas. The horizon, one",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -251,7 +362,8 @@ UNHEEDED = {
     "source": ("text", "released-code", ["random"]),
     "mismatch": ("top", 1, ["full"]),
     "threshold": ("ads", "recall", ["logistic"]),
-    "undersample": ("ads", 2, ["ranker"]),  # rankers keep their negatives, unless `undersampled` says all
+    # rankers keep their negatives, unless `undersampled` says all
+    "undersample": ("ads", 2, ["ranker"]),
     "standardise": ("ads", False, ["forest"]),
     "validation": ("ads", 0.5, ["forest"]),
     "select": ("ads", 0.5, ["uniform"]),
@@ -263,19 +375,38 @@ def test_a_reading_that_no_learner_heeds_is_refused(key):
     name, level, learners = UNHEEDED[key]
     config = swept(name, {key: [level]}, learners=learners)
     config["experiments"][name].pop("baseline", None)
-    with pytest.raises(SettingError, match=rf"experiments\.{name}\.sweep: {key} does nothing without a learner of kin"):
+    with pytest.raises(
+        SettingError,
+        match=(
+            rf"experiments\.{name}\.sweep: {key} does nothing "
+            r"without a learner of kin"
+        ),
+    ):
         load(config)
 
 
 def test_names_that_are_taken_are_refused():
     for owner, key, level, place, name, one in (
-        ("text", "empty", "skip", "experiments", "text+empty-skip", {"streams": ["sim"], "learners": ["random"]}),
+        (
+            "text",
+            "empty",
+            "skip",
+            "experiments",
+            "text+empty-skip",
+            {"streams": ["sim"], "learners": ["random"]},
+        ),
         ("text", "documents", "as-is", "streams", "sim+documents-as-is", {"generator": "linear"}),
         ("top", "sign", "as-printed", "learners", "smooth+sign-as-printed", {"kind": "random"}),
     ):
         config = swept(owner, {key: [level]})
         config[place][name] = one
-        with pytest.raises(SettingError, match=rf"experiments\.{owner}\.sweep: .*{re.escape(name)}.*already"):
+        with pytest.raises(
+            SettingError,
+            match=(
+                rf"experiments\.{owner}\.sweep: "
+                rf".*{re.escape(name)}.*already"
+            ),
+        ):
             load(config)
     with pytest.raises(SettingError, match=r"experiments\.games\.sweep: .*already"):
         load(swept("games", {"rounds": [40, [40]]}))
@@ -285,7 +416,15 @@ def test_two_experiments_share_a_stand_in():
     config = swept("text", {"documents": ["as-is"]})
     config["experiments"]["more"] = config["experiments"]["text"] | {"empty": "one"}
     study = load(config)
-    assert len({tuple(study["experiments"][f"{name}+documents-as-is"]["streams"]) for name in ("text", "more")}) == 1
+    assert (
+        len(
+            {
+                tuple(study["experiments"][f"{name}+documents-as-is"]["streams"])
+                for name in ("text", "more")
+            }
+        )
+        == 1
+    )
     assert sum("stands_for" in one for one in study["streams"].values()) == 2
 
 
@@ -295,7 +434,12 @@ def test_two_experiments_share_a_stand_in():
 def test_the_code_s_rates_need_no_tuning_seeds():
     plan = planned(swept("text", {"source": ["released-code"]}, seeds=2, tuning_seeds=3))
     seeds = {
-        name: [seed for job in plan.jobs[name] if job.identity["learner"] == "slam" for seed in job.seeds]
+        name: [
+            seed
+            for job in plan.jobs[name]
+            if job.identity["learner"] == "slam"
+            for seed in job.seeds
+        ]
         for name in made(plan.study, "text")
     }
     assert seeds == {"text+source-released-code": [0, 1] * 2}
@@ -308,7 +452,14 @@ def drawn(study, name, folder, seed=3):
 
 
 def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
-    study = load(swept("text", {"documents": ["as-is", "reversed"]}, {"features": ["query-minmax"]}, streams=["sim"]))
+    study = load(
+        swept(
+            "text",
+            {"documents": ["as-is", "reversed"]},
+            {"features": ["query-minmax"]},
+            streams=["sim"],
+        )
+    )
     names = ("sim", "sim+documents-as-is", "sim+documents-reversed", "sim+features-query-minmax")
     own, as_is, back, scaled = (drawn(study, name, tmp_path) for name in names)
     for q in range(len(own)):
@@ -318,15 +469,23 @@ def test_a_stand_in_of_a_simulation_holds_the_same_queries(tmp_path):
         np.testing.assert_array_equal(scaled[q][1], own[q][1])  # the same shuffle
     assert not np.array_equal(scaled.features, own.features)
     simulated.simulate("other", study["streams"]["sim"], tmp_path / "other", study["seed"], 3)
-    assert not np.array_equal(stream.read(tmp_path / "other").features, own.features)  # a name of its own
+    # a name of its own
+    assert not np.array_equal(stream.read(tmp_path / "other").features, own.features)
 
 
 def test_a_stand_in_of_a_data_set_holds_the_same_queries(tmp_path, monkeypatch):
     x = np.random.default_rng(1).normal(size=(120, 5)).astype(np.float32)
-    monkeypatch.setattr(packing.tables, "read_classification", lambda paths: (x, np.repeat(np.arange(4), 30)))
-    settings = {"dataset": "digits", "retrieval": {"queries": 9, "documents": 5}, "documents": "as-is"}
+    monkeypatch.setattr(
+        packing.tables, "read_classification", lambda paths: (x, np.repeat(np.arange(4), 30))
+    )
+    settings = {
+        "dataset": "digits",
+        "retrieval": {"queries": 9, "documents": 5},
+        "documents": "as-is",
+    }
     own, stand_in, other = (
-        packed(name, settings | more, tmp_path) for name, more in (("d", {}), ("d+", {"stands_for": "d"}), ("e", {}))
+        packed(name, settings | more, tmp_path)
+        for name, more in (("d", {}), ("d+", {"stands_for": "d"}), ("e", {}))
     )
     np.testing.assert_array_equal(own.features, stand_in.features)
     assert not np.array_equal(own.features, other.features)
@@ -342,8 +501,16 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
     drawn(plan.study, "sim", tmp_path)
 
     def rows(name, experiment):
-        job = job_of(plan, experiment, name, "kl").settings | {"study": "small", "experiment": experiment}
-        run(job | {"stream": name, "learner": "kl", "mismatch": 10}, tmp_path / "run", [3], [tmp_path / "sim"])
+        job = job_of(plan, experiment, name, "kl").settings | {
+            "study": "small",
+            "experiment": experiment,
+        }
+        run(
+            job | {"stream": name, "learner": "kl", "mismatch": 10},
+            tmp_path / "run",
+            [3],
+            [tmp_path / "sim"],
+        )
         table = pq.read_table(tmp_path / "run")
         about = json.loads(table.schema.metadata[b"scant"])
         return table.replace_schema_metadata(None).to_pandas(), about
@@ -351,7 +518,9 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
     own, _ = rows("sim", "top")
     other, about = rows("sim+documents-as-is", "top+mismatch-1+documents-as-is")
     pd.testing.assert_frame_equal(own, other)  # of the same file: what is left is order and noise
-    assert about["stream"] == "sim+documents-as-is" and about["stream_settings"]["stands_for"] == "sim"
+    assert (
+        about["stream"] == "sim+documents-as-is" and about["stream_settings"]["stands_for"] == "sim"
+    )
 
 
 # --- figures, tables and claims
@@ -359,7 +528,11 @@ def test_runs_of_a_stand_in_have_the_order_and_noise_of_what_it_stands_for(tmp_p
 
 def test_no_figure_and_no_table_shows_a_swept_experiment():
     config = swept("text", {"empty": ["skip"], "features": ["query-minmax"]})
-    for name, key, level in (("top", "radius", 2), ("games", "comparator", "horizon"), ("ads", "threshold", "recall")):
+    for name, key, level in (
+        ("top", "radius", 2),
+        ("games", "comparator", "horizon"),
+        ("ads", "threshold", "recall"),
+    ):
         config["experiments"][name]["sweep"] = [{key: [level]}]
     config["experiments"]["top"] |= {"figures": ["figure-3.4"]}
     plan, before = planned(config), deepcopy(config)
@@ -370,21 +543,40 @@ def test_no_figure_and_no_table_shows_a_swept_experiment():
     assert plan.stated == list(before.study["experiments"])
     assert plan.figures == before.figures and plan.tables == before.tables
     read = [plan.files(target) for target in (*plan.figures.values(), *plan.tables.values())]
-    assert read == [before.files(target) for target in (*before.figures.values(), *before.tables.values())]
+    assert read == [
+        before.files(target) for target in (*before.figures.values(), *before.tables.values())
+    ]
     assert plan.played == list(plan.study["experiments"])
 
 
 def ctrs(plan, better):
-    """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the others' in each."""
+    """Traces of the ads experiments; `better` says by how much the ranker's CTR is above the
+    others' in each.
+    """
     study, found = plan.study, {}
     for name, experiment in study["experiments"].items():
         if experiment["kind"] != "ads":
             continue
         rows = [
-            {"experiment": name, "stream": log, "learner": learner, "kind": study["learners"][learner]["kind"]}
-            | {"source": "classification", "seed": seed, "lambda": 1.0, "fitted_on": "all", "chosen": True}
+            {
+                "experiment": name,
+                "stream": log,
+                "learner": learner,
+                "kind": study["learners"][learner]["kind"],
+            }
+            | {
+                "source": "classification",
+                "seed": seed,
+                "lambda": 1.0,
+                "fitted_on": "all",
+                "chosen": True,
+            }
             | {"epsilon": 0.0, "estimator": "full-information", "bound": "", "refused": ""}
-            | {"estimate": 0.5 + 0.001 * seed * (1 + (learner == "logistic")) + gain * ("ranker" in learner)}
+            | {
+                "estimate": 0.5
+                + 0.001 * seed * (1 + (learner == "logistic"))
+                + gain * ("ranker" in learner)
+            }
             for log, learner, seed in product(experiment["logs"], experiment["learners"], range(12))
             for gain in [better(experiment)]
         ]
@@ -394,19 +586,27 @@ def ctrs(plan, better):
 
 def judged(config, better, **stated):
     plan = planned(config)
-    examined = claims.examine({name: CLAIM | one for name, one in stated.items()}, plan, ctrs(plan, better))
+    examined = claims.examine(
+        {name: CLAIM | one for name, one in stated.items()}, plan, ctrs(plan, better)
+    )
     return claims_table(examined, plan.study).set_index("id"), cells_table(examined)
 
 
 def test_a_claim_names_the_reading_that_it_depends_on():
-    config = swept("ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=12)
+    config = swept(
+        "ads", {"threshold": ["recall"]}, {"standardise": [False]}, tuning="paper", seeds=12
+    )
     table, cells = judged(config, lambda one: 0.3 if one["threshold"] == "f1" else -0.3, claim={})
     row = table.loc["claim"]
     assert (row["verdict"], row["readings_holding"], row["readings_total"]) == ("holds", 2, 3)
-    assert row["matters"] == "threshold" and row["matters_share"] > 0.9 and row["experiment"] == "ads"
+    assert (
+        row["matters"] == "threshold" and row["matters_share"] > 0.9 and row["experiment"] == "ads"
+    )
     assert cells.set_index("experiment")["verdict"].to_dict() == {
-        "ads": "holds", "ads+threshold-recall": "fails", "ads+standardise-false": "holds"
-    }  # fmt: skip
+        "ads": "holds",
+        "ads+threshold-recall": "fails",
+        "ads+standardise-false": "holds",
+    }
     assert set(cells["stream"]) == {"digits"} and cells.set_index("experiment")["first"].sum() == 1
     assert cells.set_index("experiment")["threshold"].to_dict()["ads+threshold-recall"] == "recall"
 
@@ -414,18 +614,25 @@ def test_a_claim_names_the_reading_that_it_depends_on():
 def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
     config = swept("ads", {"pair_loss": ["hinge"]}, tuning="paper", seeds=12)
     table, cells = judged(
-        config, lambda one: 0.3 if "ranker" in one["learners"] else -0.3,
-        left={}, default={"learner": {"kind": "auc-ranker", "pair_loss": None}},
+        config,
+        lambda one: 0.3 if "ranker" in one["learners"] else -0.3,
+        left={},
+        default={"learner": {"kind": "auc-ranker", "pair_loss": None}},
         pinned={"learner": {"kind": "auc-ranker", "pair_loss": [None, "logistic"]}},
         other={"learner": {"kind": "auc-ranker", "pair_loss": "hinge"}},
         named={"learner": {"ids": "ranker"}},
-    )  # fmt: skip
+    )
     holding = table[["verdict", "readings_holding", "readings_total"]].T.to_dict("list")
     assert holding == {
-        "left": ["holds", 1, 2], "default": ["holds", 1, 2], "pinned": ["holds", 1, 1], "other": ["fails", 0, 1],
+        "left": ["holds", 1, 2],
+        "default": ["holds", 1, 2],
+        "pinned": ["holds", 1, 1],
+        "other": ["fails", 0, 1],
         "named": ["holds", 1, 2],
-    }  # fmt: skip
-    assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {"ranker, epsilon 0"}
+    }
+    assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {
+        ("ranker, epsilon 0")
+    }
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
 
 
@@ -433,7 +640,11 @@ def test_a_claim_of_two_experiments_compares_those_of_equal_readings():
     sweep = [{"undersample": [2]}, {"standardise": [False], "undersample": [None, 2]}]
     config = swept("ads", *sweep, tuning="paper", seeds=12)
     level = {(None, True): 0.0, (2, True): 0.1, (None, False): 0.1, (2, False): 0.0}
-    stated = {"where": {"kind": "ads", "undersample": 2}, "other": {"undersample": None}, "against": None}
+    stated = {
+        "where": {"kind": "ads", "undersample": 2},
+        "other": {"undersample": None},
+        "against": None,
+    }
     stated = {key: value for key, value in (CLAIM | stated).items() if value is not None}
     plan = planned(config)
     traces = ctrs(plan, lambda one: level[one["undersample"], one["standardise"]])
@@ -448,10 +659,16 @@ def test_a_level_that_a_claim_s_learners_do_not_heed_is_no_reading():
     sweep = [{"threshold": ["recall"]}, {"standardise": [False]}, {"undersample": [2]}]
     config = swept("ads", *sweep, learners=["logistic", "forest", "ranker"], seeds=12)
     table, cells = judged(
-        config, lambda one: 0.0, ranker={}, peers={"learner": {"kind": "logistic"}, "against": {"kind": "forest"}},
+        config,
+        lambda one: 0.0,
+        ranker={},
+        peers={"learner": {"kind": "logistic"}, "against": {"kind": "forest"}},
         forest={"learner": {"kind": "forest"}, "against": 0.4},
-    )  # fmt: skip
+    )
     # Tuning doubles the first two; the forest has neither lambda nor threshold, and is not scaled.
     assert table["readings_total"].to_dict() == {"ranker": 8, "peers": 6, "forest": 2}
-    assert cells.loc[cells["claim"] == "forest", "experiment"].tolist() == ["ads", "ads+undersample-2"]
+    assert cells.loc[cells["claim"] == "forest", "experiment"].tolist() == [
+        "ads",
+        "ads+undersample-2",
+    ]
     assert "threshold" not in cells[cells["claim"] == "forest"].dropna(axis=1)

@@ -41,11 +41,22 @@ def own_parquet(folder, columns):
 def test_a_ranking_table(tmp_path):
     path = convert(tmp_path, RANKING, dataset(grades=2, part={"rows": 3, "queries": 2}))
     schema = pq.read_schema(path)
-    assert [f"{field.name} {field.type}" for field in schema] == ["query int64", "grade int16", "f1 float", "f2 float"]
+    assert [f"{field.name} {field.type}" for field in schema] == [
+        "query int64",
+        "grade int16",
+        "f1 float",
+        "f2 float",
+    ]
     assert files.metadata_of(schema) == {
-        "dataset": "toy", "part": "test", "task": "ranking", "rows": 3, "queries": 2, "features": 2,
-        "source_sha256": hashlib.sha256(RANKING.encode()).hexdigest(), "grades": {"0": 2, "2": 1},
-    }  # fmt: skip
+        "dataset": "toy",
+        "part": "test",
+        "task": "ranking",
+        "rows": 3,
+        "queries": 2,
+        "features": 2,
+        "source_sha256": hashlib.sha256(RANKING.encode()).hexdigest(),
+        "grades": {"0": 2, "2": 1},
+    }
     assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
     [(query, grade, features)] = tables.read_ranking(path)
     assert query.tolist() == [7, 7, 3] and grade.tolist() == [2, 0, 0]
@@ -70,7 +81,11 @@ def test_a_classification_table(tmp_path):
     toy = dataset("classification", "csv-label-last", classes=("0", "1"))
     path = convert(tmp_path, "1,2,0\n3,4,1\n5,6,0\n", toy)
     metadata = files.metadata_of(pq.read_schema(path))
-    assert metadata["classes"] == {"0": 2, "1": 1} and metadata["rows"] == 3 and "queries" not in metadata
+    assert (
+        metadata["classes"] == {"0": 2, "1": 1}
+        and metadata["rows"] == 3
+        and "queries" not in metadata
+    )
     features, labels = tables.read_classification([path, path])
     assert labels.tolist() == ["0", "1", "0"] * 2
     assert features.tolist() == [[1, 2], [3, 4], [5, 6]] * 2 and features.dtype == np.float32
@@ -85,7 +100,9 @@ def test_row_groups_hold_whole_queries(tmp_path_factory, sizes, block):
     original.write_text("".join(f"{i % 3} qid:{query} 1:{i}\n" for i, query in enumerate(queries)))
     blocks = list(tables.whole_queries(letor.read_letor(original, 1, block=block)))
     assert np.concatenate([block.query for block in blocks]).tolist() == queries.tolist()
-    assert np.concatenate([block.features for block in blocks])[:, 0].tolist() == list(range(len(queries)))
+    assert np.concatenate([block.features for block in blocks])[:, 0].tolist() == list(
+        range(len(queries))
+    )
     ends = [(block.query[0], block.query[-1]) for block in blocks]
     assert all(before[1] != after[0] for before, after in pairwise(ends))
 
@@ -97,7 +114,9 @@ def test_large_files_become_several_row_groups(tmp_path, monkeypatch):
     assert pq.ParquetFile(path).num_row_groups > 3
     groups = list(tables.read_ranking([path]))
     assert np.concatenate([x for _, _, x in groups])[:, 0].tolist() == list(range(50))
-    assert len(set.union(*[set(q.tolist()) for q, _, _ in groups])) == sum(len(set(q)) for q, _, _ in groups)
+    assert len(set.union(*[set(q.tolist()) for q, _, _ in groups])) == sum(
+        len(set(q)) for q, _, _ in groups
+    )
 
 
 LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
@@ -111,7 +130,12 @@ LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
         ((), RANKING, {"rows": 4}, "3 rows; toy/test has 4"),
         ((), RANKING, {"queries": 1}, "2 queries; toy/test has 1"),
         ((), "", {}, "no rows"),
-        ((), "\n<!DOCTYPE html>\n<p>Sign in", {}, "it is a web page, as a server sends it in place of the file"),
+        (
+            (),
+            "\n<!DOCTYPE html>\n<p>Sign in",
+            {},
+            ("it is a web page, as a server sends it in place of the file"),
+        ),
         (("ads", "log", None), LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
         (("ads", "log", None), LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
         (("ads", "log", None), "PAR1" + LOG, {}, "not a readable parquet file"),
@@ -129,7 +153,13 @@ def test_an_absent_original_is_named(tmp_path):
         tables.convert(dataset(), "test", tmp_path / "absent", tmp_path / "table.parquet")
 
 
-COLUMNS = {"query": [1, 1, 2], "grade": [0, 2, 1], "f1": [0.5, 1, 2], "f2": [1, 2, 3], "title": ["a", "b", "c"]}
+COLUMNS = {
+    "query": [1, 1, 2],
+    "grade": [0, 2, 1],
+    "f1": [0.5, 1, 2],
+    "f2": [1, 2, 3],
+    "title": ["a", "b", "c"],
+}
 
 
 @pytest.mark.parametrize("parser", ["parquet", "csv", "numbers_of_mine:read"])
@@ -140,7 +170,8 @@ def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
         original.write_text("title,query,grade,f1,f2\na,1,0,0.5,1\nb,1,2,1,2\nc,2,1,2,3\n")
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "numbers_of_mine.py").write_text(
-        "import pyarrow.parquet as pq\n\ndef read(path):\n    table = pq.read_table(path).to_pandas()\n"
+        "import pyarrow.parquet as pq\n\ndef read(path):\n    table = "
+        "pq.read_table(path).to_pandas()\n"
         "    return table[['f1', 'f2']].to_numpy(), table['grade'], table['query'].to_numpy()\n"
     )
     tables.convert(dataset(parser=parser, grades=2), "test", original, tmp_path / "table.parquet")
@@ -153,7 +184,13 @@ def test_own_columns_for_ranking(tmp_path, monkeypatch, parser):
     ("returned", "reason"),
     [
         ("[[1, 2]], [0], [1], 4", "does not return features, grades and ids of queries of it"),
-        ("[[1, 2, 3]], [0], [1]", r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\) and \(n,\)"),
+        (
+            "[[1, 2, 3]], [0], [1]",
+            (
+                r"arrays of shapes \(1, 3\), \(1,\), \(1,\); \(n, 2\), \(n,\) "
+                r"and \(n,\)"
+            ),
+        ),
         ("[[1, 2]], [0, 1], [1]", r"arrays of shapes \(1, 2\), \(2,\), \(1,\)"),
         ("[[1, 2], [3, float('nan')]], [0, 1], [1, 1]", "row 2: f2 is not finite"),
         ("[[1, 2], [3, 4], [5, 6]], [0, 1, 3], [1, 2, 1]", "row 3: grade 3 is above 2"),
@@ -175,12 +212,17 @@ def test_queries_of_columns_may_be_named(tmp_path):
 
 def test_a_note_names_the_files_beside_that_are_not_read(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for name, text in {"file.txt": "1 qid:1 1:1 2:1\n", "file.txt.weight": "2\n", "file.txt.position": "0\n"}.items():
+    for name, text in {
+        "file.txt": "1 qid:1 1:1 2:1\n",
+        "file.txt.weight": "2\n",
+        "file.txt.position": "0\n",
+    }.items():
         Path(name).write_text(text)
     tables.convert(dataset(), "test", "file.txt", "table.parquet")
     assert [line for line in capsys.readouterr().err.splitlines() if "note" in line] == [
-        "scant: note: file.txt.weight is not read", "scant: note: file.txt.position is not read"
-    ]  # fmt: skip
+        "scant: note: file.txt.weight is not read",
+        "scant: note: file.txt.position is not read",
+    ]
 
 
 def test_own_parquet_for_classification(tmp_path):
@@ -216,7 +258,9 @@ def test_own_parquet_is_checked_like_text(tmp_path, change, reason):
         columns = {name: pa.array([], types.get(name, pa.string())) for name in columns}
     original = own_parquet(tmp_path, columns)
     with pytest.raises(DataError) as caught:
-        tables.convert(dataset(parser="parquet", grades=2), "test", original, tmp_path / "table.parquet")
+        tables.convert(
+            dataset(parser="parquet", grades=2), "test", original, tmp_path / "table.parquet"
+        )
     assert reason in str(caught.value) and str(original) in str(caught.value)
     assert not (tmp_path / "table.parquet").exists()
 
@@ -242,7 +286,9 @@ def test_other_tables_are_refused(tmp_path):
     with pytest.raises(DataError, match="not a ranking table of this project"):
         list(tables.read_ranking(foreign))
     ranking = convert(tmp_path, RANKING, dataset())
-    with pytest.raises(DataError, match="not a classification table of this project: its task is ranking"):
+    with pytest.raises(
+        DataError, match=("not a classification table of this project: its task is ranking")
+    ):
         tables.read_classification(ranking)
 
 
@@ -251,19 +297,29 @@ def test_a_log_of_ones_own_becomes_ours(tmp_path):
     log, metadata = logs.read(path)
     assert log.action.tolist() == [1, 0, 1] and log.features.tolist() == [[30], [41.5], [-2]]
     assert metadata == {
-        "dataset": "toy", "part": "test", "task": "ads", "rows": 3, "features": 1, "kind": "ads log",
-        "source_sha256": hashlib.sha256(LOG.encode()).hexdigest(), "actions": ["a", "b"], "names": ["age"],
+        "dataset": "toy",
+        "part": "test",
+        "task": "ads",
+        "rows": 3,
+        "features": 1,
+        "kind": "ads log",
+        "source_sha256": hashlib.sha256(LOG.encode()).hexdigest(),
+        "actions": ["a", "b"],
+        "names": ["age"],
         "duplicates": 0,
-    }  # fmt: skip
+    }
     with pytest.raises(DataError, match="not a ranking table of this project: its task is ads"):
         list(tables.read_ranking(path))
 
 
 @pytest.mark.parametrize(
     ("parser", "task", "line"),
-    [("letor", "ranking", b"0 qid:1 1:0.5 2:34"), ("csv-label-last", "classification", b"0.5,34,1"),
-     ("log", "ads", b"action,reward,propensity,x\na,0,0.5,1\nb,1,0.5,34")],
-)  # fmt: skip
+    [
+        ("letor", "ranking", b"0 qid:1 1:0.5 2:34"),
+        ("csv-label-last", "classification", b"0.5,34,1"),
+        ("log", "ads", b"action,reward,propensity,x\na,0,0.5,1\nb,1,0.5,34"),
+    ],
+)
 def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line):
     def converted(content, **part):
         (path := tmp_path / "a.txt").write_bytes(content)
@@ -272,9 +328,16 @@ def test_a_last_line_that_may_be_cut_inside_a_field(tmp_path, parser, task, line
 
     converted(line + b"\n")
     for cut in (line, line + b" "):
-        with pytest.raises(DataError, match=r"may have been cut inside a field\. If it is whole, end the line"):
+        with pytest.raises(
+            DataError,
+            match=(
+                r"may have been cut inside a field\. If it is whole, "
+                r"end the line"
+            ),
+        ):
             converted(cut)
-    converted(line, rows=2 if task == "ads" else 1)  # what is declared tells that no line is lacking
+    # what is declared tells that no line is lacking
+    converted(line, rows=2 if task == "ads" else 1)
 
 
 def test_without_the_package_that_reads_logs_one_line_says_so(monkeypatch):

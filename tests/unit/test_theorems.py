@@ -1,4 +1,6 @@
-"""The tables of theorems: what they say fails, and their numbers by other ways of computing them."""
+"""The tables of theorems: what they say fails, and their numbers by other ways of computing
+them.
+"""
 
 import math
 from dataclasses import replace
@@ -22,7 +24,19 @@ from scant.surrogates import average_within_grade, slam, slam_weights
 from scant.theory import bounds, observability
 from scant.theory.checks import Check, table
 
-COLUMNS = ["check", "source", "quantity", "setting", "m", "value", "relation", "stated", "cases", "share", "holds"]
+COLUMNS = [
+    "check",
+    "source",
+    "quantity",
+    "setting",
+    "m",
+    "value",
+    "relation",
+    "stated",
+    "cases",
+    "share",
+    "holds",
+]
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +66,21 @@ def rows(frame, check):
 @pytest.mark.parametrize(
     ("relation", "value", "stated", "share", "holds"),
     [
-        ("<=", 3.0, 4.0, 0.75, True), ("<=", 4.0, 4.0, 1.0, True), ("<=", 5.0, 4.0, 1.25, False),
-        (">=", 4.0, 3.0, 0.75, True), (">=", 3.0, 4.0, 4 / 3, False), (">=", 0.0, 4.0, math.inf, False),
-        ("=", 4.0 + 1e-12, 4.0, math.nan, True), ("=", 4.1, 4.0, math.nan, False), (">", 0.0, 0.0, math.nan, False),
+        ("<=", 3.0, 4.0, 0.75, True),
+        ("<=", 4.0, 4.0, 1.0, True),
+        ("<=", 5.0, 4.0, 1.25, False),
+        (">=", 4.0, 3.0, 0.75, True),
+        (">=", 3.0, 4.0, 4 / 3, False),
+        (">=", 0.0, 4.0, math.inf, False),
+        ("=", 4.0 + 1e-12, 4.0, math.nan, True),
+        ("=", 4.1, 4.0, math.nan, False),
+        (">", 0.0, 0.0, math.nan, False),
         (">", 0.1, 0.0, math.nan, True),
     ],
-)  # fmt: skip
-def test_a_check_says_how_much_of_a_bound_is_used_and_whether_it_holds(relation, value, stated, share, holds):
+)
+def test_a_check_says_how_much_of_a_bound_is_used_and_whether_it_holds(
+    relation, value, stated, share, holds
+):
     check = Check("c", "s", "q", "t", 2, value, relation, stated)
     assert check.share == pytest.approx(share, nan_ok=True) and check.holds is holds
     assert list(table([check]).columns) == COLUMNS
@@ -72,37 +94,59 @@ def test_what_is_close_enough_to_be_equal_may_be_said():
 def test_which_theorems_fail_as_printed(perceptrons, top, games):
     failing = [{*frame.loc[~frame["holds"], "check"]} for frame in (perceptrons, top, games)]
     assert failing == [
-        {"slam within a grade, NDCG", "general bound, printed", "lower bound as printed, NDCG",
-         "lower bound as printed, AP"},
-        {"listnet, does not decompose, 2 grades", "constant of squared, printed", "constant of kl, printed",
-         "degree of the constant of kl"},
-        {"all losses of Precision@n seen, k = n", "bound of DCG in 2^n - 1, epsilon as printed",
-         "bound of the forecaster in m!", "rounds that explore"},  # the latter with fewer blocks
-    ]  # fmt: skip
+        {
+            "slam within a grade, NDCG",
+            "general bound, printed",
+            "lower bound as printed, NDCG",
+            "lower bound as printed, AP",
+        },
+        {
+            "listnet, does not decompose, 2 grades",
+            "constant of squared, printed",
+            "constant of kl, printed",
+            "degree of the constant of kl",
+        },
+        {
+            "all losses of Precision@n seen, k = n",
+            "bound of DCG in 2^n - 1, epsilon as printed",
+            "bound of the forecaster in m!",
+            "rounds that explore",
+        },  # the latter with fewer blocks
+    ]
 
 
 # --- perceptrons
 
 
 def least_slam(grades, weights):
-    """The least SLAM of scores that descend from the first document on, by a linear program in gaps and hinges."""
+    """The least SLAM of scores that descend from the first document on, by a linear program in gaps
+    and hinges.
+    """
     m = len(grades)
     above = np.tri(m)[:, 1:]  # score i is minus the sum of the gaps above it
     pairs = [(i, j) for i, j in product(range(m), repeat=2) if grades[i] > grades[j]]
-    hinges = [np.append(above[i] - above[j], -np.eye(m)[i]) for i, j in pairs]  # at least 1 + s_j - s_i
+    # at least 1 + s_j - s_i
+    hinges = [np.append(above[i] - above[j], -np.eye(m)[i]) for i, j in pairs]
     return linprog(np.append(np.zeros(m - 1), weights), hinges, -np.ones(len(pairs))).fun
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "cut", "m", "top_grade"),
-    [("AP", "ap", None, 4, 1), ("NDCG", "ndcg", None, 4, 1), ("NDCG", "ndcg", None, 3, 2), ("NDCG@2", "ndcg", 2, 4, 1)],
+    [
+        ("AP", "ap", None, 4, 1),
+        ("NDCG", "ndcg", None, 4, 1),
+        ("NDCG", "ndcg", None, 3, 2),
+        ("NDCG@2", "ndcg", 2, 4, 1),
+    ],
 )
 def test_slam_above_the_loss_by_linear_programs(perceptrons, name, kind, cut, m, top_grade):
     shares = []
     for vector in product(range(top_grade + 1), repeat=m):
         grades = np.array(vector)
         ranking = np.arange(m)
-        loss = 1 - (average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, cut))
+        loss = 1 - (
+            average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, cut)
+        )
         if any(vector) and loss > 1e-12:
             weights = slam_weights(kind, -1e-9 * ranking, grades, cut)
             shares.append(loss / least_slam(grades, weights))
@@ -123,21 +167,33 @@ def test_another_order_within_a_grade_makes_slam_larger():
 
 
 def test_slam_depends_on_which_document_of_a_grade_comes_first(perceptrons):
-    """One relevant document is 1.5 short of the margin, the other is not: SLAM is 1.5 times the former's weight."""
+    """One relevant document is 1.5 short of the margin, the other is not: SLAM is 1.5 times the
+    former's weight.
+    """
     scores, grades = np.array([2.0, 1.0, 0.5]), np.array([1, 0, 1])
     first, second = 1 / (1 + 1 / math.log2(3)), 1 / (1 + math.log2(3))
-    found = [slam(scores, grades, np.array(weights))[0] for weights in ([second, 0, first], [first, 0, second])]
+    found = [
+        slam(scores, grades, np.array(weights))[0]
+        for weights in ([second, 0, first], [first, 0, second])
+    ]
     assert found == pytest.approx([1.5 * first, 1.5 * second])
     assert found == pytest.approx([0.92, 0.58], abs=0.001)
-    assert rows(perceptrons, "slam within a grade, NDCG")["value"].tolist() == pytest.approx([math.log2(3), 2.0])
-    assert rows(perceptrons, "slam within a grade, AP")["value"].tolist() == pytest.approx([1.0, 1.0])
+    assert rows(perceptrons, "slam within a grade, NDCG")["value"].tolist() == pytest.approx(
+        [math.log2(3), 2.0]
+    )
+    assert rows(perceptrons, "slam within a grade, AP")["value"].tolist() == pytest.approx(
+        [1.0, 1.0]
+    )
 
 
 def test_with_equal_weights_within_a_grade_its_order_does_not_matter(monkeypatch):
     monkeypatch.setattr(
-        theorems.surrogates, "slam_weights",
-        lambda kind, scores, grades, cut: average_within_grade(slam_weights(kind, scores, grades, cut), grades),
-    )  # fmt: skip
+        theorems.surrogates,
+        "slam_weights",
+        lambda kind, scores, grades, cut: average_within_grade(
+            slam_weights(kind, scores, grades, cut), grades
+        ),
+    )
     assert [check.holds for check in theorems._order_within_grades()] == [True] * 4
 
 
@@ -165,17 +221,27 @@ def test_the_least_share_of_the_general_bounds(perceptrons):
 def test_no_gradient_of_slam_is_longer_than_the_worst_in_the_table(perceptrons, kind, name):
     random = np.random.default_rng(1)
     found = rows(perceptrons, "slam gradient")
-    worst = found.loc[found["setting"].str.contains(f"for {name},") & (found["m"] == 4), "share"].item()
+    worst = found.loc[
+        found["setting"].str.contains(f"for {name},") & (found["m"] == 4), "share"
+    ].item()
     shares = []
     for _ in range(2000):
         gaps = np.where(random.random(3) < 0.5, random.random(3), random.choice([0.001, 0.97], 3))
-        wanted, grades = random.permutation(np.append(0, -np.cumsum(gaps))), random.integers(0, 2, 4)
-        # Documents in a plane, of norm 1, all but on the line on which the gradient is longest; scores as wanted.
+        wanted, grades = (
+            random.permutation(np.append(0, -np.cumsum(gaps))),
+            random.integers(0, 2, 4),
+        )
+        # Documents in a plane, of norm 1, all but on the line on which the gradient is longest;
+        # scores as wanted.
         _, gradient = slam(wanted, grades, slam_weights(kind, wanted, grades))
-        x = np.column_stack([np.where(gradient < 0, -1, 1) * np.sqrt(1 - (wanted / 100) ** 2), wanted / 100])
+        x = np.column_stack(
+            [np.where(gradient < 0, -1, 1) * np.sqrt(1 - (wanted / 100) ** 2), wanted / 100]
+        )
         scores = x @ [0, 100]
         ranking = np.argsort(-scores)
-        loss = 1 - (average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, None))
+        loss = 1 - (
+            average_precision(ranking, grades) if kind == "ap" else ndcg(ranking, grades, None)
+        )
         if grades.any() and loss > 1e-12:
             weights = slam_weights(kind, scores, grades)
             value, gradient = slam(scores, grades, weights)
@@ -186,7 +252,10 @@ def test_no_gradient_of_slam_is_longer_than_the_worst_in_the_table(perceptrons, 
 
 def test_the_max_hinge_perceptron_does_not_depend_on_its_rate_in_rational_numbers():
     random = np.random.default_rng(2)
-    stream = [(random.integers(-3, 4, (4, 3)).tolist(), random.integers(0, 3, 4).tolist()) for _ in range(40)]
+    stream = [
+        (random.integers(-3, 4, (4, 3)).tolist(), random.integers(0, 3, 4).tolist())
+        for _ in range(40)
+    ]
 
     def rankings(rate):
         weights, shown = [Fraction(0)] * 3, []
@@ -208,20 +277,27 @@ def test_the_max_hinge_perceptron_does_not_depend_on_its_rate_in_rational_number
 def test_the_least_loss_against_the_adversary_over_all_rankings(perceptrons, m):
     for i, (_, answer) in enumerate(LowerBoundAdversary(4, m)):
         shown = [np.array(ranking) for ranking in permutations(range(m))]
-        for name, measure in (("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)), ("AP", average_precision)):
+        for name, measure in (
+            ("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)),
+            ("AP", average_precision),
+        ):
             least = min(1 - measure(ranking, answer(ranking)) for ranking in shown)
             found = rows(perceptrons, f"lower bound, {name}").set_index("m")
             assert found.loc[m, "value"] == pytest.approx(least), i
 
 
 def test_the_thesis_s_adversary_lets_every_learner_be_right(perceptrons):
-    """A learner that learns nothing, against the journal's relevances and the thesis's, which are the others."""
+    """A learner that learns nothing, against the journal's relevances and the thesis's, which are
+    the others.
+    """
     shown, losses = np.array([1, 0]), {"journal": [], "thesis": []}
     for _, answer in LowerBoundAdversary(10, 2):
         grades = answer(shown)
         losses["journal"].append(1 - ndcg(shown, grades, None))
         losses["thesis"].append(1 - ndcg(shown, 1 - grades, None))
-    assert min(losses["journal"]) == pytest.approx(1 - 1 / math.log2(3)) and max(losses["thesis"]) == 0
+    assert (
+        min(losses["journal"]) == pytest.approx(1 - 1 / math.log2(3)) and max(losses["thesis"]) == 0
+    )
     for name in ("NDCG", "AP"):
         assert rows(perceptrons, f"lower bound as printed, {name}")["value"].item() == 0
 
@@ -231,21 +307,37 @@ def test_the_thesis_s_adversary_lets_every_learner_be_right(perceptrons):
 
 def test_the_degree_of_constants_in_the_radius_of_the_ball(top):
     """Squared has 4 m^2 (U + R)^2, RankSVM no U at all, and KL exp(2U)."""
-    for name, degree in {"squared": 2 * math.log2(104 / 54), "kl": 100 / math.log(2), "ranksvm": 0.0}.items():
-        assert rows(top, f"degree of the constant of {name}")["value"].item() == pytest.approx(degree)
+    for name, degree in {
+        "squared": 2 * math.log2(104 / 54),
+        "kl": 100 / math.log(2),
+        "ranksvm": 0.0,
+    }.items():
+        assert rows(top, f"degree of the constant of {name}")["value"].item() == pytest.approx(
+            degree
+        )
 
 
 @pytest.mark.parametrize(
     ("surrogate", "m", "top_grade", "k", "decomposes"),
     [
-        ("squared", 3, 2, 1, True), ("kl", 3, 2, 1, True), ("smoothdcg", 3, 2, 1, True), ("ranksvm", 3, 2, 2, True),
-        ("ranksvm", 3, 1, 1, False), ("listnet", 3, 1, 1, False), ("listnet", 3, 1, 2, True),
-        ("listnet", 3, 2, 2, False), ("listnet", 4, 1, 2, False), ("listnet", 4, 1, 3, True),
-        ("listnet", 2, 1, 1, True), ("listnet", 2, 2, 1, False),
+        ("squared", 3, 2, 1, True),
+        ("kl", 3, 2, 1, True),
+        ("smoothdcg", 3, 2, 1, True),
+        ("ranksvm", 3, 2, 2, True),
+        ("ranksvm", 3, 1, 1, False),
+        ("listnet", 3, 1, 1, False),
+        ("listnet", 3, 1, 2, True),
+        ("listnet", 3, 2, 2, False),
+        ("listnet", 4, 1, 2, False),
+        ("listnet", 4, 1, 3, True),
+        ("listnet", 2, 1, 1, True),
+        ("listnet", 2, 2, 1, False),
     ],
-)  # fmt: skip
+)
 def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes):
-    """Fit the gradient by any functions of k grades each: nothing is left if and only if it decomposes."""
+    """Fit the gradient by any functions of k grades each: nothing is left if and only if it
+    decomposes.
+    """
     vectors = np.array(list(product(range(top_grade + 1), repeat=m)))
     columns = [
         np.all(vectors[:, list(subset)] == values, axis=1)
@@ -254,7 +346,9 @@ def test_what_decomposes_by_least_squares(surrogate, m, top_grade, k, decomposes
     ]
     design = np.array(columns, float).T
     scores = 2.0 * np.arange(m)[::-1]
-    gradients = np.array([value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors])
+    gradients = np.array(
+        [value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors]
+    )
     fitted = design @ np.linalg.lstsq(design, gradients, rcond=None)[0]
     assert bool(np.abs(gradients - fitted).max() < 1e-9) is decomposes
 
@@ -265,7 +359,9 @@ def moment(surrogate, x, weights, grades, k, gamma):
     by_scores, count = tuple(rank(scores).tolist()), math.factorial(len(scores))
     for ranking in permutations(range(len(scores))):
         chance = gamma / count + (1 - gamma) * (ranking == by_scores)
-        total += chance * np.sum((x.T @ estimate(surrogate, scores, grades, ranking, k, gamma)) ** 2)
+        total += chance * np.sum(
+            (x.T @ estimate(surrogate, scores, grades, ranking, k, gamma)) ** 2
+        )
     return gamma * total
 
 
@@ -290,7 +386,11 @@ def test_the_largest_moment_is_reached(ball, gamma):
     same, unit = np.tile([2.0, 0.0], (4, 1)), np.array([1.0, 0.0])
     lists = [("squared", -ball, [3] * 4), ("kl", -ball, [3] * 4), ("kl", ball, [0] * 4)]
     for surrogate in ("squared", "kl"):
-        found = [moment(surrogate, same, w * unit, np.array(g), 1, gamma) for name, w, g in lists if name == surrogate]
+        found = [
+            moment(surrogate, same, w * unit, np.array(g), 1, gamma)
+            for name, w, g in lists
+            if name == surrogate
+        ]
         assert max(found) == pytest.approx(bounds.largest_moment(surrogate, 4, 2.0, 3, ball, gamma))
     opposite = np.array([[2.0], [2.0], [-2.0], [-2.0]])
     found = moment("ranksvm", opposite, np.array([-ball / 100]), np.array([1, 1, 0, 0]), 2, 1.0)
@@ -298,10 +398,14 @@ def test_the_largest_moment_is_reached(ball, gamma):
 
 
 def test_the_printed_constants_are_those_of_the_audit(top):
-    """At gamma 0.1, m = 5 and grades to 4: KL, U = 1, 5.9e5 against 1.9e3; squared, U = 0.1, 1.3e4 against 1e3."""
+    """At gamma 0.1, m = 5 and grades to 4: KL, U = 1, 5.9e5 against 1.9e3; squared, U = 0.1, 1.3e4
+    against 1e3.
+    """
     for surrogate, ball, value, stated in (("kl", 1, 5.9e5, 1.85e3), ("squared", 0.1, 1.3e4, 1e3)):
         found = rows(top, f"constant of {surrogate}, printed")
-        found = found[(found["m"] == 5) & found["setting"].str.startswith(f"grades to 4, U = {ball:g},")]
+        found = found[
+            (found["m"] == 5) & found["setting"].str.startswith(f"grades to 4, U = {ball:g},")
+        ]
         assert 10 * found["value"].item() == pytest.approx(value, rel=0.01)
         assert 10 * found["stated"].item() == pytest.approx(stated, rel=0.01)
 
@@ -310,8 +414,12 @@ def test_the_printed_constants_are_those_of_the_audit(top):
 
 
 def test_which_losses_a_round_reveals_by_what_it_shows(games):
-    """A loss is revealed if relevances that look the same, of the n items on top, always lead to the same loss."""
-    found = rows(games, "all losses of Precision@n seen, k = n").set_index(["m", "setting"])["value"]
+    """A loss is revealed if relevances that look the same, of the n items on top, always lead to
+    the same loss.
+    """
+    found = rows(games, "all losses of Precision@n seen, k = n").set_index(["m", "setting"])[
+        "value"
+    ]
     for m in (2, 3, 4):
         for n in range(1, m):
             tops = {frozenset(ranking[:n]) for ranking in permutations(range(m))}
@@ -333,20 +441,27 @@ def test_rates_by_how_much_of_the_top_is_seen(games):
 
 
 def test_a_rate_that_is_worse_with_more_seen_is_noticed(monkeypatch):
-    changed = [replace(rate, rate="T") if (rate.m, rate.k) == (4, 4) else rate for rate in observability.atlas()]
+    changed = [
+        replace(rate, rate="T") if (rate.m, rate.k) == (4, 4) else rate
+        for rate in observability.atlas()
+    ]
     monkeypatch.setattr(observability, "atlas", lambda: changed)
     counted = [check.value for check in game_theorems._more_seen()]
     assert counted[0] == counted[1] == counted[3] == 0 < counted[2] <= 18
 
 
 def test_the_bound_of_the_forecaster_by_minimising_it():
-    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in logarithms has."""
+    """log N / eta + eta T (m N)^2 / gamma + gamma T, at the best eta and gamma that a grid in
+    logarithms has.
+    """
 
     def log_bound(m: int, rounds: float = 1e90) -> float:
         log_n, log_t = math.lgamma(m + 1), math.log(rounds)
         square = 2 * (math.log(m) + log_n)
         gamma = np.linspace(-150, 0, 30_001)
-        regret = np.logaddexp(gamma + log_t, math.log(2) + (math.log(log_n) + log_t + square - gamma) / 2)
+        regret = np.logaddexp(
+            gamma + log_t, math.log(2) + (math.log(log_n) + log_t + square - gamma) / 2
+        )
         return float(regret.min())
 
     grown = (log_bound(20) - log_bound(10)) / (math.lgamma(21) - math.lgamma(11))
@@ -358,20 +473,26 @@ def test_the_bound_of_the_forecaster_by_minimising_it():
 @pytest.mark.parametrize("blocks", [10, 200, 400])
 def test_rounds_that_explore_by_playing(games, blocks):
     game = Game(np.zeros((10_000, 20), np.int64), "dcg")
-    trace = play(game, {"kind": "rtopkf", "k": 1, "blocks": blocks}, generator(0), np.array([10_000]))
+    trace = play(
+        game, {"kind": "rtopkf", "k": 1, "blocks": blocks}, generator(0), np.array([10_000])
+    )
     found = rows(games, "rounds that explore").set_index("setting")["value"]
     assert found[f"K = {blocks}, the top one seen, 10,000 rounds"] == trace.explored[-1] / 10_000
 
 
 def test_neighbours_by_linear_programs(games):
-    """Two rankings are neighbours if they can tie while all others lose by a margin, under a positive distribution."""
+    """Two rankings are neighbours if they can tie while all others lose by a margin, under a
+    positive distribution.
+    """
     losses = observability.loss_matrix("sum-loss", 3).entries
     neighbours = 0
     for i, j in combinations(range(6), 2):
         others = [losses[i] - losses[other] for other in range(6) if other not in (i, j)]
         above = np.hstack([np.vstack([others, -np.eye(8)]), np.ones((12, 1))])
         ties = [np.append(losses[i] - losses[j], 0), np.append(np.ones(8), 0)]
-        solved = linprog(np.append(np.zeros(8), -1), above, np.zeros(12), ties, [0, 1], bounds=(None, None))
+        solved = linprog(
+            np.append(np.zeros(8), -1), above, np.zeros(12), ties, [0, 1], bounds=(None, None)
+        )
         neighbours += -solved.fun > 1e-9
     found = rows(games, "neighbours").set_index("m")
     assert found.loc[3, "setting"] == f"SumLoss, {neighbours} pairs share one" and neighbours == 6
@@ -379,8 +500,11 @@ def test_neighbours_by_linear_programs(games):
 
 
 def test_the_bound_of_dcg_grows_more_slowly_by_logarithms(games):
-    """Its diameter is the sum of the weights' distances from their reverse, of the order m / log(m)^2."""
+    """Its diameter is the sum of the weights' distances from their reverse, of the order m /
+    log(m)^2.
+    """
     weights = [1 / np.log2(np.arange(2, m + 2)) for m in (1000, 10_000)]
     diameters = [np.abs(w - w[::-1]).sum() for w in weights]
-    slope = 2 / 3 + math.log10(diameters[1] / diameters[0])  # the bound is of the order m^(2/3) times the diameter
+    # the bound is of the order m^(2/3) times the diameter
+    slope = 2 / 3 + math.log10(diameters[1] / diameters[0])
     assert rows(games, "bound of DCG in m")["value"].item() == pytest.approx(slope, abs=0.01)

@@ -1,4 +1,6 @@
-"""Learners with feedback at the top: what settings and schedules make of them, and what their compiled loop is of."""
+"""Learners with feedback at the top: what settings and schedules make of them, and what their
+compiled loop is of.
+"""
 
 from dataclasses import asdict
 
@@ -44,7 +46,9 @@ def sort(scores):
 def complete(learner, readings, rounds):
     """The complete settings of a learner, and its rates."""
     cls = class_of(learner["kind"], DESCENDING)
-    return cls.complete_settings(learner, readings, {"rounds": rounds}), cls.rates(learner, readings)
+    return cls.complete_settings(learner, readings, {"rounds": rounds}), cls.rates(
+        learner, readings
+    )
 
 
 def at(settings, rates, t):
@@ -84,7 +88,18 @@ def test_steps_and_exploration_by_hand(schedule, kind):
 
 def same(settings, expected):
     """Whether a learner plays by these settings."""
-    play = ("kind", "objective", "judge", "k", "gamma", "gamma_decay", "decay", "scale", "mismatch", "ordered")
+    play = (
+        "kind",
+        "objective",
+        "judge",
+        "k",
+        "gamma",
+        "gamma_decay",
+        "decay",
+        "scale",
+        "mismatch",
+        "ordered",
+    )
     play += ("epsilon", "epsilon_decay", "sign", "radius")
     return all(getattr(settings, name) == getattr(expected, name) for name in play)
 
@@ -102,8 +117,11 @@ def test_what_readings_make_of_a_learner():
     for surrogate in OBJECTIVES:
         changes = {"judge": "kl", "radius": 2.5, "mismatch": 3.0}
         settings, _ = complete({"kind": "ogd", "surrogate": surrogate}, READINGS | changes, 100)
-        assert same(settings, Settings("ogd", surrogate, "kl", radius=2.5))  # nothing is hidden, so none mismatched
-    assert same(complete({"kind": "listnet"}, READINGS, 100)[0], Settings("listnet", "listnet", "listnet"))
+        # nothing is hidden, so none mismatched
+        assert same(settings, Settings("ogd", surrogate, "kl", radius=2.5))
+    assert same(
+        complete({"kind": "listnet"}, READINGS, 100)[0], Settings("listnet", "listnet", "listnet")
+    )
     own = {"epsilon": 0.5, "epsilon_decay": 0.25, "sign": "as-printed"}
     settings, _ = complete({"kind": "rtop", "surrogate": "smoothdcg"} | own, READINGS, 100)
     assert own.items() <= asdict(settings).items()
@@ -113,10 +131,15 @@ def test_what_readings_make_of_a_learner():
 def test_what_the_released_code_makes_of_a_learner():
     readings = READINGS | {"source": "released-code"}
     for kind in ("rtop", "ogd"):
-        settings, _ = complete({"kind": kind, "surrogate": "smoothdcg", "sign": "negated"}, readings, 100)
+        settings, _ = complete(
+            {"kind": kind, "surrogate": "smoothdcg", "sign": "negated"}, readings, 100
+        )
         assert (settings.epsilon, settings.sign) == (0.001, "as-printed")
     for k, ordered in {2: True, 3: False}.items():
-        assert complete({"kind": "rtop", "surrogate": "ranksvm", "k": k}, readings, 100)[0].ordered is ordered
+        assert (
+            complete({"kind": "rtop", "surrogate": "ranksvm", "k": k}, readings, 100)[0].ordered
+            is ordered
+        )
     assert complete({"kind": "ogd", "surrogate": "ranksvm"}, readings, 100)[0].ordered is False
     settings, _ = complete({"kind": "rtop", "surrogate": "squared", "k": 2}, readings, 100)
     assert (settings.ordered, settings.epsilon, settings.sign) == (False, 0.01, "negated")
@@ -124,19 +147,50 @@ def test_what_the_released_code_makes_of_a_learner():
 
 REFUSED = {
     "kind": ({"kind": "rtopp"}, {}, "unknown kind of learner 'rtopp': did you mean 'rtop'"),
-    "surrogate": ({"surrogate": "listnett"}, {}, "unknown surrogate 'listnett': did you mean 'listnet'"),
+    "surrogate": (
+        {"surrogate": "listnett"},
+        {},
+        ("unknown surrogate 'listnett': did you mean 'listnet'"),
+    ),
     "no surrogate": ({"surrogate": ""}, {}, "unknown surrogate ''"),
     "no surrogate of ogd": ({"kind": "ogd", "surrogate": ""}, {}, "unknown surrogate ''"),
-    "pairs of one": ({"surrogate": "ranksvm", "k": 1}, {}, "ranksvm cannot be learnt from the top 1: .*Lemma 26"),
-    "ListNet": ({"surrogate": "listnet"}, {}, r"listnet cannot be learnt from the top 1: .*Lemma 27.*kind: ogd"),
-    "ListNet's top 9": ({"surrogate": "listnet", "k": 9}, {}, "listnet cannot be learnt from the top 9"),
-    "NDCG": ({"surrogate": "ndcg-squared", "k": 2}, {}, "ndcg-squared cannot be learnt from the top 2: .*Theorem 32"),
+    "pairs of one": (
+        {"surrogate": "ranksvm", "k": 1},
+        {},
+        ("ranksvm cannot be learnt from the top 1: .*Lemma 26"),
+    ),
+    "ListNet": (
+        {"surrogate": "listnet"},
+        {},
+        (
+            r"listnet cannot be learnt from the top 1: .*Lemma "
+            r"27.*kind: ogd"
+        ),
+    ),
+    "ListNet's top 9": (
+        {"surrogate": "listnet", "k": 9},
+        {},
+        ("listnet cannot be learnt from the top 9"),
+    ),
+    "NDCG": (
+        {"surrogate": "ndcg-squared", "k": 2},
+        {},
+        ("ndcg-squared cannot be learnt from the top 2: .*Theorem 32"),
+    ),
     "k": ({"k": -1}, {}, "k is -1"),
     "no exploration": ({"gamma": 0.0}, {}, "gamma is 0 in round 1, and has to be above 0"),
     "negative exploration": ({"gamma": -0.1}, {}, "gamma is -0.1 in round 1"),
     "much exploration": ({"gamma": 0.5001}, {}, "gamma is 0.5 in round 1, .* at most 1/2"),
     "no number": ({"gamma": float("nan")}, {}, "gamma is nan in round 1"),
-    "a short horizon": ({}, {"schedule": "aistats16"}, r"gamma is 0\.523 in round 1.*T = 7: play 8 rounds or more"),
+    "a short horizon": (
+        {},
+        {"schedule": "aistats16"},
+        (
+            r"gamma is 0\.523 in round 1.*T = 7: play "
+            r"8 "
+            r"rounds or more"
+        ),
+    ),
 }
 
 
@@ -153,7 +207,8 @@ def test_what_just_passes():
     assert complete(learner, READINGS | {"schedule": "aistats16"}, 8)[0].gamma == pytest.approx(0.5)
     short = {"schedule": "aistats16"}
     assert complete(learner | {"gamma": 0.2}, READINGS | short, 1)[0].gamma == 0.2
-    assert complete({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0  # explores nothing
+    # explores nothing
+    assert complete({"kind": "ogd", "surrogate": "kl"}, READINGS | short, 1)[0].gamma == 0
 
 
 def test_names_are_those_of_the_compiled_loop():
@@ -175,18 +230,33 @@ def by_name(name, scores, labels, epsilon):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @given(queries(), st.sampled_from([0.01, 0.5, 3.0]), st.sampled_from([1.0, 50.0]))
-@example((np.array([0.5, -1, 0.5], np.float32), np.zeros(3, np.int16)), 0.5, 1.0)  # no relevant document
+# no relevant document
+@example((np.array([0.5, -1, 0.5], np.float32), np.zeros(3, np.int16)), 0.5, 1.0)
 @example((np.array([2.0], np.float32), np.array([3], np.int16)), 0.5, 1.0)
 def test_each_surrogate_is_the_readable_one(objective, query, epsilon, scale):
     scores, labels = query
     scores = scores * np.float32(scale)
     m, g = len(scores), nans(len(scores))
     value, clipped = top.surrogate(
-        OBJECTIVES.index(objective), scores, sort(scores), labels, measures.dcg(rank(labels), labels), epsilon, GAINS,
-        EXPONENTIALS, nans(m), np.full(m, -1), nans(2, GRADES + 1), g,
-    )  # fmt: skip
+        OBJECTIVES.index(objective),
+        scores,
+        sort(scores),
+        labels,
+        measures.dcg(rank(labels), labels),
+        epsilon,
+        GAINS,
+        EXPONENTIALS,
+        nans(m),
+        np.full(m, -1),
+        nans(2, GRADES + 1),
+        g,
+    )
     expected, gradient = by_name(objective, scores, labels, epsilon)
-    size = max(1.0, float(np.exp(np.minimum(scores.astype(float), 300).max()))) if objective == "kl" else scale**2
+    size = (
+        max(1.0, float(np.exp(np.minimum(scores.astype(float), 300).max())))
+        if objective == "kl"
+        else scale**2
+    )
     assert value == pytest.approx(expected, rel=1e-11, abs=1e-12 * size * m)
     np.testing.assert_allclose(g, gradient, rtol=1e-9, atol=1e-12 * scale / min(1, epsilon))
     over = int(np.sum(scores > 709.5 * epsilon)) if objective == "smoothdcg" else 0
@@ -195,9 +265,15 @@ def test_each_surrogate_is_the_readable_one(objective, query, epsilon, scale):
 
 @pytest.mark.parametrize(
     ("scores", "clipped"),  # the second is at the edge, not beyond
-    [([0.0, -2.5, 3.0], 0), ([300.0, 299.5, 0.0], 0), ([300.5, 0.0, -300.5], 1), ([1000.0, 301.0, 300.0], 2),
-     ([3e38, -3e38, 0.0], 1), ([-800.0, -1e6, -1.0], 0)],
-)  # fmt: skip
+    [
+        ([0.0, -2.5, 3.0], 0),
+        ([300.0, 299.5, 0.0], 0),
+        ([300.5, 0.0, -300.5], 1),
+        ([1000.0, 301.0, 300.0], 2),
+        ([3e38, -3e38, 0.0], 1),
+        ([-800.0, -1e6, -1.0], 0),
+    ],
+)
 def test_kl_beyond_its_clip(scores, clipped):
     scores, labels, g = np.array(scores, np.float32), np.array([0, 2, 4], np.int16), nans(3)
     value, found = pieces.kl(scores, labels, EXPONENTIALS, np.full(3, -1), g)
@@ -250,7 +326,12 @@ def test_ranksvm_of_some_of_the_documents(query, seed, scale):
 
 def test_ranksvm_counts_a_pair_just_within_the_margin():
     labels, g = np.array([1, 0], np.int16), nans(2)
-    for gap, slope in ((0.75, 1.0), (1.0, 0.0), (np.nextafter(np.float32(1), np.float32(0)), 1.0), (1.25, 0.0)):
+    for gap, slope in (
+        (0.75, 1.0),
+        (1.0, 0.0),
+        (np.nextafter(np.float32(1), np.float32(0)), 1.0),
+        (1.25, 0.0),
+    ):
         scores = np.array([gap, 0.0], np.float32)
         value = pieces.ranksvm(scores, sort(scores), labels, nans(2), nans(2), g)
         assert value == pytest.approx(max(0.0, 1 - float(gap)))
@@ -286,9 +367,17 @@ def test_a_ranking_is_measured(query, cut, empty, seed):
     cuts = [measures.named(name)[1] or len(best) for name in expected if name.startswith("linear")]
     ideals[linear] = [pieces.linear_dcg(labels[best], cut, DISCOUNTS) for cut in cuts]
     pieces.measure_ranking(
-        order, labels, np.full(len(labels), -1, np.int16), np.count_nonzero(labels), ideals, empty,
-        measures.codes_of(expected), GAINS, DISCOUNTS, out,
-    )  # fmt: skip
+        order,
+        labels,
+        np.full(len(labels), -1, np.int16),
+        np.count_nonzero(labels),
+        ideals,
+        empty,
+        measures.codes_of(expected),
+        GAINS,
+        DISCOUNTS,
+        out,
+    )
     np.testing.assert_allclose(out, list(expected.values()), rtol=1e-12)
 
 
@@ -300,7 +389,9 @@ def test_projection(weights, radius):
     if length <= radius * (1 - 1e-12):
         np.testing.assert_array_equal(weights, before)
     else:
-        np.testing.assert_allclose(weights, before * min(1.0, radius / length), rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            weights, before * min(1.0, radius / length), rtol=1e-12, atol=1e-300
+        )
         assert np.linalg.norm(weights) <= radius * (1 + 1e-12)
 
 

@@ -1,4 +1,6 @@
-"""UCI tables: the five formats as their files write them, and every defect with its line and reason."""
+"""UCI tables: the five formats as their files write them, and every defect with its line and
+reason.
+"""
 
 import numpy as np
 import pytest
@@ -44,7 +46,10 @@ def test_formats(tmp_path, text, label, labels):
         ("1,2", "2 fields, separated by commas; 2 features and a label are expected"),
         (
             "1;2;0",
-            "1 fields, separated by commas; 2 features and a label are expected. There are as many separated by semi",
+            (
+                "1 fields, separated by commas; 2 features and a label are expected. There are as "
+                "many separated by semi"
+            ),
         ),
         ("1 2 0", "There are as many separated by blanks"),
         ("1,2,3,4", "4 fields"),
@@ -73,7 +78,13 @@ def test_the_largest_number_as_c_prints_it(tmp_path):
 
 
 def test_a_delimiter_is_that_of_the_first_line(tmp_path):
-    with pytest.raises(DataError, match=r"line 2: 1 fields, separated by blanks; .* as many separated by commas"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"line 2: 1 fields, separated by blanks; .* as many "
+            r"separated by commas"
+        ),
+    ):
         read(write(tmp_path, "1 2 0\n1,2,0\n"), 2)
 
 

@@ -14,9 +14,15 @@ NEEDED = dict.fromkeys(["squared", "kl", "smoothdcg", "ranksvm"])  # in the orde
 
 @pytest.mark.parametrize(
     ("surrogate", "k", "mismatch", "ordered"),
-    [("squared", 1, 1.0, False), ("kl", 3, 10.0, False), ("smoothdcg", 2, 1.0, False), ("ranksvm", 2, 10.0, False),
-     ("ranksvm", 3, 1.0, False), ("ranksvm", 2, 0.5, True)],
-)  # fmt: skip
+    [
+        ("squared", 1, 1.0, False),
+        ("kl", 3, 10.0, False),
+        ("smoothdcg", 2, 1.0, False),
+        ("ranksvm", 2, 10.0, False),
+        ("ranksvm", 3, 1.0, False),
+        ("ranksvm", 2, 0.5, True),
+    ],
+)
 def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     random = np.random.default_rng(3)
     scores, grades, gamma = random.standard_normal(4), random.integers(0, 4, 4), 0.3
@@ -24,7 +30,9 @@ def test_moments_are_those_over_all_rankings(surrogate, k, mismatch, ordered):
     rankings = list(itertools.permutations(range(4)))
     chances = np.array([gamma / 24 + (1 - gamma) * (ranking == own) for ranking in rankings])
     options = {"epsilon": 0.5, "mismatch": mismatch, "ordered": ordered}
-    estimates = np.array([estimate(surrogate, scores, grades, ranking, k, gamma, **options) for ranking in rankings])
+    estimates = np.array(
+        [estimate(surrogate, scores, grades, ranking, k, gamma, **options) for ranking in rankings]
+    )
     mean = chances @ estimates
     variance = chances @ ((estimates - mean) ** 2).sum(axis=1)
     got = moments(surrogate, scores, grades, k, gamma, 0.5, mismatch, ordered)
@@ -43,10 +51,16 @@ def test_the_table_is_unbiased_without_mismatch_and_exact_with_every_grade():
     fewest = {"kl": 1, "ranksvm": 2, "smoothdcg": 1, "squared": 1}
     assert five.groupby("surrogate")["k"].min().to_dict() == fewest
     others = table.drop(five.index)
-    assert [*zip(others["surrogate"], others["k"], strict=True)] == [*{**NEEDED, **fewest}.items()] * 5
+    assert [*zip(others["surrogate"], others["k"], strict=True)] == [
+        *{**NEEDED, **fewest}.items()
+    ] * 5
     assert {*zip(others["grades"], others["documents"], strict=True)} == {
-        ("uniform", 10), ("uniform", 20), ("web", 5), ("web", 10), ("web", 20)
-    }  # fmt: skip
+        ("uniform", 10),
+        ("uniform", 20),
+        ("web", 5),
+        ("web", 10),
+        ("web", 20),
+    }
 
 
 @pytest.mark.parametrize("grades", ["uniform", "web"])
@@ -57,7 +71,9 @@ def test_the_table_has_the_moments_of_the_estimates(m, grades):
     table = table[(table["documents"] == m) & (table["grades"] == grades)]
     random = generator(1, "variance", m, grades)
     scores, labels = random.standard_normal((2, m)), random.choice(5, (2, m), p=GRADES[grades])
-    assert len(table) == {(3, "uniform"): 11 * 3, (10, "uniform"): 4, (10, "web"): 4}.get((m, grades), 0)
+    assert len(table) == {(3, "uniform"): 11 * 3, (10, "uniform"): 4, (10, "web"): 4}.get(
+        (m, grades), 0
+    )
     for row in table.itertuples():
         bias = variance = scale = 0.0
         for query in zip(scores, labels, strict=True):

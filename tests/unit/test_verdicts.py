@@ -26,7 +26,8 @@ from scant.verdict.statistics import (
     together,
 )
 
-EIGHTHS = st.integers(-800, 800).map(lambda one: one / 8)  # they are added and compared without rounding
+# they are added and compared without rounding
+EIGHTHS = st.integers(-800, 800).map(lambda one: one / 8)
 SEEDS = st.lists(EIGHTHS, min_size=2, max_size=24).map(np.array)
 NOISE = np.random.default_rng(3).standard_normal(400)
 
@@ -71,7 +72,11 @@ def test_close_and_slope_have_ends_that_both_have_to_be_kept():
     verdict = judge(near, "close", 0.3)
     assert verdict.verdict == "holds" and verdict.p_holds == max(low.p_holds, high.p_holds)
     outside = near + 0.27  # by a little, so that p-values are not near 0
-    assert 1e-4 < judge(outside, "close", 0.3).p_fails == pytest.approx(2 * judge(outside, "less", 0.3).p_fails)
+    assert (
+        1e-4
+        < judge(outside, "close", 0.3).p_fails
+        == pytest.approx(2 * judge(outside, "less", 0.3).p_fails)
+    )
     assert judge(near, "slope", 0.05, bound=0.1).p_holds == judge(near, "less", 0.15).p_holds
     other = np.linspace(1, 4, 30)
     relative = judge(0.1 * other + 0.01 * NOISE[:30], "greater", 0.05, of=other)
@@ -84,7 +89,9 @@ def test_a_claim_and_its_contrary_swap_verdicts_and_shifts_change_nothing(values
     for contrary in (judge(values, "less", margin), judge(-values, "greater", -margin)):
         swapped = {"holds": "fails", "fails": "holds", "undecided": "undecided"}[claim.verdict]
         assert contrary.verdict == swapped
-        assert (contrary.p_holds, contrary.p_fails) == pytest.approx((claim.p_fails, claim.p_holds), abs=1e-12)
+        assert (contrary.p_holds, contrary.p_fails) == pytest.approx(
+            (claim.p_fails, claim.p_holds), abs=1e-12
+        )
         assert contrary.needed == pytest.approx(claim.needed, nan_ok=True)
     shifted = judge(values + shift, "greater", margin + shift)
     assert (shifted.verdict, shifted.inside) == (claim.verdict, claim.inside)
@@ -147,11 +154,19 @@ def test_a_share_has_the_binomial_test_and_may_have_a_number_subtracted(n):
     values = (np.arange(n) % 20 > 0) * 1.0
     share = judge(values, "greater", 0.7, within=(0, 1), share=True)
     other = judge(values - 0.7, "greater", within=(-0.7, 0.3), share=True)
-    assert share.test == other.test == "anytime binomial" and share.inside == other.inside == 0.95 * n
-    assert other.p_holds == pytest.approx(share.p_holds) and other.needed == pytest.approx(share.needed, nan_ok=True)
+    assert (
+        share.test == other.test == "anytime binomial" and share.inside == other.inside == 0.95 * n
+    )
+    assert other.p_holds == pytest.approx(share.p_holds) and other.needed == pytest.approx(
+        share.needed, nan_ok=True
+    )
     assert (other.low, other.high) == pytest.approx((share.low - 0.7, share.high - 0.7))
-    assert judge(values, "greater", share.low, within=(0, 1), share=True).p_holds == pytest.approx(0.025, rel=1e-3)
-    assert judge(values, "less", share.high, within=(0, 1), share=True).p_holds == pytest.approx(0.025, rel=1e-3)
+    assert judge(values, "greater", share.low, within=(0, 1), share=True).p_holds == pytest.approx(
+        0.025, rel=1e-3
+    )
+    assert judge(values, "less", share.high, within=(0, 1), share=True).p_holds == pytest.approx(
+        0.025, rel=1e-3
+    )
     contrary = judge(values, "less", 0.7, within=(0, 1), share=True)
     assert (contrary.p_holds, contrary.p_fails) == pytest.approx((share.p_fails, share.p_holds))
     assert share.p_holds >= stats.binomtest(int(values.sum()), n, 0.7, "greater").pvalue
@@ -172,7 +187,12 @@ def test_equal_differences_are_certain_only_if_chance_has_no_part():
         certain([0.2, 0.3], claimed("greater"))
     assert exact(0.3, 0.1 + 0.2).verdict == "holds"
     verdict = exact([1, 2, 3.5], [1, 2, 4], 0.4)
-    assert (verdict.verdict, verdict.estimate, verdict.n, verdict.test) == ("fails", -0.5, 3, "exact")
+    assert (verdict.verdict, verdict.estimate, verdict.n, verdict.test) == (
+        "fails",
+        -0.5,
+        3,
+        "exact",
+    )
     assert exact([True, False], True).verdict == exact([1.0, math.nan], 1).verdict == "fails"
 
 
@@ -188,7 +208,9 @@ def test_the_seeds_needed_decide_with_the_power_named():
     share = judge([1.0] * 19 + [0.0], "greater", 0.8, within=(0, 1), share=True)
     ones = np.random.default_rng(8).binomial(int(share.needed), 0.95, 300)
     shares = (np.repeat([1.0, 0.0], [k, int(share.needed) - k]) for k in ones)
-    held = [judge(one, "greater", 0.8, within=(0, 1), share=True).verdict == "holds" for one in shares]
+    held = [
+        judge(one, "greater", 0.8, within=(0, 1), share=True).verdict == "holds" for one in shares
+    ]
     assert 0.74 < np.mean(held) < 0.95
 
 
@@ -231,8 +253,10 @@ def test_cells_are_corrected_for_their_number_and_for_the_family():
     every = together(cells)
     assert cell_verdicts(every, cells) == ["undecided", "fails", "holds"]  # 0.02 > 0.025 / 3
     family = holm({"one": every, **{str(at): made_up(0.5, 0.5) for at in range(9)}})["one"]
-    assert cell_verdicts(family, cells) == ["undecided", "fails", "undecided"]  # 0.001 > 0.05 / 19 / 3
-    held = together([made_up(0.02, 1.0)] * 3)  # holds in all, at a level that none has alone after correction
+    # 0.001 > 0.05 / 19 / 3
+    assert cell_verdicts(family, cells) == ["undecided", "fails", "undecided"]
+    # holds in all, at a level that none has alone after correction
+    held = together([made_up(0.02, 1.0)] * 3)
     assert cell_verdicts(held, [made_up(0.02, 1.0)] * 3) == ["holds"] * 3
     assert cell_verdicts(held, [made_up(0.02, 1.0)] * 3, of_mean=True) == ["undecided"] * 3
 
@@ -245,13 +269,21 @@ def test_what_would_overturn_all_cells_is_what_overturns_any():
 
 def test_cells_without_chance_decide_by_themselves_and_count_for_nothing():
     chance, sure, broken = judge(HOLDING), exact(1, 1), exact(1, 2)
-    assert together([chance, sure]).p_holds == chance.p_holds and together([chance, sure]).p_fails == chance.p_fails
+    assert (
+        together([chance, sure]).p_holds == chance.p_holds
+        and together([chance, sure]).p_fails == chance.p_fails
+    )
     assert together([chance, broken]).verdict == "fails" == together([sure, broken]).verdict
     assert together([sure, sure]).test == "exact"
 
 
 def test_holm_by_hand():
-    family = {"a": made_up(0.004, 0.996), "b": made_up(0.3, 0.7), "c": made_up(0.985, 0.015), "d": exact(1, 1)}
+    family = {
+        "a": made_up(0.004, 0.996),
+        "b": made_up(0.3, 0.7),
+        "c": made_up(0.985, 0.015),
+        "d": exact(1, 1),
+    }
     one = holm(family)
     # Six tests: 6 x 0.004, 5 x 0.015, 4 x 0.3, and 1 for the rest.
     assert [one[key].p_holds for key in "abc"] == pytest.approx([0.024, 1, 1])
@@ -274,15 +306,20 @@ def test_holm_takes_back_verdicts_and_gives_none(families):
         assert found[key].verdict in (one.verdict, "undecided")
         assert len(family) > 1 or found[key].verdict == one.verdict
     backwards = holm(dict(reversed(family.items())))
-    assert {key: one.verdict for key, one in backwards.items()} == {key: one.verdict for key, one in found.items()}
+    assert {key: one.verdict for key, one in backwards.items()} == {
+        key: one.verdict for key, one in found.items()
+    }
 
 
 def test_the_reading_that_matters_most():
     a, b = np.repeat(["x", "y"], 2), np.tile([10, 100], 2)
     found = matters([1, 2, 4, 5], {"b": b, "a": a})
     assert found == pytest.approx({"a": 0.9, "b": 0.1}) and list(found) == ["a", "b"]
-    assert matters([0, 1, 1, 0], {"a": a, "b": b}) == pytest.approx({"a": 0, "b": 0})  # they only act together
-    found = matters([0, 1, 2, 5, math.nan], {"a": [None, None, None, "code", "text"], "one": [0] * 5})
+    # they only act together
+    assert matters([0, 1, 1, 0], {"a": a, "b": b}) == pytest.approx({"a": 0, "b": 0})
+    found = matters(
+        [0, 1, 2, 5, math.nan], {"a": [None, None, None, "code", "text"], "one": [0] * 5}
+    )
     assert found == pytest.approx({"a": 12 / 14, "one": 0})  # unbalanced: 3 x 1 + 9 = 12 of 14
     assert matters([3, 3, 3, 3], {"a": a}) == matters([math.nan] * 4, {"a": a}) == {"a": 0}
 

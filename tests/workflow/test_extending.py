@@ -38,9 +38,15 @@ class Copy(Forked):
         """Run a command of the document, and give what it prints."""
         path = f"{Path(sys.executable).parent}:{self.environment()['PATH']}"
         done = subprocess.run(
-            ["bash", "-euc", command], cwd=self.folder, env=self.environment(PATH=path), text=True, timeout=300,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
+            ["bash", "-euc", command],
+            cwd=self.folder,
+            env=self.environment(PATH=path),
+            text=True,
+            timeout=300,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         assert (done.returncode == 0) == ok, done.stdout
         return done.stdout
 
@@ -69,7 +75,9 @@ class Copy(Forked):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the project in which the example study has been played, by the commands at the document's head."""
+    """A copy of the project in which the example study has been played, by the commands at the
+    document's head.
+    """
     made = Copy(tmp_path_factory.mktemp("copy") / "project")
     (commands,) = blocks("Extending", "bash")
     made.shell(commands)
@@ -86,10 +94,17 @@ def test_learners_of_ones_own_are_in_tables_and_figures(copy):
         assert {*finals.loc[finals["stream"] == stream, "learner"]} > OWN
         assert {*curves.loc[curves["stream"] == stream, "learner"]} > OWN
     assert finals["ok"].eq(finals["n"]).all()
-    means = finals[finals["main"] & (finals["measure"] == "ndcg@10")].set_index(["stream", "learner"])["mean"]
-    assert all(means[stream, own] > means[stream, "random"] + 0.1 for stream in ("linear", "patients") for own in OWN)
+    means = finals[finals["main"] & (finals["measure"] == "ndcg@10")].set_index(
+        ["stream", "learner"]
+    )["mean"]
+    assert all(
+        means[stream, own] > means[stream, "random"] + 0.1
+        for stream in ("linear", "patients")
+        for own in OWN
+    )
     assert means["linear", "declared"] != means["linear", "pairwise-logistic"]
-    assert "Pairwise logistic, steady steps" in drawing and COLOURS["pink"] in drawing  # the look that it declares
+    # the look that it declares
+    assert "Pairwise logistic, steady steps" in drawing and COLOURS["pink"] in drawing
 
 
 def test_measures_that_the_study_asks_for_are_in_the_table(copy):
@@ -103,12 +118,17 @@ def test_measures_that_the_study_asks_for_are_in_the_table(copy):
 
 
 def test_a_player_of_ones_own_is_in_the_table_and_the_figure(copy):
-    games, (curves, drawing) = copy.table("games").set_index("learner"), copy.drawn("figure-games-rounds")
+    games, (curves, drawing) = (
+        copy.table("games").set_index("learner"),
+        copy.drawn("figure-games-rounds"),
+    )
     own = games.loc["epsilon-greedy"]
     assert own["k"] == 2 and 0.03 < own["explored"] / own["rounds"] < 0.07
     assert own["difference_high"] < 0 and own["n"] == 5
     assert (
-        "epsilon-greedy" in {*curves["learner"]} and "Epsilon-greedy, top 2" in drawing and COLOURS["pink"] in drawing
+        "epsilon-greedy" in {*curves["learner"]}
+        and "Epsilon-greedy, top 2" in drawing
+        and COLOURS["pink"] in drawing
     )
 
 
@@ -127,11 +147,15 @@ def test_a_scorer_of_ones_own_is_in_the_table_and_the_figure(copy):
         ("A scorer of ads", "bins", {"bins": 1}, "1 is less than the minimum of 2"),
     ],
 )
-def test_what_a_class_declares_is_checked_before_anything_runs(copy, monkeypatch, heading, key, wrong, words):
+def test_what_a_class_declares_is_checked_before_anything_runs(
+    copy, monkeypatch, heading, key, wrong, words
+):
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
     (said,) = blocks(heading, "yaml")
     (name, entry), *_ = yaml.safe_load(said)["learners"].items()
-    entry["kind"] = entry["kind"].replace("my_learner:MyLearner", "examples.my_learner:DeclaredPairwiseLogistic")
+    entry["kind"] = entry["kind"].replace(
+        "my_learner:MyLearner", "examples.my_learner:DeclaredPairwiseLogistic"
+    )
     settings["learners"][name] = {one: value for one, value in entry.items() if one != key} | wrong
     monkeypatch.chdir(copy.folder)
     with pytest.raises(SettingError, match=re.escape(words)) as refused:
@@ -164,14 +188,20 @@ def test_the_entries_of_the_document_are_of_studies(copy):
 
 @pytest.mark.parametrize(
     ("heading", "name"),
-    [("A measure", "measure"), ("A figure or table", "figure"), ("A quantity of claims", "quantity")],
+    [
+        ("A measure", "measure"),
+        ("A figure or table", "figure"),
+        ("A quantity of claims", "quantity"),
+    ],
 )
 def test_what_the_document_has_of_ones_own_is_in_a_first_study(heading, name):
     """Which test_installed.py plays."""
     starter = ROOT / "src/scant/starter"
     assert blocks(heading, "python")[0] in (starter / f"my_{name}.py").read_text()
     named = re.findall(r'"(my_\w+:\w+)"', "".join(blocks(heading, "yaml")))
-    assert named and all(one in "".join(path.read_text() for path in starter.glob("*.yaml")) for one in named)
+    assert named and all(
+        one in "".join(path.read_text() for path in starter.glob("*.yaml")) for one in named
+    )
 
 
 def test_a_learner_runs_without_a_study(copy):
@@ -213,16 +243,30 @@ def test_a_built_in_player(copy):
 
 
 def test_a_figure_and_a_table(copy):
-    (_, code), (cp, commands) = blocks("A figure or table", "python"), blocks("A figure or table", "bash")
+    (_, code), (cp, commands) = (
+        blocks("A figure or table", "python"),
+        blocks("A figure or table", "bash"),
+    )
     copy.shell(cp)
     copy.edit("src/scant/rankers/family.py", "class Perceptron(", f"{code}\n\n")
-    copy.edit("src/scant/rankers/family.py", '        _curves(\n            "figure-2.1"', "        *UPDATES,\n")
+    copy.edit(
+        "src/scant/rankers/family.py",
+        '        _curves(\n            "figure-2.1"',
+        ("        *UPDATES,\n"),
+    )
     printed = copy.shell(commands)
     assert not re.search(r"rule (run|simulate|make_stream):", printed)
     curves, drawing = copy.drawn("figure-updates")
-    assert {*curves["learner"]} > OWN and curves["mean"].between(0, 1).all() and "Pairwise logistic" in drawing
+    assert (
+        {*curves["learner"]} > OWN
+        and curves["mean"].between(0, 1).all()
+        and ("Pairwise logistic") in drawing
+    )
     updates = copy.table("updates").set_index(["stream", "learner"])
-    assert updates.loc[("linear", "listnet"), "mean"] == 1 and updates.loc[("linear", "random"), "mean"] == 0
+    assert (
+        updates.loc[("linear", "listnet"), "mean"] == 1
+        and updates.loc[("linear", "random"), "mean"] == 0
+    )
 
 
 def test_a_family(copy):
@@ -251,18 +295,22 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     learner, constants, branch = blocks("On streams", "python")
     copy.edit("src/scant/rankers/learners.py", "LEARNERS = {learner.kind", f"{learner}\n\n")
     copy.replace(
-        "src/scant/rankers/learners.py", r"^LEARNERS = \{learner\.kind.*$",
+        "src/scant/rankers/learners.py",
+        r"^LEARNERS = \{learner\.kind.*$",
         "BUILT_IN = (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal, LeastSquares)\n"
         "LEARNERS = {learner.kind: learner for learner in BUILT_IN}",
-    )  # fmt: skip
+    )
     copy.replace("src/scant/kernels/full.py", r"^RANDOM, IDEAL, .*$", constants.rstrip("\n"))
     copy.edit("src/scant/kernels/full.py", "        elif learner.kind in (SLAM, MAX_HINGE)", branch)
     _, function, line, constants, branch = blocks("A measure", "python")
     copy.edit("src/scant/measures.py", "# --- by name", f"{function}\n\n")
     copy.edit("src/scant/measures.py", "}\n\n\ndef is_own", line)
     copy.replace("src/scant/kernels/pieces.py", r"^NDCG, AP, DCG, .*$", constants.rstrip("\n"))
-    copy.replace("src/scant/kernels/pieces.py", r"^ +out\[j\] = err\(ranked, cut, gains\)$",
-                 f"            out[j] = err(ranked, cut, gains)\n{branch}".rstrip("\n"))  # fmt: skip
+    copy.replace(
+        "src/scant/kernels/pieces.py",
+        r"^ +out\[j\] = err\(ranked, cut, gains\)$",
+        f"            out[j] = err(ranked, cut, gains)\n{branch}".rstrip("\n"),
+    )
     settings = yaml.safe_load((copy.folder / STUDY).read_text())
     settings["study"] = "squares"
     settings["learners"]["squares"] = {"kind": "least-squares", "rates": [0.1, 1.0]}
@@ -276,10 +324,17 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
 
 
 def test_the_projects_own_tests_hold_with_all_of_that(copy):
-    """Those of what families declare, of what studies plan, and of claims; and the default claims are planned."""
+    """Those of what families declare, of what studies plan, and of claims; and the default claims
+    are planned.
+    """
     unit = ("plan_digests", "shown", "claims_file", "architecture", "study")
-    tests = ["tests/contract/test_declarations.py", *(f"tests/unit/test_{name}.py" for name in unit)]
-    shutil.copytree(ROOT / "tests", copy.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    tests = [
+        "tests/contract/test_declarations.py",
+        *(f"tests/unit/test_{name}.py" for name in unit),
+    ]
+    shutil.copytree(
+        ROOT / "tests", copy.folder / "tests", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for path in (copy.folder / "config/studies").iterdir():
         if not (ROOT / path.relative_to(copy.folder)).exists():  # written by the tests above
             path.unlink()

@@ -1,4 +1,5 @@
-"""What breaks ends in the right results or in a clear message, and no later run trusts what is wrong.
+"""What breaks ends in the right results or in a clear message, and no later run trusts what is
+wrong.
 
 docs/safety.md has the table of what was tried; tests/cluster has the faults of a cluster.
 """
@@ -49,7 +50,9 @@ def fresh(finished):
 
 
 def ends_right(project, *arguments):
-    """That it succeeds now, and that all there is then is as an undisturbed run makes it; by default of the runs."""
+    """That it succeeds now, and that all there is then is as an undisturbed run makes it; by
+    default of the runs.
+    """
     project.snakemake(*(arguments or RUNS), "--cores", 2)
     digests = project.digests()
     assert {RUN, STREAM} <= digests.keys()
@@ -58,7 +61,11 @@ def ends_right(project, *arguments):
 
 def hidden(project):
     """What a job was writing when it ended, if it is still there."""
-    return [path for path in (project.folder / "results").rglob(".*") if path.name != ".snakemake_timestamp"]
+    return [
+        path
+        for path in (project.folder / "results").rglob(".*")
+        if path.name != ".snakemake_timestamp"
+    ]
 
 
 @pytest.fixture
@@ -66,7 +73,9 @@ def disk(fresh, tmp_path):
     """A file system of its own, of 8 MB, for the results and for all that Snakemake writes."""
     place = tmp_path / "disk"
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], capture_output=True, text=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", place], capture_output=True, text=True
+    )
     if done.returncode:
         pytest.skip(f"a file system takes root to mount: {done.stderr.strip()}")
     try:
@@ -112,7 +121,10 @@ def test_results_that_cannot_be_written(fresh, disk):
 
 @pytest.mark.parametrize("file", [RUN, STREAM])
 def test_a_file_of_which_a_bit_turned(finished, file):
-    """Its time is as before, so Snakemake takes it for whole. Readers refuse every other damage, too, by unit tests."""
+    """Its time is as before, so Snakemake takes it for whole.
+
+    Readers refuse every other damage, too, by unit tests.
+    """
     path = finished.folder / "results/tiny" / file
     content, times = path.read_bytes(), path.stat()
     middle = len(content) // 2
@@ -130,7 +142,9 @@ def test_a_file_of_which_a_bit_turned(finished, file):
 
 
 def test_a_file_that_changed_after_the_end(finished):
-    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make it anew."""
+    """What follows from it is newer, so that Snakemake has nothing to do, until it is told to make
+    it anew.
+    """
     path = finished.folder / "results/tiny" / RUN
     path.write_bytes(path.read_bytes()[:-9])
     os.utime(path, ns=(0, 0))
@@ -140,9 +154,12 @@ def test_a_file_that_changed_after_the_end(finished):
 
 def test_two_runs_at_once(fresh):
     first = subprocess.Popen(  # what it makes takes long enough for a second one to start
-        fresh.command(*RUNS, "results/tiny/tables/games.csv", "--cores", 1), cwd=fresh.folder,
-        env=fresh.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        fresh.command(*RUNS, "results/tiny/tables/games.csv", "--cores", 1),
+        cwd=fresh.folder,
+        env=fresh.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     locks = fresh.folder / ".snakemake/locks"
     while first.poll() is None and not (locks.exists() and any(locks.iterdir())):
         pass
@@ -154,7 +171,10 @@ def test_two_runs_at_once(fresh):
 
 @pytest.mark.parametrize(
     ("trouble", "says"),
-    [("too much", "not enough memory (Unable to allocate"), ("killed", "A job was killed, as where memory runs out.")],
+    [
+        ("too much", "not enough memory (Unable to allocate"),
+        ("killed", ("A job was killed, as where memory runs out.")),
+    ],
 )
 def test_a_job_over_its_memory(finished, trouble, says):
     (finished.folder / "troubled.py").write_text(TROUBLED)
@@ -169,11 +189,17 @@ def test_a_job_over_its_memory(finished, trouble, says):
     print(printed)
     assert says in printed
     runs = finished.folder / "results/tiny" / FOLDER
-    assert {path.parent.name for path in runs.glob("*/seed-0-1.parquet")} == {"slam-ndcg@10", "listnet"}
+    assert {path.parent.name for path in runs.glob("*/seed-0-1.parquet")} == {
+        "slam-ndcg@10",
+        "listnet",
+    }
     told = scant(finished, "status", "results/tiny")
     print(told)
     # One for each reading, in the order in which Snakemake came to them.
-    again = dict(line.split(maxsplit=1) for line in re.findall(r"^Again: snakemake (.*)$", told, re.MULTILINE))
+    again = dict(
+        line.split(maxsplit=1)
+        for line in re.findall(r"^Again: snakemake (.*)$", told, re.MULTILINE)
+    )
     path = f"results/tiny/{FOLDER}/troubled/seed-0-1.parquet"
 
     (finished.folder / "trouble").unlink()
@@ -186,5 +212,10 @@ def scant(project, *arguments):
     """What a command of the project prints."""
     command = [sys.executable, "-m", "scant", *arguments]
     return subprocess.run(
-        command, cwd=project.folder, env=project.environment(), capture_output=True, text=True, check=True
+        command,
+        cwd=project.folder,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout

@@ -1,4 +1,6 @@
-"""The free texts of a study (titles, claims' words, own sources) come to its page as they are, whatever they hold."""
+"""The free texts of a study (titles, claims' words, own sources) come to its page as they are,
+whatever they hold.
+"""
 
 import json
 import re
@@ -16,10 +18,13 @@ from scant.study.schema import schema
 pytestmark = pytest.mark.slow
 
 NASTY = (
-    "{input} {{x}} {0} $x^{2}$ \"q\" 'q' $(touch pwned) `touch pwned` ; touch pwned # <script>pwned()</script> "
-    "<marquee> &amp; & | \\frac{ \\input{x} % _ ~ ^ [[ ]] %s |x|_ **x** =1+1 ,\t; \n next\r\nlast \u2028 é 😀"
+    "{input} {{x}} {0} $x^{2}$ \"q\" 'q' $(touch pwned) `touch pwned` ; touch pwned # "
+    "<script>pwned()</script> "
+    "<marquee> &amp; & | \\frac{ \\input{x} % _ ~ ^ [[ ]] %s |x|_ **x** =1+1 ,\t; \n next\r\nlast "
+    "\u2028 é 😀"
 )
-MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}  # titles of learners, of which the first is drawn as such
+# titles of learners, of which the first is drawn as such
+MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}
 STUDY = {
     "study": "texts", "seed": 1, "claims": ["texts.json"], "attribution": {"publisher": ""},
     "datasets": {"own": {"task": "ads", "parser": "log", "terms": "", "get": "", "parts": {
@@ -33,11 +38,15 @@ STUDY = {
         "erm": {"kind": "erm-l2", "surrogate": "listnet"},
     },
     "experiments": {
-        "online": {"streams": ["linear"], "learners": ["slam", "listnet", "random"], "rounds": 20, "seeds": 2},
-        "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "rounds": 20, "seeds": 2,
+        "online": {"streams": ["linear"], "learners": ["slam", "listnet", "random"], "rounds": 20,
+                   "seeds": 2},
+        "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "rounds": 20,
+                  "seeds": 2,
                   "figures": ["figure-games-rounds"]},
-        "ads": {"kind": "ads", "logs": ["own"], "learners": ["uniform"], "seeds": 2, "figures": ["figure-logs"]},
-        "generalisation": {"kind": "generalisation", "populations": ["noisy"], "learners": ["erm"], "seeds": 2,
+        "ads": {"kind": "ads", "logs": ["own"], "learners": ["uniform"], "seeds": 2,
+                "figures": ["figure-logs"]},
+        "generalisation": {"kind": "generalisation", "populations": ["noisy"], "learners": ["erm"],
+                           "seeds": 2,
                            "n": [8, 12, 16], "figures": ["figure-generalisation-n"]},
     },
 }  # fmt: skip
@@ -46,38 +55,58 @@ SOURCE = dict.fromkeys(("title", "authors", "place", "named", "words"), "")
 CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}
 CLAIMS = {
     "learns": CLAIM | {
-        "quantity": "final", "comparison": "less", "where": {"kind": "perceptron"}, "learner": {"kind": "slam"},
+        "quantity": "final", "comparison": "less", "where": {"kind": "perceptron"},
+        "learner": {"kind": "slam"},
         "against": {"kind": "listnet"}, "control": {"words": "", "learner": {"kind": "listnet"}},
     },
-    "says": CLAIM | {"quantity": "table", "table": "observability", "cell": {"measure": "sum-loss", "m": 3, "k": 1},
-                     "column": "rate", "comparison": "exact", "expected": "", "control": {"words": "", "expected": ""}},
+    "says": CLAIM | {"quantity": "table", "table": "observability",
+                     "cell": {"measure": "sum-loss", "m": 3, "k": 1},
+                     "column": "rate", "comparison": "exact", "expected": "",
+                     "control": {"words": "", "expected": ""}},
 }  # fmt: skip
 RESULTS = "results/texts"
-# Not on the page: whose archives are, where data are got, what claims need and expect, the title of a figure's only
-# experiment, what a statement is in its source where it does not fail.
+# Not on the page: whose archives are, where data are got, what claims need and expect, the title of
+# a figure's only experiment, what a statement is in its source where it does not fail.
 UNSEEN = {
     ("attribution", "publisher"), ("datasets", "own", "get"), ("learns", "data"), ("says", "data"),
-    ("says", "expected"), ("says", "control", "expected"), ("experiments", "generalisation", "title"),
+    ("says", "expected"), ("says", "control", "expected"),
+    ("experiments", "generalisation", "title"),
     ("learns", "source", "named"), ("says", "source", "named"),
 }  # fmt: skip
 FIGURES = {  # some of what each shows
-    "figure-2.2": [("streams", "linear", "title"), ("learners", "slam", "title"), ("experiments", "online", "title")],
+    "figure-2.2": [
+        ("streams", "linear", "title"),
+        ("learners", "slam", "title"),
+        ("experiments", "online", "title"),
+    ],
     "figure-games-rounds": [("games", "flip", "title"), ("learners", "ftpl", "title")],
-    "figure-logs": [("logs", "own", "title"), ("learners", "uniform", "title"), ("experiments", "ads", "title")],
+    "figure-logs": [
+        ("logs", "own", "title"),
+        ("learners", "uniform", "title"),
+        ("experiments", "ads", "title"),
+    ],
     "figure-generalisation-n": [("populations", "noisy", "title"), ("learners", "erm", "title")],
 }
 NAMES = {  # settings that are text, but name something or are a path
-    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss", "members", "mirror",
+    "baseline", "black_box", "bound", "claims", "figure", "file", "folder", "generator", "loss",
+    "members", "mirror",
     "parser", "plays", "quantity",
 }  # fmt: skip
 
 
 def free_texts(rule: dict, root: dict, path: tuple = ()):
-    """The places in a JSON schema where any text may be, "*" for any id, with the pattern that it has to keep."""
+    """The places in a JSON schema where any text may be, "*" for any id, with the pattern that it
+    has to keep.
+    """
     rule = _resolved(rule, root)
     types = rule.get("type", ())
     pattern = rule.get("pattern", "")
-    if "string" in types and "enum" not in rule and re.search(pattern, "A {x} <b>.") and path[-1] not in NAMES:
+    if (
+        "string" in types
+        and "enum" not in rule
+        and re.search(pattern, "A {x} <b>.")
+        and path[-1] not in NAMES
+    ):
         yield path, pattern
     for key, part in rule.get("properties", {}).items():
         yield from free_texts(part, root, (*path, key)) if isinstance(part, dict) else ()
@@ -88,7 +117,9 @@ def free_texts(rule: dict, root: dict, path: tuple = ()):
 
 
 def fill(content: dict, path: tuple, pattern: str, texts: dict, above: tuple = ()) -> None:
-    """Put a new text at each place of the content that a path has, and its own path into `texts`."""
+    """Put a new text at each place of the content that a path has, and its own path into
+    `texts`.
+    """
     key, *rest = path
     for name in content if key == "*" else {key} & content.keys():
         if rest:
@@ -105,9 +136,19 @@ def one_line(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def written():
-    """Settings and claims with a text of its own at each place where any text may be, and the places by text."""
+    """Settings and claims with a text of its own at each place where any text may be, and the
+    places by text.
+    """
     study, claims, texts = *json.loads(json.dumps([STUDY, CLAIMS])), {}
-    for section in ("datasets", "streams", "games", "logs", "populations", "learners", "experiments"):
+    for section in (
+        "datasets",
+        "streams",
+        "games",
+        "logs",
+        "populations",
+        "learners",
+        "experiments",
+    ):
         for entry in study[section].values():
             entry["title"] = ""
     of_claims, of_datasets = (
@@ -163,13 +204,18 @@ def drawn_texts(svg) -> list[str]:
 
 def test_the_page_shows_each_text_as_it_is(project, written):
     page = Shown((project.folder / RESULTS / "report.html").read_text())
-    assert {path for text, path in written[2].items() if one_line(text) not in one_line(page.text)} == UNSEEN
+    assert {
+        path for text, path in written[2].items() if one_line(text) not in one_line(page.text)
+    } == UNSEEN
     assert page.tags.count("script") == 1 and "marquee" not in page.tags
     assert not [*project.folder.rglob("pwned*")], "a text was run as a command"
 
 
 def test_figures_show_titles_as_they_are(project, written):
-    drawn = {path.stem: drawn_texts(path) for path in (project.folder / RESULTS / "figures").glob("*.svg")}
+    drawn = {
+        path.stem: drawn_texts(path)
+        for path in (project.folder / RESULTS / "figures").glob("*.svg")
+    }
     texts = {path: one_line(text) for text, path in written[2].items()}
     for figure, paths in FIGURES.items():
         assert not [path for path in paths if texts[path] not in " ".join(drawn[figure])]
@@ -189,14 +235,17 @@ def test_tables_in_latex_have_their_cells(project):
 def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, capsys):
     study, claims, _ = written
     monkeypatch.chdir(project.folder)
-    for module in ("archive", "manifest", "provenance", "verifying"):  # the workflow is that of the copy
+    # the workflow is that of the copy
+    for module in ("archive", "manifest", "provenance", "verifying"):
         monkeypatch.setattr(f"scant.finished.{module}.PROJECT", project.folder, raising=False)
     own = study["datasets"]["own"] | {"home": ADDRESS}
     own["parts"] = {name: part | {"sha256": "0" * 64} for name, part in own["parts"].items()}
     (tmp_path / "registry.json").write_text(json.dumps({"own": own}))
     for arguments in (
-        ["show", RESULTS], ["show", RESULTS, "--cells"], *(["show", RESULTS, "--claim", name] for name in claims),
-        ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"], ["reference", RESULTS],
+        ["show", RESULTS], ["show", RESULTS, "--cells"],
+        *(["show", RESULTS, "--claim", name] for name in claims),
+        ["show", RESULTS, "observability"], ["table", RESULTS, "--experiment", "online"],
+        ["reference", RESULTS],
         ["compare", RESULTS, "reference", "--output", tmp_path / "diff.csv"], ["status", RESULTS],
         ["archive", RESULTS, "--output", tmp_path / "texts.zip"], ["verify", RESULTS],
         ["datasets", "--registry", tmp_path / "registry.json", "--croissant", tmp_path],
@@ -205,6 +254,10 @@ def test_commands_print_and_write_them(project, written, tmp_path, monkeypatch, 
         assert capsys.readouterr().out.replace("\n", "").isprintable(), arguments
     with zipfile.ZipFile(tmp_path / "texts.zip") as archive:
         crate = json.loads(archive.read("ro-crate-metadata.json"))
-    assert {claim["source"]["title"] for claim in claims.values()} <= {entity.get("name") for entity in crate["@graph"]}
+    assert {claim["source"]["title"] for claim in claims.values()} <= {
+        entity.get("name") for entity in crate["@graph"]
+    }
     described = json.loads((tmp_path / "own.json").read_text())
-    assert described["license"] == own["terms"] and described["description"].startswith(own["title"])
+    assert described["license"] == own["terms"] and described["description"].startswith(
+        own["title"]
+    )

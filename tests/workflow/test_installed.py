@@ -1,4 +1,6 @@
-"""The workflow outside of a clone: installed from a wheel, and imported as a module from another folder."""
+"""The workflow outside of a clone: installed from a wheel, and imported as a module from another
+folder.
+"""
 
 import json
 import os
@@ -15,19 +17,34 @@ import yaml
 from projects import PARTS, ROOT
 
 SMALL = {  # what of the study that `scant init` writes is played here
-    "streams": {"linear": {"generator": "linear", "settings": {"queries": 60, "documents": 6, "features": 4}}},
+    "streams": {
+        "linear": {
+            "generator": "linear",
+            "settings": {"queries": 60, "documents": 6, "features": 4},
+        }
+    },
     "experiment": {"rounds": 50, "seeds": 2, "tuning_seeds": 1, "batch": 3, "streams": ["linear"]},
 }
 
 
 def run(*command, folder, package, ok=True):
     """Run a command with the package of another folder, and return what it printed."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("SCANT_", "SNAKEMAKE_"))}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("SCANT_", "SNAKEMAKE_"))
+    }
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     command = [sys.executable, "-m", *map(str, command)]
     environment = kept | {"PYTHONPATH": str(package)}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert (done.returncode == 0) == ok, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -35,7 +52,9 @@ def run(*command, folder, package, ok=True):
 
 def small(study: dict) -> dict:
     """The study that `scant init` writes, at toy size."""
-    experiments = {name: settings | SMALL["experiment"] for name, settings in study["experiments"].items()}
+    experiments = {
+        name: settings | SMALL["experiment"] for name, settings in study["experiments"].items()
+    }
     return study | {"streams": SMALL["streams"], "experiments": experiments}
 
 
@@ -48,10 +67,21 @@ def wheel(tmp_path_factory):
     for part in (*PARTS, "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         source = ROOT / part
         if source.is_dir():
-            shutil.copytree(source, clone / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+            shutil.copytree(
+                source, clone / part, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+            )
         else:
             shutil.copy(source, clone / part)
-    command = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, clone]
+    command = [
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        folder,
+        clone,
+    ]
     run(*command, folder=folder, package=folder)
     zipfile.ZipFile(next(folder.glob("scant-*.whl"))).extractall(site)
     return site
@@ -77,22 +107,32 @@ def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     """Its archive, unpacked elsewhere, is finished, and plays its runs to the same bytes."""
     folder, elsewhere = tmp_path / "mine", tmp_path / "elsewhere"
     assert "snakemake --cores all" in run("scant", "init", folder, folder=tmp_path, package=wheel)
-    assert "is there already" in run("scant", "init", folder, folder=tmp_path, package=wheel, ok=False)
+    assert "is there already" in run(
+        "scant", "init", folder, folder=tmp_path, package=wheel, ok=False
+    )
     study = small(yaml.safe_load((folder / "study.yaml").read_text()))
     rows = [f"{d % 3} qid:{q} 1:{d * q % 7} 2:{d}" for q in range(1, 9) for d in range(4)]
     (folder / "own.txt").write_text("\n".join([*rows, ""]))
     (folder / "hers.py").write_text((ROOT / "examples/my_learner.py").read_text())
     (folder / "hers.yaml").write_text(HERS)
     own = {"task": "ranking", "parser": "letor", "features": 2, "grades": 2, "terms": "CC0-1.0"}
-    study |= {"claims": ["config/claims/steps.yaml", "hers.yaml"], "streams": {"own": {"dataset": "own"}}}
+    study |= {
+        "claims": ["config/claims/steps.yaml", "hers.yaml"],
+        "streams": {"own": {"dataset": "own"}},
+    }
     study["datasets"] = {"own": own | {"parts": {"all": {"file": "own.txt"}}}}
-    study["learners"] = {"hers": {"kind": "hers:PairwiseLogistic", "rates": [0.1]}, "random": {"kind": "random"}}
+    study["learners"] = {
+        "hers": {"kind": "hers:PairwiseLogistic", "rates": [0.1]},
+        "random": {"kind": "random"},
+    }
     study["experiments"] = {"full": study["experiments"]["full-feedback"] | {"streams": ["own"]}}
     study["experiments"]["full"]["learners"] = ["hers", "random"]
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
     run("snakemake", "--cores", 2, folder=folder, package=wheel)
     results = f"results/{study['study']}"
-    assert {"hers-beats-chance"} < {*pd.read_csv(folder / results / "claims.csv")["id"]}, "and those of the package"
+    assert {"hers-beats-chance"} < {*pd.read_csv(folder / results / "claims.csv")["id"]}, (
+        "and those of the package"
+    )
     run("scant", "archive", results, "--output", "../mine.zip", folder=folder, package=wheel)
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         packed.extractall(elsewhere)
@@ -105,16 +145,24 @@ def test_a_study_of_ones_own_from_the_wheel_travels(wheel, tmp_path):
     finished, replay, verify = map(str.split, commands)
     assert "were never packed" in run(*verify, folder=elsewhere, package=wheel)
     assert "Nothing to be done" in run(*finished, "--dry-run", folder=elsewhere, package=wheel)
-    assert "total" in run("snakemake", "--dry-run", folder=elsewhere, package=wheel), "runs, which are not here"
+    assert "total" in run("snakemake", "--dry-run", folder=elsewhere, package=wheel), (
+        "runs, which are not here"
+    )
     run(*replay, folder=elsewhere, package=wheel)
     assert "files are what they were" in run(*verify, folder=elsewhere, package=wheel)
-    (elsewhere / "hers.py").write_text((elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7"))
-    assert "run" in run(*finished, "--dry-run", folder=elsewhere, package=wheel), "its code is on record"
+    (elsewhere / "hers.py").write_text(
+        (elsewhere / "hers.py").read_text().replace("decay=0.5", "decay=0.7")
+    )
+    assert "run" in run(*finished, "--dry-run", folder=elsewhere, package=wheel), (
+        "its code is on record"
+    )
 
 
 @pytest.mark.slow
 def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, tmp_path):
-    """Learner, measure, quantity, figure, table, stream, data set and claim, by its lines of #: alone."""
+    """Learner, measure, quantity, figure, table, stream, data set and claim, by its lines of #:
+    alone.
+    """
     folder, results = tmp_path / "mine", tmp_path / "mine/results/first"
     run("scant", "init", folder, folder=tmp_path, package=wheel)
     text = re.sub("^#:", "", (folder / "study.yaml").read_text(), flags=re.M)
@@ -124,23 +172,36 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
     run("snakemake", "--cores", 2, folder=folder, package=wheel)
     finals = pd.read_csv(results / "tables/finals.csv")
     assert {*finals["stream"]} == {"my-stream", "my-data"} and "my-learner" in {*finals["learner"]}
-    assert finals.loc[finals["measure"] == "my_measure:rank_biased_precision", "mean"].between(0.01, 0.99).all()
-    updates = pd.read_csv(results / "tables/my-updates.csv").set_index(["stream", "learner"])["share"]
+    assert (
+        finals.loc[finals["measure"] == "my_measure:rank_biased_precision", "mean"]
+        .between(0.01, 0.99)
+        .all()
+    )
+    updates = pd.read_csv(results / "tables/my-updates.csv").set_index(["stream", "learner"])[
+        "share"
+    ]
     assert updates["my-stream", "my-learner"] == 1 and updates["my-stream", "random"] == 0
     (claim,) = pd.read_csv(results / "claims.csv").to_dict("records")
     assert claim["source"] == "My paper, Figure 2" and claim["estimate"] == 1
     assert claim["quantity"] == "share of rounds with an update"
     page = (results / "report.html").read_text()
     link = '<a href="https://example.org/my-paper" rel="noreferrer">'
-    assert f"<dt>Source</dt><dd>{link}My paper, Figure 2</a>" in page and f"{link}My paper</a>" in page
-    assert f"<small>{link}My paper, Figure 2</a></small>" in page.partition("How often learners update")[2]
+    assert (
+        f"<dt>Source</dt><dd>{link}My paper, Figure 2</a>" in page and f"{link}My paper</a>" in page
+    )
+    assert (
+        f"<small>{link}My paper, Figure 2</a></small>"
+        in page.partition("How often learners update")[2]
+    )
     assert (results / "figures/figure-my-updates.png").is_file()
     own = {path.name for path in folder.glob("my_*")}
     listed = json.loads((results / "manifest.json").read_text())
     assert {f"{name}.py" for name in listed["modules"] if name.startswith("my_")} == {
         one for one in own if ".py" in one
     }
-    run("scant", "archive", "results/first", "--output", "../mine.zip", folder=folder, package=wheel)
+    run(
+        "scant", "archive", "results/first", "--output", "../mine.zip", folder=folder, package=wheel
+    )
     with zipfile.ZipFile(tmp_path / "mine.zip") as packed:
         assert {"study.yaml", *own} <= {*packed.namelist()} and len(own) == 8
     for name, rules in (
@@ -149,7 +210,11 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
         ("quantity", {"judge"}),
     ):
         file, before = folder / f"my_{name}.py", (folder / f"my_{name}.py").read_text()
-        file.write_text(before.replace("0.8", "0.7").replace(".mean()", ".max()").replace("value=", "value=0.5 * "))
+        file.write_text(
+            before.replace("0.8", "0.7")
+            .replace(".mean()", ".max()")
+            .replace("value=", "value=0.5 * ")
+        )
         planned = run("snakemake", "-n", folder=folder, package=wheel)
         assert file.read_text() != before and rules <= {*re.findall(r"^(\w+) +\d+$", planned, re.M)}
         assert name == "measure" or not re.search(r"^run +\d", planned, re.M)
@@ -158,31 +223,52 @@ def test_each_addition_that_the_first_study_offers_is_played_and_travels(wheel, 
 
 @pytest.mark.slow
 def test_another_workflow_imports_it(tmp_path, project):
-    """As `module` and snakedeploy do: the rules of a clone, with the study file of another folder."""
-    study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text())) | {"claims": None}
+    """As `module` and snakedeploy do: the rules of a clone, with the study file of another
+    folder.
+    """
+    study = small(yaml.safe_load((ROOT / "src/scant/starter/study.yaml").read_text())) | {
+        "claims": None
+    }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(study))
     package, target = project.folder / "src", f"results/{study['study']}/tables/finals.csv"
     for snakefile in ("workflow/Snakefile", "Snakefile"):
         source = str(project.folder / snakefile)
-        lines = ['configfile: "config.yaml"', "module scant:", f"    snakefile: {source!r}", "    config: config"]
+        lines = [
+            'configfile: "config.yaml"',
+            "module scant:",
+            f"    snakefile: {source!r}",
+            ("    config: config"),
+        ]
         (tmp_path / "Snakefile").write_text("\n".join([*lines, "use rule * from scant", ""]))
-        assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M), "all of it"
+        assert re.search(
+            r"^total +\d\d", run("snakemake", "-n", folder=tmp_path, package=package), re.M
+        ), "all of it"
     run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
     assert (tmp_path / target).is_file()
-    (tmp_path / "Snakefile").write_text("\n".join([*lines, '    prefix: "there"', "use rule * from scant", ""]))
-    assert "module prefix: a study's paths" in run("snakemake", "-n", folder=tmp_path, package=package, ok=False)
+    (tmp_path / "Snakefile").write_text(
+        "\n".join([*lines, '    prefix: "there"', ("use rule * from scant"), ""])
+    )
+    assert "module prefix: a study's paths" in run(
+        "snakemake", "-n", folder=tmp_path, package=package, ok=False
+    )
 
 
 def deployed(folder: Path, source: Path) -> Path:
-    """Lay out a folder as `snakedeploy deploy-workflow` does: the configuration, and a Snakefile that imports ours."""
+    """Lay out a folder as `snakedeploy deploy-workflow` does: the configuration, and a Snakefile
+    that imports ours.
+    """
     shutil.copytree(source / "config", folder / "config")
     (folder / "workflow").mkdir()
     lines = [
-        "from snakemake.utils import min_version", 'min_version("6.10.0")', 'configfile: "config/config.yaml"',
-        "module scant:", f"    snakefile: {str(source / 'workflow/Snakefile')!r}", "    config: config",
+        "from snakemake.utils import min_version", 'min_version("6.10.0")',
+        'configfile: "config/config.yaml"',
+        "module scant:", f"    snakefile: {str(source / 'workflow/Snakefile')!r}",
+        "    config: config",
         "use rule * from scant",
     ]  # fmt: skip
-    (folder / "workflow/Snakefile").write_text("\n\n".join(lines[:3]) + "\n\n" + "\n".join(lines[3:]) + "\n")
+    (folder / "workflow/Snakefile").write_text(
+        "\n\n".join(lines[:3]) + "\n\n" + "\n".join(lines[3:]) + "\n"
+    )
     return folder
 
 
@@ -194,8 +280,20 @@ def test_a_deployed_workflow_has_what_comes_with_it(wheel, tmp_path):
         id = yaml.safe_load((ROOT / "config" / study).read_text())["study"]
         log = f"results/data/original/example-logs@{id}/targeted.txt"
         shutil.copy(ROOT / "config" / study, folder / "config/config.yaml")
-        assert re.search(r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M)
-        run("snakemake", "--cores", 1, "--forcerun", "fetch", "--", log, folder=folder, package=package)
+        assert re.search(
+            r"^total +\d\d", run("snakemake", "-n", folder=folder, package=package), re.M
+        )
+        run(
+            "snakemake",
+            "--cores",
+            1,
+            "--forcerun",
+            "fetch",
+            "--",
+            log,
+            folder=folder,
+            package=package,
+        )
         assert (folder / log).read_bytes() == (ROOT / "examples/logs/targeted.csv").read_bytes()
 
 
@@ -214,4 +312,6 @@ def test_a_deployed_workflow_makes_its_page(saved, tmp_path):
         assert (tiny / name).read_bytes() == (made / name).read_bytes()
     assert (tiny / "report.html").stat().st_size > 10**6 and (tiny / "manifest.json").is_file()
     runs = [path.relative_to(made) for path in made.glob("runs/**/*.parquet")]
-    assert runs and all((tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs)
+    assert runs and all(
+        (tiny / run).stat().st_mtime_ns == (made / run).stat().st_mtime_ns for run in runs
+    )

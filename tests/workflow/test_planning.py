@@ -1,4 +1,6 @@
-"""Every study can be planned, named targets ask for their stage alone, and the workflow is clean."""
+"""Every study can be planned, named targets ask for their stage alone, and the workflow is
+clean.
+"""
 
 import re
 from pathlib import Path
@@ -13,7 +15,10 @@ from scant.study import settings as studies
 from scant.study.plan import Plan
 
 ROOT = Path(__file__).parents[2]
-STUDIES = ["config/config.yaml", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml"))]
+STUDIES = [
+    "config/config.yaml",
+    *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("config/studies/*.yaml")),
+]
 
 KINDS = ("perceptron", "top", "fixed_items", "ads", "generalisation")
 RUNS = {"fetch", "convert", "make_stream", "simulate", "campaign", "make_log", "run"}
@@ -23,7 +28,15 @@ FIGURES = RUNS | {"best_weights", "coverage", *(f"figures_{kind}" for kind in KI
 TABLES_OF = {  # by kind of experiment: those of runs, and those of theory
     "perceptron": {"finals", "theorems-perceptron", "streams"},
     "top": {"top", "variance", "theorems-top", "streams"},
-    "fixed-items": {"games", "slopes", "table-3.1", "table-3.2", "table-b.1", "observability", "theorems-games"},
+    "fixed-items": {
+        "games",
+        "slopes",
+        "table-3.1",
+        "table-3.2",
+        "table-b.1",
+        "observability",
+        "theorems-games",
+    },
     "ads": {"ads", "theorems-ads"},
     "generalisation": {"generalisation", "theorems-generalisation", "constants", "table-4.1"},
 }
@@ -46,7 +59,8 @@ def test_every_study_can_be_planned(bare, study):
     timed = sum(one.get("figures") == ["figure-games-time"] for one in experiments)
     jobs = bare.jobs("--config", "missing=stop", study=study)
     assert plan.figures and jobs["all"] == 1 and {jobs[job] for job in plan.shown_by} == {1}
-    assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds  # each kind has runs
+    # each kind has runs
+    assert {plan.study["experiments"][name]["kind"] for name in plan.played} == kinds
     assert jobs.get("run", 0) == len(plan.runs)
     assert jobs.get("simulate", 0) + jobs.get("make_log", 0) == sum(map(len, plan.draws.values()))
     assert len(plan.played) == len(plan.study["experiments"]) - timed
@@ -55,10 +69,16 @@ def test_every_study_can_be_planned(bare, study):
     if not plan.study["claims"]:  # nor is theory checked
         tables -= {shown.name for _, shown in families.shown() if shown.reads == "nothing"}
     tables |= {"regret"} if regret else set()
-    tables |= {"atlas"} if any("figure-observability" in one.get("figures", ()) for one in experiments) else set()
+    tables |= (
+        {"atlas"}
+        if any("figure-observability" in one.get("figures", ()) for one in experiments)
+        else set()
+    )
     free = {name for name, learner in whole["learners"].items() if learner.get("steps") in FREE}
     tables |= {
-        TABLES_OF_STEPS[one.get("kind", "perceptron")] for one in experiments if free.intersection(one["learners"])
+        TABLES_OF_STEPS[one.get("kind", "perceptron")]
+        for one in experiments
+        if free.intersection(one["learners"])
     }
     seen = {name for name, learner in whole["learners"].items() if learner["kind"] == "seen"}
     tables |= {"seen"} if any(seen.intersection(one["learners"]) for one in experiments) else set()
@@ -104,7 +124,10 @@ def test_the_profile_is_read(bare):
             "results/tiny/figures/figure-5.1.svg",
             {"fetch", "convert", "campaign", "make_log", "run", "coverage", "figures_ads"},
         ),
-        ("results/tiny/tables/table-5.1.csv", {"fetch", "convert", "campaign", "make_log", "run", "tables_ads"}),
+        (
+            "results/tiny/tables/table-5.1.csv",
+            {"fetch", "convert", "campaign", "make_log", "run", "tables_ads"},
+        ),
         ("results/tiny/tables/table-3.1.csv", {"tables_theory"}),
         (
             "results/tiny/tables/regret.csv",
@@ -119,7 +142,9 @@ def test_a_target_asks_for_its_stage_alone(bare, target, rules):
     assert jobs.keys() - ({target} - rules) == rules
     plan, name = planned(bare.settings()), Path(target).stem
     together = {"figures": plan.figures, "tables": plan.tables}
-    shown = together.get(target) or next((targets for targets in plan.shown_by.values() if name in targets), None)
+    shown = together.get(target) or next(
+        (targets for targets in plan.shown_by.values() if name in targets), None
+    )
     experiments = {one for of in shown.values() for one in of.experiments} if shown else plan.played
     wanted = sum(len(plan.jobs[name]) for name in experiments)
     assert jobs.get("run", 0) == (wanted if "run" in rules else 0)

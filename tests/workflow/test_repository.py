@@ -19,8 +19,12 @@ import scant
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text()
 # Paths of somebody's machine, at the start of a word; and hosts and options of package indexes.
-MACHINE = re.compile(r"(?<![\w.~>}/-])/(?:home|root|work|tmp|Users|opt|mnt|scratch|usr/local)/\w|\b[A-Z]:\\\w")
-INDEX = re.compile(r"pypi\.(?:org|io)|pythonhosted|anaconda\.(?:org|com)/\w|index-url|find-links|artifactory", re.I)
+MACHINE = re.compile(
+    r"(?<![\w.~>}/-])/(?:home|root|work|tmp|Users|opt|mnt|scratch|usr/local)/\w|\b[A-Z]:\\\w"
+)
+INDEX = re.compile(
+    r"pypi\.(?:org|io)|pythonhosted|anaconda\.(?:org|com)/\w|index-url|find-links|artifactory", re.I
+)
 
 
 def committed():
@@ -28,14 +32,20 @@ def committed():
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("not a clone")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    names = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     paths = (ROOT / name for name in names.split("\0") if name)
     return {str(path.relative_to(ROOT)): text_of(path) for path in paths if path.is_file()}
 
 
 def text_of(path: Path) -> str:
     """What a file says: of an image its metadata, since any word may occur in compressed pixels."""
-    return "\n".join(Image.open(path).text.values()) if path.suffix == ".png" else path.read_text(errors="replace")
+    return (
+        "\n".join(Image.open(path).text.values())
+        if path.suffix == ".png"
+        else path.read_text(errors="replace")
+    )
 
 
 def lines(pattern, besides=()):
@@ -78,7 +88,9 @@ def test_every_requirement_is_pinned_and_hashed():
     for entry in entries:
         head, *hashes = [part.strip() for part in entry.split("\\\n")]
         assert re.match(r"[a-z0-9._-]+==\S+( ; .+)?$", head), head
-        assert hashes and all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), head
+        assert hashes and all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", one) for one in hashes), (
+            head
+        )
 
 
 def test_the_lock_has_every_direct_dependency():
@@ -94,13 +106,29 @@ def test_ci_can_be_run():
 
 
 def test_make_knows_its_targets():
-    for target in ("study", "data", "streams", "runs", "figures", "tables", "test", "lint", "lock", "clean"):
-        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=60)
+    for target in (
+        "study",
+        "data",
+        "streams",
+        "runs",
+        "figures",
+        "tables",
+        "test",
+        "lint",
+        "lock",
+        "clean",
+    ):
+        subprocess.run(
+            ["make", "-n", target], cwd=ROOT, check=True, capture_output=True, timeout=60
+        )
 
 
 def test_make_clean_leaves_references(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    kept, gone = tmp_path / "results/reference/tiny/claims.csv", tmp_path / "results/tiny/claims.csv"
+    kept, gone = (
+        tmp_path / "results/reference/tiny/claims.csv",
+        tmp_path / "results/tiny/claims.csv",
+    )
     for path in (
         kept,
         gone,
@@ -110,19 +138,28 @@ def test_make_clean_leaves_references(tmp_path):
         path.mkdir(parents=True)
     for _ in range(2):  # the second time there is nothing but references
         subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
-        assert kept.exists() and sorted(path.name for path in (tmp_path / "results").iterdir()) == ["reference"]
+        assert kept.exists() and sorted(path.name for path in (tmp_path / "results").iterdir()) == [
+            "reference"
+        ]
     shutil.rmtree(tmp_path / "results")
     subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, timeout=60)
 
 
 def test_of_the_results_only_references_are_committed():
     committed()  # skips where there is no clone
-    for path, ignored in {"results/tiny/claims.csv": True, "results/reference/tiny/claims.csv": False}.items():
+    for path, ignored in {
+        "results/tiny/claims.csv": True,
+        "results/reference/tiny/claims.csv": False,
+    }.items():
         command = ["git", "check-ignore", "--quiet", "--no-index", path]
-        assert (subprocess.run(command, cwd=ROOT, check=False, timeout=60).returncode == 0) == ignored, path
+        assert (
+            subprocess.run(command, cwd=ROOT, check=False, timeout=60).returncode == 0
+        ) == ignored, path
 
 
 def test_the_limit_that_the_workflow_lifts_is_snakemakes():
-    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it otherwise would be slow again."""
+    """rules/common.smk sets `job_rate_limiter` to None: a Snakemake that calls it otherwise would
+    be slow again.
+    """
     source = inspect.getsource(job_scheduler.JobScheduler)
     assert "self.job_rate_limiter = (" in source and "if self.job_rate_limiter is None" in source

@@ -1,4 +1,6 @@
-"""What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed one."""
+"""What runs again after a change, and that a disturbed run ends in the same bytes as an undisturbed
+one.
+"""
 
 import gzip
 import os
@@ -43,11 +45,16 @@ def test_a_second_run_does_nothing(finished):
 
 
 # What the killed run was asked for: tables, and what these need of each kind of stage.
-ASKED = [f"results/tiny/{file}" for file in ("tables/top.csv", "tables/games.csv", "figures/figure-logs.svg")]
+ASKED = [
+    f"results/tiny/{file}"
+    for file in ("tables/top.csv", "tables/games.csv", "figures/figure-logs.svg")
+]
 
 
 def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
-    """What two cores had done is kept, one core does the rest: all has the bytes of an undisturbed run."""
+    """What two cores had done is kept, one core does the rest: all has the bytes of an undisturbed
+    run.
+    """
     finished.forget()
     runs = finished.folder / "results/tiny/runs"
     kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 12)
@@ -62,12 +69,16 @@ def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
     assert digests.items() <= finished.reference.items() and len(digests) > 40
     assert {file.removeprefix("results/tiny/") for file in ASKED} <= digests.keys()
     again = [path for path, before in times.items() if path.stat().st_mtime_ns != before]
-    assert len({path.relative_to(runs).parts[:2] for path in again}) <= 2, "runs that were whole were made again"
+    assert len({path.relative_to(runs).parts[:2] for path in again}) <= 2, (
+        "runs that were whole were made again"
+    )
     assert "Nothing to be done" in finished.snakemake(*ASKED, "--cores", 2)
 
 
 def kill_when(project, ready):
-    """Start what is asked for, and end it with SIGKILL, jobs and all, as soon as `ready` says so."""
+    """Start what is asked for, and end it with SIGKILL, jobs and all, as soon as `ready` says
+    so.
+    """
     process = subprocess.Popen(
         project.command(*ASKED, "--cores", 2),
         cwd=project.folder,
@@ -82,7 +93,10 @@ def kill_when(project, ready):
             time.sleep(0.02)
         assert ready() and process.poll() is None, "the study ended before it could be killed"
     finally:
-        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        family = [
+            psutil.Process(process.pid),
+            *psutil.Process(process.pid).children(recursive=True),
+        ]
         os.killpg(process.pid, signal.SIGKILL)
         for member in family:  # those of a group of their own
             with suppress(psutil.NoSuchProcess):
@@ -103,8 +117,8 @@ def test_new_rates_rerun_the_runs_of_their_learner_alone(finished):
     settings = finished.settings()
     settings["learners"]["listnet"]["rates"] = [0.1, 2.0]
     finished.write(settings)
-    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of its sweep; the lower
-    # bound has no ListNet
+    # 3 streams x (2 + 1) seeds, each a batch, and one batch of the released code and of either of
+    # its sweep; the lower bound has no ListNet
     assert without_all(finished.jobs()) == REPORT | {"run": 3 * 3 + 3}
     assert {Path(file).parent.name for file in finished.planned()["run"]} == {"listnet"}
 
@@ -139,7 +153,8 @@ def test_a_new_seed_reruns_its_batch_alone(finished):
 @pytest.mark.parametrize(
     ("experiment", "wanted"),
     [
-        # On each of three streams six learners play two more seeds, in jobs of one; one stream is drawn.
+        # On each of three streams six learners play two more seeds, in jobs of one; one stream is
+        # drawn.
         ("perceptron", {"simulate": 2, "run": 3 * 2 * 6, "tables_top": 1} | shown("perceptron")),
         # eleven learners on 2 streams; the best fixed weights, judged by four surrogates
         ("top", {"run": 2 * 11, "best_weights": 2 * 4} | shown("top")),
@@ -220,14 +235,22 @@ def test_an_edit_reruns_what_depends_on_the_file(finished, file, rules, kinds):
 
 def kinds_of(project, files):
     """The kinds of the experiments that run files are of."""
-    kinds = {name: one.get("kind", "perceptron") for name, one in project.settings()["experiments"].items()}
+    kinds = {
+        name: one.get("kind", "perceptron")
+        for name, one in project.settings()["experiments"].items()
+    }
     return {kinds[file.split("/")[3].partition("+")[0]] for file in files}
 
 
 def test_an_edit_to_what_no_job_is_made_of_reruns_nothing(finished):
     for file in (
         *("scant_ads/evaluation/compare.py", "scant_ads/commands.py"),
-        *("scant/cli.py", "scant/finished/differences.py", "scant/page/generated.py", "scant/page/show.py"),
+        *(
+            "scant/cli.py",
+            "scant/finished/differences.py",
+            "scant/page/generated.py",
+            "scant/page/show.py",
+        ),
     ):
         with open(finished.folder / "src" / file, "a") as source:
             source.write("EDITED = True\n")
@@ -241,7 +264,10 @@ def test_an_edit_to_words_alone_reruns_nothing(finished):
     for path in modules:
         text = path.read_text()
         path.write_text(text.replace('"""', '"""Edited. ', 1) + "\n# edited\n")
-    for path in (*(finished.folder / "rules").glob("*.smk"), finished.folder / "config/studies/tiny.yaml"):
+    for path in (
+        *(finished.folder / "rules").glob("*.smk"),
+        finished.folder / "config/studies/tiny.yaml",
+    ):
         path.write_text(f"# edited\n{path.read_text()}")
     assert finished.jobs() == {}
 
@@ -265,10 +291,25 @@ def test_another_look_draws_the_figures_of_its_family_alone(finished):
 
 
 def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
-    edit(finished, "ads/family.py", "CTR on the test part, of which everything", "CTR on the test, of which everything")
+    edit(
+        finished,
+        "ads/family.py",
+        "CTR on the test part, of which everything",
+        ("CTR on the test, of which everything"),
+    )
     assert finished.jobs() == {"report": 1, "all": 1}
-    edit(finished, "ads/family.py", "Over how many users of a campaign", "Over how many of a campaign's users")
-    edit(finished, "ads/learners.py", 'about="Trees of a forest', 'about="How many trees a forest has')
+    edit(
+        finished,
+        "ads/family.py",
+        "Over how many users of a campaign",
+        ("Over how many of a campaign's users"),
+    )
+    edit(
+        finished,
+        "ads/learners.py",
+        'about="Trees of a forest',
+        ('about="How many trees a forest has'),
+    )
     assert finished.jobs() == {"report": 1, "all": 1}
 
 
@@ -280,7 +321,9 @@ def test_a_learner_of_ones_own_is_played_again_when_what_it_imports_is_edited(fi
     settings["experiments"]["perceptron-released"]["learners"].append("mine")
     finished.write(settings)
     played = ["results/tiny/runs/perceptron-released/separable-released/mine/seed-0-1.parquet"]
-    assert [file for file in finished.planned()["run"] if file.split("/")[3] == "perceptron-released"] == played
+    assert [
+        file for file in finished.planned()["run"] if file.split("/")[3] == "perceptron-released"
+    ] == played
     finished.snakemake(*played, "--cores", 1)
     assert "Nothing to be done" in finished.snakemake(*played, "--cores", 1)
     (finished.folder / "mine_parts.py").write_text("STEP = 1  # a comment\n")
@@ -306,9 +349,15 @@ class Mine:
 
 
 def test_claims_are_judged_by_the_first_experiment_of_the_file_not_of_the_alphabet(finished):
-    """The study is handed on in its own order: two experiments the other way round give another first reading."""
+    """The study is handed on in its own order: two experiments the other way round give another
+    first reading.
+    """
     settings = finished.settings()
-    once = {key: value for key, value in settings["experiments"]["perceptron-released"].items() if key != "sweep"}
+    once = {
+        key: value
+        for key, value in settings["experiments"]["perceptron-released"].items()
+        if key != "sweep"
+    }
     once["learners"] = ["slam-ndcg@10", "max-hinge", "listnet"]  # all that claims name
     others = settings["experiments"]
     for order in (("more", "less"), ("less", "more")):
@@ -334,9 +383,20 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
     (mirror / "optdigits").mkdir(parents=True)
     digits = Path(datasets.__file__).parent / "data/digits.csv.gz"  # the same rows
     (mirror / "optdigits/optdigits.tes").write_bytes(gzip.decompress(digits.read_bytes()))
-    small = {"study": "tiny", "seed": 1, "claims": None, "streams": {"linear": {"generator": "linear"}}}
-    small |= {"learners": {"random": {"kind": "random"}}, "tables_of": ["optdigits"], "data": {"mirror": str(mirror)}}
-    project.write(small | {"experiments": {"e": {"streams": ["linear"], "learners": ["random"], "seeds": 2}}})
+    small = {
+        "study": "tiny",
+        "seed": 1,
+        "claims": None,
+        "streams": {"linear": {"generator": "linear"}},
+    }
+    small |= {
+        "learners": {"random": {"kind": "random"}},
+        "tables_of": ["optdigits"],
+        "data": {"mirror": str(mirror)},
+    }
+    project.write(
+        small | {"experiments": {"e": {"streams": ["linear"], "learners": ["random"], "seeds": 2}}}
+    )
     project.snakemake(table, "--cores", 1)
     registry = project.folder / "config/datasets.yaml"
     text = registry.read_text()
@@ -349,14 +409,21 @@ def test_a_changed_entry_of_the_registry_is_noticed(project, tmp_path):
         assert old in text
         registry.write_text(text.replace(old, new))
         assert project.jobs(table) == ({"fetch": 1, "convert": 1} if again else {}), new
-    refused = project.snakemake(table, "--cores", 1, ok=False)  # the last change: the file has another checksum
+    # the last change: the file has another checksum
+    refused = project.snakemake(table, "--cores", 1, ok=False)
     assert 64 * "f" in refused
     assert not (project.folder / "results/data/original/optdigits/test.txt").exists()
 
 
 def test_what_prune_deletes_is_drawn_again_only_for_what_needs_it(finished):
-    """A study without its streams is whole; a new learner draws those that it plays on again, of the same bytes."""
-    drawn = [file for file in finished.reference if file.startswith(("streams/", "bandit/", "campaigns/"))]
+    """A study without its streams is whole; a new learner draws those that it plays on again, of
+    the same bytes.
+    """
+    drawn = [
+        file
+        for file in finished.reference
+        if file.startswith(("streams/", "bandit/", "campaigns/"))
+    ]
     found = pruning.prunable(finished.folder / "results/tiny", drawn=True)
     assert {*found.deleted} >= {*drawn} and not found.kept
     pruning.delete(finished.folder / "results/tiny", found)
@@ -373,7 +440,8 @@ def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(p
         "study": "small", "claims": None,
         "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
         "learners": {name: {"kind": name} for name in learners},
-        "experiments": {"e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2, "batch": 1}},
+        "experiments": {"e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2,
+                              "batch": 1}},
     }  # fmt: skip
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")

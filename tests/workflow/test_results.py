@@ -1,4 +1,6 @@
-"""The tiny study from end to end: which files there are, what they hold, and what they say of themselves."""
+"""The tiny study from end to end: which files there are, what they hold, and what they say of
+themselves.
+"""
 
 import hashlib
 import json
@@ -25,9 +27,22 @@ from scant.verdict import words
 
 pytestmark = pytest.mark.slow
 
-CONTEXTUAL = ("figure-2.1", "figure-2.2", "figure-2.ap", "figure-3.4", "figure-top-k", "figure-top-regret")
+CONTEXTUAL = (
+    "figure-2.1",
+    "figure-2.2",
+    "figure-2.ap",
+    "figure-3.4",
+    "figure-top-k",
+    "figure-top-regret",
+)
 STEPS = ("figure-steps", "figure-steps-top")
-GAMES = ("figure-3.1", "figure-games-horizon", "figure-games-items", "figure-games-rounds", "figure-observability")
+GAMES = (
+    "figure-3.1",
+    "figure-games-horizon",
+    "figure-games-items",
+    "figure-games-rounds",
+    "figure-observability",
+)
 ADS = ("figure-5.1", "figure-5.2", "figure-logs", "figure-ctr-by-rate", "figure-coverage")
 LEARNT = tuple(f"figure-generalisation-{name}" for name in ("n", "gap", "m", "d", "rates"))
 FIGURES = CONTEXTUAL + STEPS + GAMES + ADS + LEARNT
@@ -39,12 +54,44 @@ TABLES += ("seen", "streams", "ads", "table-5.1", "table-5.2", "generalisation")
 # Files: of one learner each, of best fixed weights, of all learners of a game or population.
 RUNS, COMPARATORS, PLAYED = 106, 8, 11
 CONTRACT = [
-    *("id", "source", "statement", "verdict", "estimate", "low", "high", "n", "readings_holding", "readings_total"),
+    *(
+        "id",
+        "source",
+        "statement",
+        "verdict",
+        "estimate",
+        "low",
+        "high",
+        "n",
+        "readings_holding",
+        "readings_total",
+    ),
     "data",
 ]
 DOCUMENTED = {
-    *("study", "study_seed", "experiment", "kind", "stream", "learner", "seeds", "source", "learner_settings"),
-    *("stream_settings", "resolved", "rounds", "empty", "order", "keep", "own_measure", "versions", "inputs", "code"),
+    *(
+        "study",
+        "study_seed",
+        "experiment",
+        "kind",
+        "stream",
+        "learner",
+        "seeds",
+        "source",
+        "learner_settings",
+    ),
+    *(
+        "stream_settings",
+        "resolved",
+        "rounds",
+        "empty",
+        "order",
+        "keep",
+        "own_measure",
+        "versions",
+        "inputs",
+        "code",
+    ),
 }
 AT_THE_TOP = {"schedule", "mismatch", "radius", "judge"}  # readings of experiments of that kind
 
@@ -70,14 +117,18 @@ def study(plan):
 @pytest.fixture(scope="module")
 def stated(saved):
     """The claims of the project."""
-    return studies.claims(*sorted((saved / "config/claims").glob("*.yaml")), schema_path=saved / studies.CLAIMS_SCHEMA)
+    return studies.claims(
+        *sorted((saved / "config/claims").glob("*.yaml")), schema_path=saved / studies.CLAIMS_SCHEMA
+    )
 
 
 @pytest.fixture(scope="module")
 def every_run(tiny):
     """Metadata and rows of every run file of one learner, by its path below runs/."""
     paths = sorted((tiny / "runs").glob("*/*/*/*.parquet"))
-    tables = {str(path.relative_to(tiny / "runs").with_suffix("")): pq.read_table(path) for path in paths}
+    tables = {
+        str(path.relative_to(tiny / "runs").with_suffix("")): pq.read_table(path) for path in paths
+    }
     return {name: (metadata_of(table.schema), table) for name, table in tables.items()}
 
 
@@ -110,13 +161,20 @@ def test_there_is_every_file_and_no_other(tiny, plan):
 
 def test_every_job_has_a_log_and_a_benchmark(tiny):
     def names(part):
-        return {path.relative_to(tiny / part).with_suffix("") for path in (tiny / part).rglob("*.*") if path.is_file()}
+        return {
+            path.relative_to(tiny / part).with_suffix("")
+            for path in (tiny / part).rglob("*.*")
+            if path.is_file()
+        }
 
     assert names("logs") == names("benchmarks")
 
 
 def test_runs_are_those_that_are_planned(tiny, every_run, plan):
-    found = {str(path.relative_to(tiny / "runs").with_suffix("")) for path in (tiny / "runs").rglob("*.parquet")}
+    found = {
+        str(path.relative_to(tiny / "runs").with_suffix(""))
+        for path in (tiny / "runs").rglob("*.parquet")
+    }
     assert found == {job.path for jobs in plan.jobs.values() for job in jobs}
     assert (len(every_run), len(found)) == (RUNS, RUNS + PLAYED)
 
@@ -126,8 +184,12 @@ def test_run_files_say_what_they_are(runs, study, tiny):
     for name, (metadata, rows) in runs.items():
         at_the_top = metadata["kind"] == "top"
         resampled = {"queries"} if "dataset" in metadata["stream_settings"] else set()
-        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), name
-        assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(metadata["seeds"])
+        assert metadata.keys() == DOCUMENTED | resampled | (AT_THE_TOP if at_the_top else set()), (
+            name
+        )
+        assert name == "{experiment}/{stream}/{learner}/seed-".format(**metadata) + span(
+            metadata["seeds"]
+        )
         assert metadata["study"] == study["study"] and metadata["study_seed"] == study["seed"]
         assert metadata["learner_settings"] == study["learners"][metadata["learner"]]
         assert metadata["stream_settings"] == untitled(study["streams"][metadata["stream"]])
@@ -135,7 +197,9 @@ def test_run_files_say_what_they_are(runs, study, tiny):
         assert sorted(set(rows["seed"].to_pylist())) == metadata["seeds"]
         assert {"scant", "numpy"} <= metadata["versions"].keys()
         files = {path.name: path for path in (tiny / "streams").glob(f"{metadata['stream']}.arrow")}
-        files |= {path.name: path for path in (tiny / "streams" / metadata["stream"]).glob("*/*.arrow")}
+        files |= {
+            path.name: path for path in (tiny / "streams" / metadata["stream"]).glob("*/*.arrow")
+        }
         assert bool(metadata["inputs"]) == (metadata["stream"] != "adversary")
         for file, digest in metadata["inputs"].items():
             assert digest == hashlib.sha256(files[file].read_bytes()).hexdigest()
@@ -145,8 +209,14 @@ def test_run_files_say_what_they_are(runs, study, tiny):
 def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, settings):
     games = table(tiny, "games")
     for one in games.itertuples():
-        rows = pd.concat(map(pd.read_parquet, (tiny / "runs" / one.experiment / one.stream).glob("*.parquet")))
-        ends = rows[(rows["learner"] == one.learner) & (rows["horizon"] == one.rounds) & (rows["round"] == one.rounds)]
+        rows = pd.concat(
+            map(pd.read_parquet, (tiny / "runs" / one.experiment / one.stream).glob("*.parquet"))
+        )
+        ends = rows[
+            (rows["learner"] == one.learner)
+            & (rows["horizon"] == one.rounds)
+            & (rows["round"] == one.rounds)
+        ]
         difference = ends["best"] - ends["value"]
         expected = difference.mean() * (1 if one.loss in ("dcg", "ndcg") else -1)
         np.testing.assert_allclose(one.regret, expected, rtol=1e-12)
@@ -154,7 +224,10 @@ def test_regrets_of_games_are_those_of_their_runs_and_below_their_bounds(tiny, s
     bounded = games[games["bound"].notna()]
     assert len(bounded) and (bounded["regret"] <= bounded["bound"]).all()
     assert games.loc[games["learner"].isin(["blocks", "top-2"]), "explored"].min() > 0
-    blocks, others = (games["experiment"] == "items") & (games["learner"] == "blocks"), games["experiment"] == "items"
+    blocks, others = (
+        (games["experiment"] == "items") & (games["learner"] == "blocks"),
+        games["experiment"] == "items",
+    )
     assert games.loc[blocks, "difference"].isna().all()
     assert games.loc[others & ~blocks, "difference"].notna().all()
 
@@ -164,10 +237,15 @@ def test_no_policy_is_truly_better_than_the_oracle(ads):
         best = {}
         for name, (about, rows) in ads.items():
             frame = rows.replace_schema_metadata(None).to_pandas()
-            truth = frame[(frame["estimator"] == "true") & frame["chosen"] & (frame["epsilon"] == epsilon)]
+            truth = frame[
+                (frame["estimator"] == "true") & frame["chosen"] & (frame["epsilon"] == epsilon)
+            ]
             if name.startswith("ads-campaigns/"):
                 best[about["learner"]] = truth.set_index("seed")["estimate"]
-        assert all((best["oracle"] >= best[one]).all() for one in ("logistic", "forest", "auc-ranker", "uniform"))
+        assert all(
+            (best["oracle"] >= best[one]).all()
+            for one in ("logistic", "forest", "auc-ranker", "uniform")
+        )
 
 
 def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
@@ -184,14 +262,18 @@ def test_traces_keep_the_last_round_and_averages_stay_in_bounds(runs):
         assert ((averages >= 0) & (averages <= 1 + 1e-12)).all(), name
         assert (frame["surrogate_loss"].notna() == ("judge" in metadata["resolved"])).all(), name
         explores = metadata["learner_settings"]["kind"] in ("rtop", "seen", "pdgd")
-        assert (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any(), name
+        assert (
+            (frame.loc[ends, "explored"] > 0).all() if explores else not frame["explored"].any()
+        ), name
         assert (frame["explored"] >= frame["mismatched"]).all(), name
 
 
 def shows(tiny, name, shown):
     """The words `shown` stand in the SVG, and there is a PNG."""
     root = ElementTree.parse(tiny / "figures" / f"{name}.svg").getroot()
-    text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    text = " ".join(
+        "".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")
+    )
     assert not [word for word in shown if word not in text]
     png = (tiny / "figures" / f"{name}.png").read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n") and len(png) > 5_000
@@ -201,10 +283,14 @@ def shows(tiny, name, shown):
 def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
     frame = pd.read_csv(tiny / "figures" / f"{name}.csv")
     along = "ranking" if name == "figure-top-k" else "round"  # what a learner has several rows for
-    assert {"experiment", "stream", "learner", along, "mean", "low", "high", "n", "rate"} <= {*frame}
+    assert {"experiment", "stream", "learner", along, "mean", "low", "high", "n", "rate"} <= {
+        *frame
+    }
     if name != "figure-top-regret":
         assert (frame["measure"] == ("ap" if name == "figure-2.ap" else "ndcg@10")).all()
-    assert (frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])).all()
+    assert (
+        frame["low"].isna() | (frame["low"] <= frame["mean"]) & (frame["mean"] <= frame["high"])
+    ).all()
     separable = frame["stream"].str.startswith("separable")
     assert separable.all() if name == "figure-2.1" else not separable.any()
     assert not frame.duplicated(["experiment", "stream", "learner", along]).any()
@@ -213,7 +299,12 @@ def test_a_figure_shows_what_its_csv_holds(tiny, settings, name):
 
 def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
     finals = table(tiny, "finals")
-    of_kinds = {"top": "top", "fixed-items": "games", "ads": "ads", "generalisation": "generalisation"}
+    of_kinds = {
+        "top": "top",
+        "fixed-items": "games",
+        "ads": "ads",
+        "generalisation": "generalisation",
+    }
     tables = {kind: table(tiny, name) for kind, name in of_kinds.items()}
     kinds = {name: one.get("kind", "perceptron") for name, one in settings["experiments"].items()}
     assert {*finals["experiment"]} == {name for name, kind in kinds.items() if kind == "perceptron"}
@@ -221,9 +312,16 @@ def test_finals_have_every_learner_and_the_ideal_is_1(tiny, settings):
         there = tables.get(kinds[name], finals)
         there = there[there["experiment"] == name]
         assert {*there["learner"]} == {*experiment["learners"]}
-        (places,) = [experiment[key] for key in ("streams", "games", "logs", "populations") if key in experiment]
+        (places,) = [
+            experiment[key]
+            for key in ("streams", "games", "logs", "populations")
+            if key in experiment
+        ]
         assert {*there["stream"]} == {*places}
-    assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {"ndcg@10", "ap"}
+    assert {*finals["tuning"]} == {"held-out", "paper"} and {*finals["measure"]} == {
+        "ndcg@10",
+        "ap",
+    }
     ideal = finals[finals["learner"] == "ideal"]
     assert len(ideal) and (ideal["mean"] == 1).all()
     assert (finals["ok"] == finals["n"]).all()
@@ -246,7 +344,9 @@ def test_losses_stay_below_the_bounds_that_hold_for_them(runs):
 
 
 def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs):
-    """Each round's comparator is certified, and no learner that is judged by it beats the best of all rounds by far."""
+    """Each round's comparator is certified, and no learner that is judged by it beats the best of
+    all rounds by far.
+    """
     files = sorted((tiny / "comparators").rglob("*.parquet"))
     assert len(files) == COMPARATORS
     for path in files:
@@ -257,11 +357,14 @@ def test_regret_is_against_the_best_fixed_weights_of_the_same_queries(tiny, runs
         for name, (metadata, rows) in runs.items():
             if name.startswith(f"top/{stream}/") and metadata["resolved"].get("judge") == judge:
                 both = rows.to_pandas().merge(best, on=["seed", "round"])
-                assert {*both["seed"]} == {*best["seed"]} and {*both["round"]} == {*best["round"]}, name
+                assert {*both["seed"]} == {*best["seed"]} and {*both["round"]} == {
+                    *best["round"]
+                }, name
                 ends = both[both["round"] == both["round"].max()]
                 assert (ends["surrogate_loss"] > 0.9 * ends["best"]).all(), name
     regret = table(tiny, "regret")
-    assert (regret["regret"].isna() == (regret["objective"] == "smoothdcg")).all()  # it is not convex
+    # it is not convex
+    assert (regret["regret"].isna() == (regret["objective"] == "smoothdcg")).all()
     assert (regret["regret"].dropna() > 0).all()
 
 
@@ -270,29 +373,44 @@ def test_every_claim_has_its_row(tiny, stated):
     assert frame.columns[: len(CONTRACT)].tolist() == CONTRACT
     assert frame["id"].tolist() == list(stated)
     assert frame["statement"].tolist() == [claim["statement"] for claim in stated.values()]
-    assert {"holds", "fails", "undecided", words.SILENT, words.UNTESTABLE} <= {*frame["verdict"]} <= {*words.VERDICTS}
+    assert (
+        {"holds", "fails", "undecided", words.SILENT, words.UNTESTABLE}
+        <= {*frame["verdict"]}
+        <= {*words.VERDICTS}
+    )
     tested = ~frame["verdict"].isin([words.SILENT, words.UNTESTABLE])
     assert ((frame["readings_total"] > 0) == tested).all() and (frame["readings_total"] > 1).any()
     assert (frame["readings_holding"] <= frame["readings_total"]).all()
     assert (frame["readings_holding"] > 0)[frame["verdict"] == "holds"].all()
-    assert (frame["low"].isna() | (frame["low"] <= frame["estimate"]) & (frame["estimate"] <= frame["high"])).all()
+    assert (
+        frame["low"].isna()
+        | (frame["low"] <= frame["estimate"]) & (frame["estimate"] <= frame["high"])
+    ).all()
     assert frame["data"].notna().all()
     written = pd.read_parquet(tiny / "claims.parquet")
-    pd.testing.assert_frame_equal(written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False)
+    pd.testing.assert_frame_equal(
+        written[CONTRACT].replace("", np.nan), frame[CONTRACT], check_dtype=False
+    )
     assert (tiny / "claims.tex").read_text().count(r"\\") == 1 + len(frame)
 
 
 SMALLEST = 5.6  # points: exponents are 0.7 of the 8 that ticks have
-ONE_WIDTH = {"figure-observability", "figure-coverage"}  # tables of small cells, which no column has room for
+# tables of small cells, which no column has room for
+ONE_WIDTH = {"figure-observability", "figure-coverage"}
 
 
 def sizes_of(folder):
-    """The width (inches) of each SVG of a folder, and the size (points) of its smallest text, by name."""
+    """The width (inches) of each SVG of a folder, and the size (points) of its smallest text, by
+    name.
+    """
     found = {}
     for path in sorted(folder.glob("*.svg")):
         text = path.read_text()
         fonts = re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)
-        found[path.stem] = float(re.search(r'width="([\d.]+)pt"', text)[1]) / 72, min(map(float, fonts))
+        found[path.stem] = (
+            float(re.search(r'width="([\d.]+)pt"', text)[1]) / 72,
+            min(map(float, fonts)),
+        )
     return found
 
 
@@ -301,16 +419,22 @@ def test_every_figure_has_the_width_that_a_study_asks_for_and_texts_that_can_be_
 ):
     on_page = sizes_of(tiny / "figures")
     assert on_page.keys() == {*FIGURES}
-    assert all(width <= panels.WIDEST + 1e-6 and font >= SMALLEST for width, font in on_page.values()), on_page
+    assert all(
+        width <= panels.WIDEST + 1e-6 and font >= SMALLEST for width, font in on_page.values()
+    ), on_page
     monkeypatch.setenv(style.ENVIRONMENT, '{"width": "column"}')
     monkeypatch.chdir(saved)
     read = making.Inputs(plan)
     for name, target in plan.figures.items():
         making.make(target.shown, tmp_path / name, *read(target))
     in_column, said = sizes_of(tmp_path), capsys.readouterr().out
-    assert in_column.keys() == on_page.keys() and all(font >= SMALLEST for _, font in in_column.values()), in_column
+    assert in_column.keys() == on_page.keys() and all(
+        font >= SMALLEST for _, font in in_column.values()
+    ), in_column
     wide = {name for name, (width, _) in in_column.items() if width > panels.COLUMN + 1e-6}
-    assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {*said.splitlines()}
+    assert {f"{name} does not fit a column of text, and is as wide as a page" for name in wide} == {
+        *said.splitlines()
+    }
     assert wide <= ONE_WIDTH and all(in_column[name] == on_page[name] for name in wide)
 
 
@@ -319,10 +443,15 @@ def test_the_page_is_one_file_that_names_every_claim(tiny, stated):
     assert path.stat().st_size < page.LIMIT
     html = path.read_text()
     assert not re.search(r"""src=["']?(?!data:)""", html), "it needs another file"
-    beside = {unquote(file) for file in re.findall(r"""href=["']((?!#|data:|https?:)[^"']+)""", html)}  # to download
+    # to download
+    beside = {
+        unquote(file) for file in re.findall(r"""href=["']((?!#|data:|https?:)[^"']+)""", html)
+    }
     assert beside and all((tiny / file).is_file() for file in beside)
     text = unescape(html)
-    assert not [name for name, claim in stated.items() if name not in text or claim["statement"] not in text]
+    assert not [
+        name for name, claim in stated.items() if name not in text or claim["statement"] not in text
+    ]
 
 
 def test_the_manifest_says_what_made_the_study(tiny, plan):
@@ -336,7 +465,9 @@ def test_the_manifest_says_what_made_the_study(tiny, plan):
 def test_the_notebook_runs(tiny, monkeypatch):
     """Every code cell of the example, in one namespace, on these results."""
     monkeypatch.chdir(tiny.parents[1])
-    cells = json.loads((Path(__file__).parents[2] / "examples/results.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(
+        (Path(__file__).parents[2] / "examples/results.ipynb").read_text(encoding="utf-8")
+    )["cells"]
     space = {}
     for cell in cells:
         if cell["cell_type"] == "code":

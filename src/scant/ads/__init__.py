@@ -1,1 +1,3 @@
-"""Choosing ads from bandit logs: logs, scorers, policies, and what can be said of a policy's click rate."""
+"""Choosing ads from bandit logs: logs, scorers, policies, and what can be said of a policy's click
+rate.
+"""

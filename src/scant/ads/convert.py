@@ -1,4 +1,6 @@
-"""Classification sets turned into bandit logs: the class is the ad to click on (thesis, section 5.5.1)."""
+"""Classification sets turned into bandit logs: the class is the ad to click on (thesis, section
+5.5.1).
+"""
 
 from dataclasses import dataclass
 
@@ -32,19 +34,31 @@ def read_labelled(paths) -> Labelled:
     """
     features, label = tables.read_classification(paths)
     classes, index = np.unique(label, return_inverse=True)
-    order = np.argsort([int(name) for name in classes] if all(map(str.isdecimal, classes)) else classes)
+    order = np.argsort(
+        [int(name) for name in classes] if all(map(str.isdecimal, classes)) else classes
+    )
     if len(classes) < 2:
-        raise DataError(paths, f"all examples are of class {str(classes[0])!r}", advice="A policy needs two or more")
+        raise DataError(
+            paths,
+            f"all examples are of class {str(classes[0])!r}",
+            advice=("A policy needs two or more"),
+        )
     names = tuple(f"f{number + 1}" for number in range(features.shape[1]))
-    return Labelled(features, np.argsort(order)[index].astype(np.int32), tuple(classes[order].tolist()), names)
+    return Labelled(
+        features, np.argsort(order)[index].astype(np.int32), tuple(classes[order].tolist()), names
+    )
 
 
-def split(labelled: Labelled, random: np.random.Generator, share: float = SHARE) -> tuple[np.ndarray, np.ndarray]:
-    """Split the examples at random: indices of the training part, a `share` of them (rounded), and of the rest.
+def split(
+    labelled: Labelled, random: np.random.Generator, share: float = SHARE
+) -> tuple[np.ndarray, np.ndarray]:
+    """Split the examples at random: indices of the training part, a `share` of them (rounded), and
+    of the rest.
 
-    As in the thesis, the parts are not stratified. In a small set a class may therefore be rare in the training part,
-    and rarer still in its log, where n / K of its n examples are expected to become clicks. Such a log is valid:
-    learners say what they do with an ad that nobody clicked on, and Table 5.1 counts those ads.
+    As in the thesis, the parts are not stratified. In a small set a class may therefore be rare in
+    the training part, and rarer still in its log, where n / K of its n examples are expected to
+    become clicks. Such a log is valid: learners say what they do with an ad that nobody clicked on,
+    and Table 5.1 counts those ads.
 
     Raises
     ------
@@ -53,13 +67,16 @@ def split(labelled: Labelled, random: np.random.Generator, share: float = SHARE)
     examples = len(labelled.label)
     train = round(share * examples)
     if not 0 < train < examples:
-        raise SettingError(f"share is {share}; of {examples} examples it leaves a part of the split empty")
+        raise SettingError(
+            f"share is {share}; of {examples} examples it leaves a part of the split empty"
+        )
     order = random.permutation(examples)
     return order[:train], order[train:]
 
 
 def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | None = None) -> Log:
-    """The log of a uniform policy: a random class for each example, reward 1 if it is the right one.
+    """The log of a uniform policy: a random class for each example, reward 1 if it is the right
+    one.
 
     Parameters
     ----------
@@ -81,7 +98,8 @@ def bandit(labelled: Labelled, random: np.random.Generator, rows: np.ndarray | N
 
 
 def known(labelled: Labelled, rows: np.ndarray) -> Log:
-    """The log in which each of some examples is shown its right class: full information (thesis, eq. 5.3), no policy's.
+    """The log in which each of some examples is shown its right class: full information (thesis,
+    eq. 5.3), no policy's.
 
     rows : indices of the examples
     """

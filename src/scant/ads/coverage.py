@@ -1,11 +1,13 @@
 """How often each bound holds, and how wide it is, over simulated campaigns whose true CTR is known.
 
-Every bound depends on a log only through counts: how often each pair of weight and click occurs in each stage of
-betting. So the counts are drawn, as multinomials, which is the distribution that drawing rows would give them.
+Every bound depends on a log only through counts: how often each pair of weight and click occurs in
+each stage of betting. So the counts are drawn, as multinomials, which is the distribution that
+drawing rows would give them.
 
-Rates may drift: each part of a log then has click rates of its own, and the truth is their average over the log. The
-betting bound gets the rows in random order, as from `evaluate` with a generator to shuffle: the counts of its stages
-are then multivariate hypergeometric draws from the counts of the log. "betting, unshuffled" has the rows as logged.
+Rates may drift: each part of a log then has click rates of its own, and the truth is their average
+over the log. The betting bound gets the rows in random order, as from `evaluate` with a generator
+to shuffle: the counts of its stages are then multivariate hypergeometric draws from the counts of
+the log. "betting, unshuffled" has the rows as logged.
 """
 
 import math
@@ -31,7 +33,8 @@ DRIFTS = {  # click rates in equal parts of a log, over their average
     "rising": (0.63, 1.37),
     "linear": tuple(1.8 - 1.6 * (part + 0.5) / 32 for part in range(32)),
     "seasons": tuple(1 + 0.7 * math.sin(2 * math.pi * 4 * (part + 0.5) / 32) for part in range(32)),
-    "sorted": (1.9, 0.2, 1.6, 0.4, 1.3, 0.7, 1.0, 0.9, 1.2, 0.8),  # rows of ten classes, one class after another
+    # rows of ten classes, one class after another
+    "sorted": (1.9, 0.2, 1.6, 0.4, 1.3, 0.7, 1.0, 0.9, 1.2, 0.8),
 }
 RARE = 0.01  # the share of rows in which the logging policy "rare" shows a random ad
 
@@ -57,15 +60,18 @@ SCHEMA = pa.schema(  # see `coverage`
 
 @dataclass(frozen=True)
 class Setting:
-    """A campaign and a policy to evaluate on its log. Rows are independent, and each falls into one of a few cells.
+    """A campaign and a policy to evaluate on its log. Rows are independent, and each falls into one
+    of a few cells.
 
     campaign, policy : names
     rows : n, the length of a log
     share : (cells), the probability that a row falls into the cell; they sum to 1
     weight : (cells), the policy's probability of the logged ad over the logging policy's
     click : (cells), the probability of a click, on average over the log
-    drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if rates are constant
-    unseen : the policy's clicks in a visit with ads that the logging policy could not have shown (deficient support)
+    drift : factors on `click` in successive equal parts of the log, with a mean of 1; empty if
+        rates are constant
+    unseen : the policy's clicks in a visit with ads that the logging policy could not have shown
+        (deficient support)
     """
 
     campaign: str
@@ -83,7 +89,9 @@ class Setting:
         return float(np.prod([self.share, self.weight, self.click], axis=0).sum()) + self.unseen
 
 
-def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: str = "uniform") -> Setting:
+def setting(
+    campaign: str, policy: str, rows: int, lift: float = 1.5, logging: str = "uniform"
+) -> Setting:
     """A campaign with the click rates of Table 5.2.
 
     Parameters
@@ -91,26 +99,33 @@ def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: s
     campaign : a key of `RATES`; K is the number of its offers
     policy : a key of `POLICIES`
     rows : n, the length of a log
-    lift : click rate of the ad that the policy takes for the best, over the offers' mean rate; the other ads' rate is
-        such that ads shown at random are clicked on at the mean rate
-    logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in all others an ad
-        that is not the best, so that large weights are possible but seldom seen
+    lift : click rate of the ad that the policy takes for the best, over the offers' mean rate; the
+        other ads' rate is such that ads shown at random are clicked on at the mean rate
+    logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in
+        all others an ad that is not the best, so that large weights are possible but seldom seen
 
     Raises
     ------
     SettingError : an unknown name, or a lift out of range
     """
     for what, name, names in (
-        ("campaign", campaign, RATES), ("policy", policy, POLICIES), ("logging", logging, ("uniform", "rare")),
-    ):  # fmt: skip
+        ("campaign", campaign, RATES),
+        ("policy", policy, POLICIES),
+        ("logging", logging, ("uniform", "rare")),
+    ):
         if name not in names:
             raise unknown(what, name, names)
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
     best, other = lift * mean, mean * (actions - lift) / (actions - 1)
     if not (0 <= lift <= actions and best <= 1):
         raise SettingError(f"lift is {lift}; it must be from 0 to {min(actions, 1 / mean):.3g}")
-    target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])  # best, its rival, the rest
-    propensity = np.full(3, 1 / actions) if logging == "uniform" else np.array([0, 1 - RARE, 0]) + RARE / actions
+    # best, its rival, the rest
+    target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])
+    propensity = (
+        np.full(3, 1 / actions)
+        if logging == "uniform"
+        else np.array([0, 1 - RARE, 0]) + RARE / actions
+    )
     share = propensity * [1, 1, actions - 2]
     name = campaign if logging == "uniform" else f"{campaign}, {logging} logging"
     weights = (target / propensity).tolist()
@@ -118,7 +133,8 @@ def setting(campaign: str, policy: str, rows: int, lift: float = 1.5, logging: s
 
 
 def contrary(rows: int) -> Setting:
-    """A made-up log in which the ads with large weights have few clicks and the others many, unlike in a campaign.
+    """A made-up log in which the ads with large weights have few clicks and the others many, unlike
+    in a campaign.
 
     A self-normalised estimate then varies more than its numerator does.
     """
@@ -126,17 +142,20 @@ def contrary(rows: int) -> Setting:
 
 
 def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> Setting:
-    """A log of the hotel's campaign with deficient support: in a share of visits the best ad could not be shown.
+    """A log of the hotel's campaign with deficient support: in a share of visits the best ad could
+    not be shown.
 
-    The other ads are then shown more often, as their propensities say. The mean weight is below 1 by what the policy
-    would have shown in vain.
+    The other ads are then shown more often, as their propensities say. The mean weight is below 1
+    by what the policy would have shown in vain.
 
     policy : a key of `POLICIES`
     share : of the visits
     """
     of, epsilon = setting("hotel", policy, rows), POLICIES[policy]
-    whole = [((1 - share) * part, weight, click) for part, weight, click in
-             zip(of.share, of.weight, of.click, strict=True)]  # fmt: skip
+    whole = [
+        ((1 - share) * part, weight, click)
+        for part, weight, click in zip(of.share, of.weight, of.click, strict=True)
+    ]
     rest = (share, epsilon, of.click[1])  # one of the K - 1 others, at 1 / (K - 1)
     cells = zip(*whole, rest, strict=True)
     unseen = share * (1 - epsilon) * of.click[0]
@@ -149,8 +168,9 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     Parameters
     ----------
     rows : n
-    drift : a key of `DRIFTS`; "sorted" is of a classification set whose rows are in the order of their ten classes, on
-        which the policy is right in half of the cases; the others are of the hotel's campaign
+    drift : a key of `DRIFTS`; "sorted" is of a classification set whose rows are in the order of
+        their ten classes, on which the policy is right in half of the cases; the others are of the
+        hotel's campaign
     policy : a key of `POLICIES`
 
     Raises
@@ -162,14 +182,20 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
     of = setting("hotel", policy, rows)
     if drift == "sorted":
         epsilon = POLICIES[policy]
-        of = replace(of, share=(0.1, 0.9), weight=(10 * (1 - epsilon), 10 * epsilon / 9), click=(0.5, 0.5 / 9))
+        of = replace(
+            of,
+            share=(0.1, 0.9),
+            weight=(10 * (1 - epsilon), 10 * epsilon / 9),
+            click=(0.5, 0.5 / 9),
+        )
     name = "classes, sorted" if drift == "sorted" else f"hotel, {drift}"
     return replace(of, campaign=name, drift=DRIFTS[drift])
 
 
 def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> list[Setting]:
-    """The settings of the study at each n: both campaigns and policies, logged uniformly and rarely, `contrary` and
-    `deficient`; and logs of both policies whose rates drift, for each of `drifts`.
+    """The settings of the study at each n: both campaigns and policies, logged uniformly and
+    rarely, `contrary` and `deficient`; and logs of both policies whose rates drift, for each of
+    `drifts`.
     """
     return [
         setting(campaign, policy, n, lift, logging)
@@ -185,16 +211,22 @@ def settings(rows=(2_000, 20_000, 200_000), lift: float = 1.5, drifts=()) -> lis
 
 
 def coverage(
-    settings: list[Setting], repeats: int, random: np.random.Generator, level: float = 0.95, replicates: int = 1000
+    settings: list[Setting],
+    repeats: int,
+    random: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
 ) -> list[dict]:
     """How often each bound holds in simulated logs.
 
-    Besides the bounds of `scant.bandits.evaluation` it measures two that published libraries offer and that should not be
-    used: "empirical-bernstein, largest seen" takes the largest term seen as the range, and "snips, frozen" is the
-    percentile bootstrap of r w over the log's mean weight, which it takes as fixed.
+    Besides the bounds of `scant.bandits.evaluation` it measures two that published libraries offer
+    and that should not be used: "empirical-bernstein, largest seen" takes the largest term seen as
+    the range, and "snips, frozen" is the percentile bootstrap of r w over the log's mean weight,
+    which it takes as fixed.
 
-    All bounds are measured on the same logs. Some of these `evaluate` would refuse, and for some, such as those without
-    clicks, it gives no approximate bounds. They count with what the formulas give.
+    All bounds are measured on the same logs. Some of these `evaluate` would refuse, and for some,
+    such as those without clicks, it gives no approximate bounds. They count with what the formulas
+    give.
 
     Parameters
     ----------
@@ -207,16 +239,19 @@ def coverage(
     Returns
     -------
     rows : one mapping for each setting, bound and side ("lower" or "two-sided"), with the keys
-        campaign, policy, rows, true : the setting, and its true CTR
-        bound, side, level
-        repeats : the number of logs; where a bound is undefined (all weights are 0), it counts as not holding
-        covered : the number of logs in which the bound holds
-        coverage, coverage_low, coverage_high : its share of all logs, with a 95 % Clopper-Pearson interval
-        width_mean : the mean of estimate - lower, or of high - low, over the truth, where defined
+        campaign, policy, rows, true : the setting, and its true CTR bound, side, level repeats :
+        the number of logs; where a bound is undefined (all weights are 0), it counts as not holding
+        covered : the number of logs in which the bound holds coverage, coverage_low, coverage_high
+        : its share of all logs, with a 95 % Clopper-Pearson interval width_mean : the mean of
+        estimate - lower, or of high - low, over the truth, where defined
     """
     if repeats < 1:
         raise SettingError(f"repeats is {repeats}; one or more are needed")
-    return [row for setting in settings for row in _coverage(setting, repeats, random, level, replicates)]
+    return [
+        row
+        for setting in settings
+        for row in _coverage(setting, repeats, random, level, replicates)
+    ]
 
 
 def run(job: dict, target, study_seed: int) -> None:
@@ -241,38 +276,59 @@ def _coverage(setting: Setting, repeats: int, random, level: float, replicates: 
     rows = []
     for bound, (estimate, lower, low, high) in bounds.items():
         for side, holds, width in (
-            ("lower", lower <= truth * (1 + 1e-12), estimate - lower),  # a bound may be the truth, but for rounding
+            # a bound may be the truth, but for rounding
+            ("lower", lower <= truth * (1 + 1e-12), estimate - lower),
             ("two-sided", (low <= truth * (1 + 1e-12)) & (truth * (1 - 1e-12) <= high), high - low),
         ):
             covered = int(np.count_nonzero(holds))
             ends = stats.binomtest(covered, repeats).proportion_ci(0.95, "exact")
-            rows.append({
-                "campaign": setting.campaign, "policy": setting.policy, "rows": setting.rows, "true": truth,
-                "bound": bound, "side": side, "level": level, "repeats": repeats, "covered": covered,
-                "coverage": covered / repeats, "coverage_low": ends.low, "coverage_high": ends.high,
-                "width_mean": float(np.nanmean(width)) / truth if np.isfinite(width).any() else np.nan,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "campaign": setting.campaign,
+                    "policy": setting.policy,
+                    "rows": setting.rows,
+                    "true": truth,
+                    "bound": bound,
+                    "side": side,
+                    "level": level,
+                    "repeats": repeats,
+                    "covered": covered,
+                    "coverage": covered / repeats,
+                    "coverage_low": ends.low,
+                    "coverage_high": ends.high,
+                    "width_mean": float(np.nanmean(width)) / truth
+                    if np.isfinite(width).any()
+                    else np.nan,
+                }
+            )
     return rows
 
 
 def _draw(setting: Setting, repeats: int, random) -> tuple[np.ndarray, np.ndarray]:
-    """Clicks and impressions of each cell in each stage of betting, both int64 (repeats x stages x cells)."""
+    """Clicks and impressions of each cell in each stage of betting, both int64 (repeats x stages x
+    cells).
+    """
     share, ends = np.array(setting.share), intervals.stage_ends(setting.rows)
     factors = np.array(setting.drift or (1.0,))
-    parts = np.arange(1, len(factors) + 1) * setting.rows // len(factors)  # where the parts of a drifting log end
+    # where the parts of a drifting log end
+    parts = np.arange(1, len(factors) + 1) * setting.rows // len(factors)
     cuts = np.union1d(ends, parts)
     click = factors[np.searchsorted(parts, cuts), None] * np.array(setting.click)
     cell_shares = np.concatenate([share * click, share * (1 - click)], axis=1)
-    cell_shares /= cell_shares.sum(axis=1, keepdims=True)  # a multinomial refuses shares that sum to more than 1
+    # a multinomial refuses shares that sum to more than 1
+    cell_shares /= cell_shares.sum(axis=1, keepdims=True)
     pieces = random.multinomial(np.diff(cuts, prepend=0), cell_shares, (repeats, len(cuts)))
-    first = np.searchsorted(np.searchsorted(ends, cuts), np.arange(len(ends)))  # the first piece of each stage
+    # the first piece of each stage
+    first = np.searchsorted(np.searchsorted(ends, cuts), np.arange(len(ends)))
     counts = np.add.reduceat(pieces, first, axis=1)
     clicks, misses = np.split(counts, 2, axis=-1)
     return clicks, clicks + misses
 
 
 def _shuffled(count: np.ndarray, random) -> np.ndarray:
-    """Counts of values in the stages of logs (repeats x stages x values) once the rows of each log are shuffled."""
+    """Counts of values in the stages of logs (repeats x stages x values) once the rows of each log
+    are shuffled.
+    """
     sizes, left = count.sum(axis=-1), count.sum(axis=-2)
     moved = np.zeros_like(count)
     for stage in range(count.shape[1]):
@@ -286,7 +342,9 @@ def _shuffled(count: np.ndarray, random) -> np.ndarray:
 
 
 def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> dict[str, tuple]:
-    """By each bound: the estimate, the lower bound, and the ends of the two-sided interval, each (repeats)."""
+    """By each bound: the estimate, the lower bound, and the ends of the two-sided interval, each
+    (repeats).
+    """
     terms = _terms(setting, clicks, impressions)
     weight, value, count = np.array(setting.weight), terms.value, terms.count
     bounds = {name: _ends_of(name, terms, level) for name in intervals.BOUNDS}
@@ -306,8 +364,16 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
 
     seen = np.where(terms.total > 0, value, 0.0).max(axis=-1)
     n, mean, variance = terms.moments()
-    lower, low = (intervals.empirical_bernstein_of(n, mean, variance, seen, p) for p in (level, (1 + level) / 2))
-    bounds["empirical-bernstein, largest seen"] = mean, np.maximum(lower, 0.0), np.maximum(low, 0.0), 2 * mean - low
+    lower, low = (
+        intervals.empirical_bernstein_of(n, mean, variance, seen, p)
+        for p in (level, (1 + level) / 2)
+    )
+    bounds["empirical-bernstein, largest seen"] = (
+        mean,
+        np.maximum(lower, 0.0),
+        np.maximum(low, 0.0),
+        2 * mean - low,
+    )
 
     quantiles = (1 - level, (1 - level) / 2, (1 + level) / 2)
     percentile, bca = np.empty((3, len(count))), np.empty((3, len(count)))
@@ -316,19 +382,33 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         means = intervals.resampled(log, random, replicates)
         percentile[:, i] = intervals.percentile(means, quantiles)
         bca[:, i] = intervals.bca(log, means, quantiles)
-    bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (estimate, *percentile), (estimate, *bca)
+    bounds["bootstrap-percentile"], bounds["bootstrap-bca"] = (
+        (estimate, *percentile),
+        (estimate, *bca),
+    )
 
-    w, wr, ww, wwr = shown_ads @ weight, clicked @ weight, shown_ads @ weight**2, clicked @ weight**2
+    w, wr, ww, wwr = (
+        shown_ads @ weight,
+        clicked @ weight,
+        shown_ads @ weight**2,
+        clicked @ weight**2,
+    )
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
     z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)
-    bounds["snips, delta"] = ratio, ratio - z_lower * error, ratio - z_two_sided * error, ratio + z_two_sided * error
+    bounds["snips, delta"] = (
+        ratio,
+        ratio - z_lower * error,
+        ratio - z_two_sided * error,
+        ratio + z_two_sided * error,
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         bounds["snips, frozen"] = ratio, *(percentile * setting.rows / w)
     return bounds
 
 
 def _ends_of_drift(setting: Setting, clicks, impressions, random, level) -> dict[str, tuple]:
-    """As `_ends`, for logs whose rates drift: the bounds of `evaluate`, and betting's on rows that are not shuffled.
+    """As `_ends`, for logs whose rates drift: the bounds of `evaluate`, and betting's on rows that
+    are not shuffled.
 
     A log that grows cannot be shuffled, so that betting's sequence is on rows as they came.
     """
@@ -349,10 +429,17 @@ def _terms(setting: Setting, clicks, impressions) -> intervals.Terms:
 
 
 def _ends_of(name: str, terms: intervals.Terms, level: float) -> tuple:
-    """The estimate, the lower bound, and the ends of the two-sided interval of a bound, as `evaluate` has them."""
+    """The estimate, the lower bound, and the ends of the two-sided interval of a bound, as
+    `evaluate` has them.
+    """
     bound = intervals.BOUNDS[name]
     low, high = intervals.interval(bound, terms, level)
-    return terms.moments()[1], bound(terms, level), low, high if name == "t" else np.minimum(high, 1.0)
+    return (
+        terms.moments()[1],
+        bound(terms, level),
+        low,
+        high if name == "t" else np.minimum(high, 1.0),
+    )
 
 
 def _normal(probability: float) -> float:

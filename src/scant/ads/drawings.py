@@ -10,14 +10,28 @@ from scant.present import panels, style
 
 WEIGHTED = {"label": "importance-weighted", "markersize": 4.5}
 TRUE = {
-    "label": "true CTR", "marker": "D", "markerfacecolor": "none", "markeredgewidth": 0.9, "markersize": 5, "ls": "",
-}  # fmt: skip
-# A thick bar and a thin one: a triangle would be a learner.
-T = {"label": "lower bound by Student's t", "marker": "_", "markersize": 5, "markeredgewidth": 2.2, "ls": ""}
-EXACT = {
-    "label": "lower bound for every distribution (betting)", "marker": "_", "markersize": 10, "markeredgewidth": 0.8,
+    "label": "true CTR",
+    "marker": "D",
+    "markerfacecolor": "none",
+    "markeredgewidth": 0.9,
+    "markersize": 5,
     "ls": "",
-}  # fmt: skip
+}
+# A thick bar and a thin one: a triangle would be a learner.
+T = {
+    "label": "lower bound by Student's t",
+    "marker": "_",
+    "markersize": 5,
+    "markeredgewidth": 2.2,
+    "ls": "",
+}
+EXACT = {
+    "label": "lower bound for every distribution (betting)",
+    "marker": "_",
+    "markersize": 10,
+    "markeredgewidth": 0.8,
+    "ls": "",
+}
 SIDES = {"lower": "bound\nholds (%)", "two-sided": "interval\nholds (%)"}
 NAMES = {
     "t": "Student's t",
@@ -37,7 +51,9 @@ SIZES = ("o", "s", "^", "D", "v", "P")  # markers of log sizes
 
 
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with learners by title, and without objective: all variants of a kind have its colour and line."""
+    """The frame with learners by title, and without objective: all variants of a kind have its
+    colour and line.
+    """
     return panels.named(frame).assign(objective="")
 
 
@@ -46,14 +62,24 @@ def _dodged(count: int, width: float = 0.7) -> np.ndarray:
     return (np.arange(count) - (count - 1) / 2) * width / max(count, 1)
 
 
-def _bars(axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float = 1.0, ls: str = ""):
+def _bars(
+    axis, x, rows: pd.DataFrame, look: tuple[str, str, str], scale: float = 1.0, ls: str = ""
+):
     """Draw means with their intervals; a mean over one seed has none."""
     colour, marker, _ = look
     ends = scale * abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     return axis.errorbar(
-        x, scale * rows["mean"], ends, color=colour, marker=marker, ls=ls, markersize=4, elinewidth=0.9, lw=1.2,
+        x,
+        scale * rows["mean"],
+        ends,
+        color=colour,
+        marker=marker,
+        ls=ls,
+        markersize=4,
+        elinewidth=0.9,
+        lw=1.2,
         label=rows["learner"].iloc[0],
-    )  # fmt: skip
+    )
 
 
 def deterministic(frame: pd.DataFrame):
@@ -61,17 +87,31 @@ def deterministic(frame: pd.DataFrame):
     style.apply()
     frame = _named(frame)
     looks, handles = style.looks(frame), {}
-    if len({*frame["panel"]}) == 1 < len({*frame["experiment"]}):  # a single data set: experiments side by side
+    # a single data set: experiments side by side
+    if len({*frame["panel"]}) == 1 < len({*frame["experiment"]}):
         frame = frame.assign(
-            panel=frame["reading"] + ",\n" + _choice(frame), reading=frame["panel"], experiment="all", tuning=""
+            panel=frame["reading"] + ",\n" + _choice(frame),
+            reading=frame["panel"],
+            experiment="all",
+            tuning="",
         )
-    places, shifts = frame["panel"].unique().tolist(), dict(zip(looks, _dodged(len(looks)), strict=True))
+    places, shifts = (
+        frame["panel"].unique().tolist(),
+        dict(zip(looks, _dodged(len(looks)), strict=True)),
+    )
     experiments = list(frame.groupby("experiment", sort=False))
-    width = panels.COLUMN if panels.narrow() else max(panels.COLUMN, min(7.0, 1.0 + 1.2 * len(places)))
+    width = (
+        panels.COLUMN if panels.narrow() else max(panels.COLUMN, min(7.0, 1.0 + 1.2 * len(places)))
+    )
     figure, axes = plt.subplots(
-        len(experiments), 1, figsize=(width, 1.9 * len(experiments) + 0.6), squeeze=False, sharex=True, sharey=True,
+        len(experiments),
+        1,
+        figsize=(width, 1.9 * len(experiments) + 0.6),
+        squeeze=False,
+        sharex=True,
+        sharey=True,
         layout="constrained",
-    )  # fmt: skip
+    )
     for axis, (_, panel) in zip(axes.flat, experiments, strict=True):
         for learner, rows in panel.groupby("learner", sort=False):
             x = rows["panel"].map(places.index) + shifts[learner]
@@ -87,17 +127,25 @@ def deterministic(frame: pd.DataFrame):
     bottom, top = axes[0, 0].get_ylim()  # of all: they share it
     axes[0, 0].set_ylim(max(0, bottom), min(102, top))
     axis.set_xlabel("experiment" if frame["tuning"].eq("").all() else "data set")
-    panels.legend(figure, {name: handles[name] for name in looks}, f"mean over seeds; bars: {panels.INTERVAL}")
+    panels.legend(
+        figure,
+        {name: handles[name] for name in looks},
+        (f"mean over seeds; bars: {panels.INTERVAL}"),
+    )
     return figure
 
 
 def _choice(panel: pd.DataFrame) -> pd.Series:
     """How lambda was chosen, as text for each row."""
-    return panel["tuning"].map({"held-out": "λ held-out", "paper": "λ best on test", "": "each experiment"})
+    return panel["tuning"].map(
+        {"held-out": "λ held-out", "paper": "λ best on test", "": ("each experiment")}
+    )
 
 
 def weighted(frame: pd.DataFrame):
-    """Importance-weighted CTR of each policy, its lower bounds and truth: a panel for each experiment and log."""
+    """Importance-weighted CTR of each policy, its lower bounds and truth: a panel for each
+    experiment and log.
+    """
     style.apply()
     frame = _named(frame)
     figure, axes = panels.grid(frame)
@@ -107,28 +155,48 @@ def weighted(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         for place, row in enumerate(panel.itertuples()):
             colour, marker, _ = looks[row.learner]
-            axis.plot((place, place), (100 * row.mean, 100 * row.lower), color=colour, lw=0.8, ls=":", label=T["label"])
+            axis.plot(
+                (place, place),
+                (100 * row.mean, 100 * row.lower),
+                color=colour,
+                lw=0.8,
+                ls=":",
+                label=T["label"],
+            )
             axis.plot(place, 100 * row.lower, color=colour, **T)
             axis.plot(place, 100 * row.mean, color=colour, marker=marker, **WEIGHTED)
             axis.plot(place, 100 * row.exact_lower, color=colour, **EXACT)
             axis.plot(place + 0.32, 100 * row.true, color="0.15", **TRUE)
         panels.head(axis, panel)
-        axis.set_xticks(range(len(panel)), panel["learner"], rotation=40, ha="right", rotation_mode="anchor")
+        axis.set_xticks(
+            range(len(panel)), panel["learner"], rotation=40, ha="right", rotation_mode="anchor"
+        )
         axis.set_xlim(-0.6, len(panel) - 0.4)
         axis.grid(axis="x", visible=False)
         bottom, top = axis.get_ylim()
-        axis.set_ylim(max(-0.03 * top, bottom), top)  # Student's t may go below 0, the others may be 0
+        # Student's t may go below 0, the others may be 0
+        axis.set_ylim(max(-0.03 * top, bottom), top)
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR (%)")
-    entries = [WEIGHTED | {"marker": "o", "ls": ""}, T, EXACT, *([TRUE] if frame["true"].notna().any() else [])]
-    handles = {look["label"]: Line2D([], [], color="0.15" if look is TRUE else "0.2", **look) for look in entries}
+    entries = [
+        WEIGHTED | {"marker": "o", "ls": ""},
+        T,
+        EXACT,
+        *([TRUE] if frame["true"].notna().any() else []),
+    ]
+    handles = {
+        look["label"]: Line2D([], [], color="0.15" if look is TRUE else "0.2", **look)
+        for look in entries
+    }
     levels = ", ".join(f"{100 * level:g} %" for level in frame["level"].unique())
     panels.legend(figure, handles, f"means over seeds; lower bounds: {levels}, one-sided")
     return figure
 
 
 def by_rate(frame: pd.DataFrame):
-    """CTR over the uniform policy's, against the click rate of the training log: a line for each learner."""
+    """CTR over the uniform policy's, against the click rate of the training log: a line for each
+    learner.
+    """
     style.apply()
     frame = _named(frame)
     looks, handles = style.looks(frame), {}
@@ -137,31 +205,48 @@ def by_rate(frame: pd.DataFrame):
     for axis, (_, panel) in zip(axes.flat, panels.split(experiments), strict=False):
         rates = np.sort(panel["rate"].unique())
         for (learner, rows), shift in zip(
-            panel.groupby("learner", sort=False), _dodged(panel["learner"].nunique(), 0.08), strict=True
+            panel.groupby("learner", sort=False),
+            _dodged(panel["learner"].nunique(), 0.08),
+            strict=True,
         ):
             rows = rows.sort_values("rate")
-            x = 100 * rows["rate"] * 10**shift  # shifted a little, so that bars do not hide each other
+            # shifted a little, so that bars do not hide each other
+            x = 100 * rows["rate"] * 10**shift
             handles[learner] = _bars(axis, x, rows, looks[learner], ls=looks[learner][2])
-        axis.set(xscale="log", xlabel="click rate of the training log (%)", xlim=(80 * rates[0], 125 * rates[-1]))
+        axis.set(
+            xscale="log",
+            xlabel="click rate of the training log (%)",
+            xlim=(80 * rates[0], 125 * rates[-1]),
+        )
         axis.set_xticks(100 * rates, [f"{100 * rate:.2g}" for rate in rates])
         axis.set_xticks([], minor=True)
         panels.head(axis, panel.assign(panel=panel["reading"], reading=_choice(panel)))
     for axis in axes[:, 0]:
         axis.set_ylabel("CTR / uniform's CTR")
     panels.legend(
-        figure, {name: handles[name] for name in looks}, f"mean over seeds of the ratio; bars: {panels.INTERVAL}"
+        figure,
+        {name: handles[name] for name in looks},
+        (f"mean over seeds of the ratio; bars: {panels.INTERVAL}"),
     )
     return figure
 
 
 def coverage(frame: pd.DataFrame):
-    """How often each lower bound and each two-sided interval holds, and how wide the bound is, by campaign.
+    """How often each lower bound and each two-sided interval holds, and how wide the bound is, by
+    campaign.
 
     Coverages below `LEAST` are drawn at the edge; text shows the smallest of each bound.
     """
     style.apply()
-    campaigns, policies, sizes = frame["campaign"].unique(), frame["policy"].unique(), np.sort(frame["rows"].unique())
-    colours = {policy: style.PALETTE[place] for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)}
+    campaigns, policies, sizes = (
+        frame["campaign"].unique(),
+        frame["policy"].unique(),
+        np.sort(frame["rows"].unique()),
+    )
+    colours = {
+        policy: style.PALETTE[place]
+        for policy, place in zip(policies, (0, 3, 7, 2, 4, 1), strict=False)
+    }
     markers = dict(zip(sizes, SIZES, strict=False))
     ticks = _bounds_by_group(frame)
     frame = frame.assign(tick=frame["bound"].map(ticks.index))
@@ -172,22 +257,37 @@ def coverage(frame: pd.DataFrame):
     line = 0.13 if len(sizes) == 1 else 0.17  # inches for a bound
     widths = frame.loc[(frame["side"] == "lower") & (frame["width_mean"] > 0), "width_mean"]
     figure, axes = plt.subplots(
-        3, len(campaigns), figsize=(min(panels.WIDEST, 1.7 + 1.1 * len(campaigns)), 3 * line * len(ticks) + 2.2),
-        squeeze=False, sharey=True, sharex="row", layout="constrained",
-    )  # fmt: skip
+        3,
+        len(campaigns),
+        figsize=(min(panels.WIDEST, 1.7 + 1.1 * len(campaigns)), 3 * line * len(ticks) + 2.2),
+        squeeze=False,
+        sharey=True,
+        sharex="row",
+        layout="constrained",
+    )
     for column, campaign in zip(axes.T, campaigns, strict=True):
         panel = frame[frame["campaign"] == campaign]
         for (policy, rows, side), part in panel.groupby(["policy", "rows", "side"], sort=False):
-            look = {"color": colours[policy], "marker": markers[rows], "ls": "", "markersize": 3, "label": policy}
+            look = {
+                "color": colours[policy],
+                "marker": markers[rows],
+                "ls": "",
+                "markersize": 3,
+                "label": policy,
+            }
             _coverages(column[list(SIDES).index(side)], part, look)
             if side == "lower":
                 column[-1].plot(part["width_mean"], part["y"], **look)
         for (side, tick), smallest in panel.groupby(["side", "tick"])["coverage"].min().items():
             if smallest < LEAST:
                 column[list(SIDES).index(side)].annotate(
-                    f"{100 * smallest:.0f}", (100 * LEAST, tick), (4, 0),
-                    textcoords="offset points", va="center", fontsize=6.5,
-                )  # fmt: skip
+                    f"{100 * smallest:.0f}",
+                    (100 * LEAST, tick),
+                    (4, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=6.5,
+                )
         for axis, label in zip(column, SIDES.values(), strict=False):
             _axis_of_coverages(axis, label, frame["level"].iloc[0])
         column[0].set_title(campaign.replace(", ", ",\n"), loc="left", fontsize=7.5)
@@ -202,15 +302,23 @@ def coverage(frame: pd.DataFrame):
             axis.tick_params(axis="x", labelsize=7)
     _name_bounds(axes, ticks)
     points = {"ls": "", "markersize": 4}
-    handles = {policy: Line2D([], [], color=colour, marker="o", **points) for policy, colour in colours.items()}
-    handles |= {f"{n:,} rows": Line2D([], [], color="0.3", marker=marker, **points) for n, marker in markers.items()}
+    handles = {
+        policy: Line2D([], [], color=colour, marker="o", **points)
+        for policy, colour in colours.items()
+    }
+    handles |= {
+        f"{n:,} rows": Line2D([], [], color="0.3", marker=marker, **points)
+        for n, marker in markers.items()
+    }
     logs = panels.count(frame.assign(n=frame["repeats"]))
     panels.legend(
-        figure, handles,
-        f"lower bounds and two-sided intervals in simulated logs, {logs} of each setting; line: the level meant\n"
-        f"bars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, the least of them as text\n"
-        "width: estimate - lower bound",
-    )  # fmt: skip
+        figure,
+        handles,
+        f"lower bounds and two-sided intervals in simulated logs, {logs} of each setting; line: "
+        "the level meant\n"
+        f"bars: 95 % Clopper-Pearson interval; hollow: below {100 * LEAST:g} %, the least of them "
+        "as text\nwidth: estimate - lower bound",
+    )
     return figure
 
 
@@ -233,7 +341,9 @@ def _axis_of_coverages(axis, label: str, level: float) -> None:
 
 
 def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
-    """Write the names of bounds beside the panels in the first column; those of groups in italics, on a grey band."""
+    """Write the names of bounds beside the panels in the first column; those of groups in italics,
+    on a grey band.
+    """
     heads = [tick for tick, name in enumerate(names) if name in BOUNDS]
     axes[0, 0].set_ylim(len(names) - 0.4, -0.6)  # all share it
     axes[0, 0].set_yticks(range(len(names)), [NAMES.get(name, name) for name in names])
@@ -247,10 +357,20 @@ def _name_bounds(axes: np.ndarray, names: list[str]) -> None:
 
 
 def _coverages(axis, rows: pd.DataFrame, look: dict) -> None:
-    """Draw the coverages of some bounds with their intervals; those below `LEAST` hollow, at the edge."""
+    """Draw the coverages of some bounds with their intervals; those below `LEAST` hollow, at the
+    edge.
+    """
     small = rows["coverage"] < LEAST
     if small.any():  # even an empty line would take room in the layout if it is not clipped
-        axis.plot(np.full(small.sum(), 100 * LEAST), rows.loc[small, "y"], **look, markerfacecolor="w", clip_on=False)
+        axis.plot(
+            np.full(small.sum(), 100 * LEAST),
+            rows.loc[small, "y"],
+            **look,
+            markerfacecolor="w",
+            clip_on=False,
+        )
     rows = rows[~small]
-    ends = 100 * abs(rows[["coverage_low", "coverage_high"]].T.to_numpy() - rows["coverage"].to_numpy())
+    ends = 100 * abs(
+        rows[["coverage_low", "coverage_high"]].T.to_numpy() - rows["coverage"].to_numpy()
+    )
     axis.errorbar(100 * rows["coverage"], rows["y"], xerr=ends, elinewidth=0.7, **look)

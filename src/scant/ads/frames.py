@@ -1,7 +1,7 @@
 """The frames of the tables and figures of ads.
 
-The CTR of a policy is the true one where it is known, else the one with full information (thesis, eq. 5.3), else the
-importance-weighted one (eq. 5.4). The column `of` says which.
+The CTR of a policy is the true one where it is known, else the one with full information (thesis,
+eq. 5.3), else the importance-weighted one (eq. 5.4). The column `of` says which.
 """
 
 from collections import Counter
@@ -30,10 +30,17 @@ BOUNDS = {  # grouped by when they hold
         "empirical-bernstein",
         "hoeffding",
     ),
-    "in the limit": ("t", "bootstrap-percentile", "bootstrap-bca", "snips, delta", "empirical-likelihood"),
+    "in the limit": (
+        "t",
+        "bootstrap-percentile",
+        "bootstrap-bca",
+        "snips, delta",
+        "empirical-likelihood",
+    ),
     "not to be used": ("betting, unshuffled", "empirical-bernstein, largest seen", "snips, frozen"),
 }
-WHISKERS = {"lower": "t", "exact_lower": "betting"}  # bounds that figures of importance-weighted CTR show
+# bounds that figures of importance-weighted CTR show
+WHISKERS = {"lower": "t", "exact_lower": "betting"}
 GROUPS = {bound: group for group, bounds in BOUNDS.items() for bound in bounds}
 TABLE_5_1 = {  # thesis: size, features, classes, average percentage of positives
     "optdigits": (5620, 64, 10, 10),
@@ -51,21 +58,30 @@ PRINTED = ("hotel", "bank-1")  # the campaigns of Table 5.2
 def ctrs(traces: pd.DataFrame) -> pd.DataFrame:
     """One row for each fit, seed and epsilon, with the columns of the traces and three more.
 
-    `ctr` is the CTR, NaN if the true one is not known and there is no estimate; `of` says which CTR it is; `shown` is
-    the estimate from the test log.
+    `ctr` is the CTR, NaN if the true one is not known and there is no estimate; `of` says which CTR
+    it is; `shown` is the estimate from the test log.
     """
     frame = _distinct(traces)
     frame = frame[frame["estimator"].isin(CTRS)].sort_values("estimate", key=pd.isna, kind="stable")
-    frame = frame.drop_duplicates([*FIT, "estimator"])  # each bound has a row; those without an estimate come last
-    estimates = frame[frame["estimator"] != "true"].rename(columns={"estimate": "shown"})[[*FIT, "shown"]]
+    # each bound has a row; those without an estimate come last
+    frame = frame.drop_duplicates([*FIT, "estimator"])
+    estimates = frame[frame["estimator"] != "true"].rename(columns={"estimate": "shown"})[
+        [*FIT, "shown"]
+    ]
     best = frame.loc[frame["estimator"].map(CTRS.index).sort_values(kind="stable").index]
-    best = best.drop_duplicates(FIT).sort_index().rename(columns={"estimate": "ctr", "estimator": "of"})
+    best = (
+        best.drop_duplicates(FIT)
+        .sort_index()
+        .rename(columns={"estimate": "ctr", "estimator": "of"})
+    )
     return best.merge(estimates, on=FIT, how="left")
 
 
 def _distinct(traces: pd.DataFrame) -> pd.DataFrame:
     """The traces with one epsilon, NaN, for controls whose policy does not depend on it."""
-    without_epsilon = traces["kind"].isin([kind for kind, learner in KINDS.items() if not learner.explores])
+    without_epsilon = traces["kind"].isin(
+        [kind for kind, learner in KINDS.items() if not learner.explores]
+    )
     first = traces.groupby(["experiment", "stream", "learner"])["epsilon"].transform("first")
     frame = traces[~without_epsilon | (traces["epsilon"] == first)]
     return frame.assign(epsilon=frame["epsilon"].mask(without_epsilon))
@@ -74,18 +90,21 @@ def _distinct(traces: pd.DataFrame) -> pd.DataFrame:
 def best_on_test(fits: pd.DataFrame) -> pd.DataFrame:
     """For each policy and seed, the row of `ctrs` with the best CTR on the test log.
 
-    This is how the thesis "recorded the best result". Each seed chooses among all of its fits, including those on a
-    part of the log. Where the true CTR is known, `ctr` is the true CTR of the chosen fit.
+    This is how the thesis "recorded the best result". Each seed chooses among all of its fits,
+    including those on a part of the log. Where the true CTR is known, `ctr` is the true CTR of the
+    chosen fit.
     """
-    ranked = fits.sort_values(["shown", "lambda"], ascending=False, kind="stable")  # of equal ones the largest lambda
+    # of equal ones the largest lambda
+    ranked = fits.sort_values(["shown", "lambda"], ascending=False, kind="stable")
     return ranked.drop_duplicates([*POLICY, "seed"]).sort_index()
 
 
 def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
-    """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, the number of seeds.
+    """The columns `difference` and `gain` of a table, each with its interval, and `pairs`, the
+    number of seeds.
 
-    The difference of CTRs is paired by seed and has a 95 % t interval. The gain is the difference in percent of the
-    mean CTR of the policy compared with, which is taken as known.
+    The difference of CTRs is paired by seed and has a 95 % t interval. The gain is the difference
+    in percent of the mean CTR of the policy compared with, which is taken as known.
 
     policy, against : rows of `ctrs`, one for each seed
     """
@@ -93,12 +112,16 @@ def gain(policy: pd.DataFrame, against: pd.DataFrame) -> dict[str, float]:
     difference = (ctr - ctr_against).dropna()
     mean = ctr_against[difference.index].mean()
     columns = cells("difference", difference)
-    gains = {key.replace("difference", "gain"): 100 * value / (mean or np.nan) for key, value in columns.items()}
+    gains = {
+        key.replace("difference", "gain"): 100 * value / (mean or np.nan)
+        for key, value in columns.items()
+    }
     return columns | gains | {"pairs": len(difference)}
 
 
 def _at_epsilon(frame: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """The rows to compare a policy of this epsilon with: rows of the same epsilon, or of controls without one.
+    """The rows to compare a policy of this epsilon with: rows of the same epsilon, or of controls
+    without one.
 
     A control without an epsilon (NaN) is compared with all rows if these have a single epsilon.
     """
@@ -121,21 +144,25 @@ def _readings(details: dict) -> dict:
 
 
 def ads_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Each policy's CTR: its mean over seeds with 95 % t interval, and its gain over the experiment's baseline.
+    """Each policy's CTR: its mean over seeds with 95 % t interval, and its gain over the
+    experiment's baseline.
 
-    `difference` and `gain` (percent) compare with the baseline at the same epsilon, see the function `gain`.
-    `best_on_test` is the CTR if each seed's lambda is chosen on the test log, see the function of this name. `lambda`
-    is the one chosen most often, in `lambda_seeds` seeds. `ok` of the `n` seeds have a CTR; for the others the test log
-    gives no estimate.
+    `difference` and `gain` (percent) compare with the baseline at the same epsilon, see the
+    function `gain`. `best_on_test` is the CTR if each seed's lambda is chosen on the test log, see
+    the function of this name. `lambda` is the one chosen most often, in `lambda_seeds` seeds. `ok`
+    of the `n` seeds have a CTR; for the others the test log gives no estimate.
     """
     fits, rows = ctrs(traces), []
     best = best_on_test(fits)
     for key, group in _policies(fits[fits["chosen"]]):
         experiment, stream, learner, epsilon = key
         experiment_details = details[experiment]
-        on_log = fits[fits["chosen"] & (fits["experiment"] == experiment) & (fits["stream"] == stream)]
+        on_log = fits[
+            fits["chosen"] & (fits["experiment"] == experiment) & (fits["stream"] == stream)
+        ]
         baseline = on_log[
-            (on_log["learner"] == experiment_details["baseline"]) & (learner != experiment_details["baseline"])
+            (on_log["learner"] == experiment_details["baseline"])
+            & (learner != experiment_details["baseline"])
         ]
         lambdas = Counter(group["lambda"].dropna()).most_common(1) or [(np.nan, 0)]
         rows.append(
@@ -145,8 +172,14 @@ def ads_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | gain(group, _at_epsilon(baseline, epsilon))
             | cells("best_on_test", best.loc[_of_policy(best, key), "ctr"])
             | {"lambda": lambdas[0][0], "lambda_seeds": lambdas[0][1]}
-            | {name: group[name].mean() for name in ("ads", "untrained", "train_rows", "train_clicks")}
-            | {"baseline": experiment_details["baseline"], "tuning": experiment_details["readings"]["tuning"]}
+            | {
+                name: group[name].mean()
+                for name in ("ads", "untrained", "train_rows", "train_clicks")
+            }
+            | {
+                "baseline": experiment_details["baseline"],
+                "tuning": experiment_details["readings"]["tuning"],
+            }
             | _readings(experiment_details)
             | {"ok": int(group["ctr"].notna().sum()), "n": len(group)}
         )
@@ -164,10 +197,12 @@ def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
 
 
 def table_5_1(paths) -> pd.DataFrame:
-    """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis prints.
+    """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis
+    prints.
 
-    `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads: 100 / K.
-    `positive_drawn` is the same percentage in the training log, averaged over the ads that it shows.
+    `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads:
+    100 / K. `positive_drawn` is the same percentage in the training log, averaged over the ads that
+    it shows.
 
     paths : a training and a test log of each classification set; other logs are left out
     """
@@ -181,13 +216,29 @@ def table_5_1(paths) -> pd.DataFrame:
         row |= {"features": log.features.shape[1], "classes": classes, "positive": 100 / classes}
         if metadata["part"] == "train":
             ads = pd.DataFrame(logs.facts(log)["actions"])
-            row |= {"positive_drawn": 100 * ads["rate"].astype(float).mean(), "seed": metadata["seed"]}
+            row |= {
+                "positive_drawn": 100 * ads["rate"].astype(float).mean(),
+                "seed": metadata["seed"],
+            }
             row["without_click"] = int((ads["clicks"] == 0).sum())
         thesis = TABLE_5_1.get(metadata.get("dataset", metadata["log"]), [None] * 4)
         row |= dict(
-            zip([f"thesis_{name}" for name in ("size", "features", "classes", "positive")], thesis, strict=True)
+            zip(
+                [f"thesis_{name}" for name in ("size", "features", "classes", "positive")],
+                thesis,
+                strict=True,
+            )
         )
-    columns = ["log", "seed", "size", "features", "classes", "positive", "positive_drawn", "without_click"]
+    columns = [
+        "log",
+        "seed",
+        "size",
+        "features",
+        "classes",
+        "positive",
+        "positive_drawn",
+        "without_click",
+    ]
     thesis_columns = [f"thesis_{name}" for name in ("size", "features", "classes", "positive")]
     return pd.DataFrame(rows.values(), columns=[*columns, *thesis_columns]).astype(
         dict.fromkeys(thesis_columns, "Int64")
@@ -195,9 +246,11 @@ def table_5_1(paths) -> pd.DataFrame:
 
 
 def table_5_2(paths) -> pd.DataFrame:
-    """Table 5.2 for the logs that are not made from classification sets: each ad's impressions, clicks and rate.
+    """Table 5.2 for the logs that are not made from classification sets: each ad's impressions,
+    clicks and rate.
 
-    `expected_...` is the expectation for a campaign's training log; `thesis_...` is the number that the thesis prints.
+    `expected_...` is the expectation for a campaign's training log; `thesis_...` is the number that
+    the thesis prints.
 
     paths : logs; those made from classification sets are left out
     """
@@ -208,7 +261,11 @@ def table_5_2(paths) -> pd.DataFrame:
         training = metadata.get("part") == "train"
         expected = metadata.get("expected", {}) if training else {}
         name = metadata.get("campaign")
-        thesis = dict(zip(("impressions", "rates"), campaigns.CAMPAIGNS[name], strict=True)) if name in PRINTED else {}
+        thesis = (
+            dict(zip(("impressions", "rates"), campaigns.CAMPAIGNS[name], strict=True))
+            if name in PRINTED
+            else {}
+        )
         for number, ad in enumerate(logs.facts(log)["actions"]):
 
             def value_of(table: dict, column: str, number=number) -> float:
@@ -227,13 +284,26 @@ def table_5_2(paths) -> pd.DataFrame:
                 | {"thesis_impressions": value_of(thesis if training else {}, "impressions")}
                 | {"thesis_percent": value_of(thesis if training else {}, "rates")}
             )
-    columns = ["log", "part", "seed", "ad", "impressions", "clicks", "percent", "expected_impressions"]
+    columns = [
+        "log",
+        "part",
+        "seed",
+        "ad",
+        "impressions",
+        "clicks",
+        "percent",
+        "expected_impressions",
+    ]
     columns += ["expected_percent", "thesis_impressions", "thesis_percent"]
-    return pd.DataFrame(rows, columns=columns).astype({"seed": "Int64", "thesis_impressions": "Int64"})
+    return pd.DataFrame(rows, columns=columns).astype(
+        {"seed": "Int64", "thesis_impressions": "Int64"}
+    )
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of coverage with the `group` of each bound: "in the limit" for those that `BOUNDS` does not list."""
+    """The rows of coverage with the `group` of each bound: "in the limit" for those that `BOUNDS`
+    does not list.
+    """
     return rows.assign(group=rows["bound"].map(GROUPS).fillna("in the limit"))
 
 
@@ -247,19 +317,24 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
     }  # by the end of a campaign's name; drifts come between these
     frame = frame.assign(
         place=[places.get(name.split(", ")[-1], 2 * (", " in name)) for name in frame["campaign"]],
-        bound_place=frame["bound"].map(lambda bound: order.index(bound) if bound in order else len(order)),
+        bound_place=frame["bound"].map(
+            lambda bound: order.index(bound) if bound in order else len(order)
+        ),
     )
     keys = ["place", "campaign", "policy", "rows", "bound_place"]
-    return frame.sort_values(keys, kind="stable", ascending=[True, False, False, True, True]).drop(
-        columns=["place", "bound_place"]
-    ).reset_index(drop=True)  # fmt: skip
+    return (
+        frame.sort_values(keys, kind="stable", ascending=[True, False, False, True, True])
+        .drop(columns=["place", "bound_place"])
+        .reset_index(drop=True)
+    )
 
 
 # --- figures
 
 
 def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The CTR of each learner on each log without exploration: its mean over seeds and 95 % t interval.
+    """The CTR of each learner on each log without exploration: its mean over seeds and 95 % t
+    interval.
 
     Raises
     ------
@@ -268,12 +343,15 @@ def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     fits = ctrs(traces)
     greedy = fits["epsilon"].fillna(0) == 0
     if not greedy.any():
-        raise SettingError("no policy of this figure is deterministic: its experiments need an epsilon of 0")
+        raise SettingError(
+            "no policy of this figure is deterministic: its experiments need an epsilon of 0"
+        )
     return _summed(fits[fits["chosen"] & greedy], details, "ctr")
 
 
 def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The CTR of each learner over the uniform policy's of the same seed: mean over seeds and 95 % t interval.
+    """The CTR of each learner over the uniform policy's of the same seed: mean over seeds and 95 %
+    t interval.
 
     `rate` is the click rate of the training log, averaged over seeds.
 
@@ -289,16 +367,19 @@ def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         raise SettingError(f"experiment {absent[0]!r}: {reason}; add one, or leave the figure out")
     keys = ["experiment", "stream", "seed"]
     fits = fits.merge(uniform[[*keys, "ctr"]].rename(columns={"ctr": "uniform"}), on=keys)
-    fits = fits.assign(relative=fits["ctr"] / fits["uniform"], rate=fits["train_clicks"] / fits["train_rows"])
+    fits = fits.assign(
+        relative=fits["ctr"] / fits["uniform"], rate=fits["train_clicks"] / fits["train_rows"]
+    )
     return _summed(fits, details, "relative", "rate")
 
 
 def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Importance-weighted CTR of each policy, averaged over seeds, with two lower bounds, and the true CTR.
+    """Importance-weighted CTR of each policy, averaged over seeds, with two lower bounds, and the
+    true CTR.
 
-    `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` the betting bound, which holds for every distribution;
-    `true` is NaN where the true CTR is not known; `level` is the confidence of the bounds. `n` counts the seeds whose
-    test log gives an estimate.
+    `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` the betting bound, which holds for
+    every distribution; `true` is NaN where the true CTR is not known; `level` is the confidence of
+    the bounds. `n` counts the seeds whose test log gives an estimate.
 
     Raises
     ------
@@ -309,19 +390,28 @@ def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     bounds = {name: ips["lower"].where(ips["bound"] == bound) for name, bound in WHISKERS.items()}
     frame = ips.assign(**bounds)
     seeds = frame.groupby([*POLICY, "seed"], sort=False, dropna=False)
-    policies = seeds[["kind", "estimate", *WHISKERS]].first().reset_index()  # the first that is not NaN
+    # the first that is not NaN
+    policies = seeds[["kind", "estimate", *WHISKERS]].first().reset_index()
     if policies.empty:
-        raise SettingError("no policy of this figure has an importance-weighted CTR: the tables say why")
-    true = chosen[chosen["estimator"] == "true"].rename(columns={"estimate": "true"})[[*POLICY, "seed", "true"]]
+        raise SettingError(
+            "no policy of this figure has an importance-weighted CTR: the tables say why"
+        )
+    true = chosen[chosen["estimator"] == "true"].rename(columns={"estimate": "true"})[
+        [*POLICY, "seed", "true"]
+    ]
     policies = policies.merge(true, on=[*POLICY, "seed"], how="left").assign(of="ips")
     policies["level"] = policies["experiment"].map(
-        {name: experiment_details["readings"]["level"] for name, experiment_details in details.items()}
+        {
+            name: experiment_details["readings"]["level"]
+            for name, experiment_details in details.items()
+        }
     )
     return _summed(policies, details, "estimate", "lower", "exact_lower", "true", "level")
 
 
 def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> pd.DataFrame:
-    """The mean over seeds of a measure, with 95 % t interval, and of further columns: one row for each policy.
+    """The mean over seeds of a measure, with 95 % t interval, and of further columns: one row for
+    each policy.
 
     A policy's label names its learner, and its epsilon where the learner has several.
     """
@@ -348,7 +438,8 @@ def _summed(frame: pd.DataFrame, details: dict, measure: str, *further: str) -> 
 
 
 def coverage(rows: pd.DataFrame, details: dict | None = None) -> pd.DataFrame:
-    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`, grouped and sorted.
+    """How often each bound holds and how wide it is: the rows of `scant.ads.coverage.coverage`,
+    grouped and sorted.
 
     details : not used
     """

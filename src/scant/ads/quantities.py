@@ -24,16 +24,17 @@ def ctr(played: Played) -> pd.DataFrame:
 
 
 def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
-    """1 for each simulated log in which the lower bound on CTR holds (it is at most the true CTR), else 0.
+    """1 for each simulated log in which the lower bound on CTR holds (it is at most the true CTR),
+    else 0.
 
-    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds; of both sides, those of
-        lower bounds count
+    rows : some of `scant.ads.coverage.coverage`, which counts the logs in which a bound holds; of
+        both sides, those of lower bounds count
     bound : its name
 
     Returns
     -------
-    frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (the number of the log,
-        those in which the bound holds first), and value
+    frame : stream (campaign, policy and number of rows, joined), learner (the bound), seed (the
+        number of the log, those in which the bound holds first), and value
     """
     rows = rows[rows["bound"] == bound]
     rows = rows[rows["side"] == "lower"] if (rows["side"] == "lower").any() else rows
@@ -41,4 +42,6 @@ def coverage(rows: pd.DataFrame, bound: str = "t") -> pd.DataFrame:
     rows = rows.assign(stream=names, learner=bound)
     logs = rows.loc[rows.index.repeat(rows["repeats"])]
     logs = logs.assign(seed=logs.groupby(level=0).cumcount())
-    return logs.assign(value=(logs["seed"] < logs["covered"]).astype(float))[[*KEYS_OF_COVERAGE, "value"]]
+    return logs.assign(value=(logs["seed"] < logs["covered"]).astype(float))[
+        [*KEYS_OF_COVERAGE, "value"]
+    ]

@@ -1,4 +1,6 @@
-"""Runs of ads: fit one learner to the training logs of some seeds, and evaluate its policies on the test logs."""
+"""Runs of ads: fit one learner to the training logs of some seeds, and evaluate its policies on the
+test logs.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +24,11 @@ SCHEMA = pa.schema(
         "lambda": pa.float64(),  # NaN for a learner without one
         "fitted_on": pa.string(),  # "all" of the training log, or a "part" of it
         "chosen": pa.bool_(),  # whether the reading `tuning` chooses this fit
-        "validation": pa.float64(),  # importance-weighted CTR on the validation part; NaN if there was none
+        # importance-weighted CTR on the validation part; NaN if there was none
+        "validation": pa.float64(),
         "epsilon": pa.float64(),
-        "estimator": pa.string(),  # "true", "full-information", or one of `scant.bandits.evaluation`
+        # "true", "full-information", or one of `scant.bandits.evaluation`
+        "estimator": pa.string(),
         "bound": pa.string(),
         "exact": pa.bool_(),  # whether the bound holds for every distribution and sample size
         "estimate": pa.float64(),
@@ -74,24 +78,40 @@ class Fit:
     validation: float = np.nan
 
     def best(self, features: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
-        """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows x d).
+        """The ad to show in each context, int32 (rows), from all features of the log, float32 (rows
+        x d).
 
         eligible : the ads of each context to choose from, bool (rows x K); None for all
         """
         seen = features if len(self.seen) == features.shape[1] else features[:, self.seen]
         return self.model.best(seen, self.threshold, eligible)
 
-    def choice(self, features: np.ndarray, epsilon: float = 0.0, eligible: np.ndarray | None = None) -> policies.Choice:
-        """The epsilon-greedy policy around the model's best ads (thesis, 5.5); for `eligible` see `best`."""
-        return policies.Choice(self.best(features, eligible), epsilon, len(self.model.actions), eligible)
+    def choice(
+        self, features: np.ndarray, epsilon: float = 0.0, eligible: np.ndarray | None = None
+    ) -> policies.Choice:
+        """The epsilon-greedy policy around the model's best ads (thesis, 5.5); for `eligible` see
+        `best`.
+        """
+        return policies.Choice(
+            self.best(features, eligible), epsilon, len(self.model.actions), eligible
+        )
 
 
 def fits(
-    kind: str, log: Log, random: np.random.Generator, settings: scorers.Settings, lambdas=learners.LAMBDAS,
-    tuning: str = "held-out", validation: float = 0.2, threshold: str = "f1", select: float = 1.0, progress=None,
+    kind: str,
+    log: Log,
+    random: np.random.Generator,
+    settings: scorers.Settings,
+    lambdas=learners.LAMBDAS,
+    tuning: str = "held-out",
+    validation: float = 0.2,
+    threshold: str = "f1",
+    select: float = 1.0,
+    progress=None,
     gains: np.ndarray | None = None,
-) -> list[Fit]:  # fmt: skip
-    """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with the best lambda.
+) -> list[Fit]:
+    """Fit a model for each lambda; with `tuning` "held-out", fit one more to the whole log, with
+    the best lambda.
 
     Parameters
     ----------
@@ -99,11 +119,12 @@ def fits(
     log : the training log
     settings : of the scorers, but for lambda
     lambdas : the grid; with a single lambda, or a learner without one, there is nothing to choose
-    tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted CTR on the rest;
-        "paper" fits it to the whole log, and leaves the choice to the test log
+    tuning : "held-out" fits the grid to a part of the log, and chooses by the importance-weighted
+        CTR on the rest; "paper" fits it to the whole log, and leaves the choice to the test log
     validation : the share of the rows that are held out
     threshold : the measure that a ranker's thresholds maximise, see `policies.threshold`; or "none"
-    select : the share of features that are kept: those with the largest information gain on the whole log
+    select : the share of features that are kept: those with the largest information gain on the
+        whole log
     progress : see `scorers.train`
     gains : the information gains of the features, if they are known
 
@@ -131,9 +152,14 @@ def fits(
     grid = scorers.fit_grid(kind, part, random, lambdas, settings, progress)
     values = scorers.validate(grid, held_out, threshold)
     best_lambda = scorers.select(values)
-    final_model = scorers.train(kind, log, random, replace(settings, regularisation=best_lambda), progress)
+    final_model = scorers.train(
+        kind, log, random, replace(settings, regularisation=best_lambda), progress
+    )
     return [
-        *(fit(grid[value], regularisation=value, fitted_on="part", validation=values[value]) for value in grid),
+        *(
+            fit(grid[value], regularisation=value, fitted_on="part", validation=values[value])
+            for value in grid
+        ),
         fit(final_model, regularisation=best_lambda),
     ]
 
@@ -149,14 +175,16 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 
 
 def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_path=None) -> None:
-    """Fit a learner to the training log of each seed, evaluate its policies on the test log, and write the run file.
+    """Fit a learner to the training log of each seed, evaluate its policies on the test log, and
+    write the run file.
 
-    Learners are paired: they share logs, the random numbers of their fits, and the users of the true CTR.
+    Learners are paired: they share logs, the random numbers of their fits, and the users of the
+    true CTR.
 
     Parameters
     ----------
-    job : study, study_seed, experiment, stream (the log's id), learner, `learner_settings`, `log_settings`, and the
-        experiment's readings
+    job : study, study_seed, experiment, stream (the log's id), learner, `learner_settings`,
+        `log_settings`, and the experiment's readings
     train_paths, test_paths : logs, one for each seed or one for all
     campaign_path : the campaign that the logs are drawn from, if they are simulated
 
@@ -168,8 +196,12 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
 
     world = campaigns.load(campaign_path) if campaign_path else None
     rows, paths_read = [], None
-    for i, seed in enumerate(tqdm(seeds, desc=job["learner"], unit=" seeds", delay=2, disable=None)):
-        paths = [part_paths[min(i, len(part_paths) - 1)] for part_paths in (train_paths, test_paths)]
+    for i, seed in enumerate(
+        tqdm(seeds, desc=job["learner"], unit=" seeds", delay=2, disable=None)
+    ):
+        paths = [
+            part_paths[min(i, len(part_paths) - 1)] for part_paths in (train_paths, test_paths)
+        ]
         if paths != paths_read:  # a log that all seeds share is read once
             place, paths_read = _place(*paths), paths
         case = Case(job, seed, place, world)
@@ -184,7 +216,8 @@ class Place:
     """The logs of a seed, on which all learners are fitted and judged.
 
     test : with the ads and features of the training log
-    log_origin : what the logs are made from: "classification", "campaign" or "log", see `scant.ads.family`
+    log_origin : what the logs are made from: "classification", "campaign" or "log", see
+        `scant.ads.family`
     """
 
     train: Log
@@ -200,7 +233,11 @@ class Place:
 def _place(train_path, test_path) -> Place:
     """The logs of two files; a DataError if they do not fit each other."""
     (train, metadata), (test, _) = map(logs.read, (train_path, test_path))
-    return Place(train, logs.align(test, train.actions, train.names, test_path), metadata.get("source", "log"))
+    return Place(
+        train,
+        logs.align(test, train.actions, train.names, test_path),
+        metadata.get("source", "log"),
+    )
 
 
 @dataclass(frozen=True)
@@ -225,18 +262,38 @@ class Case:
         groups, log = [], self.place.train  # groups: the rows of each fit
         fits, epsilons = self._fits(), self.job["epsilons"]
         truths = iter(self._truths([(fit, epsilon) for fit in fits for epsilon in epsilons]))
-        log_columns = {"ads": len(log.actions), "train_rows": len(log), "train_clicks": float(log.reward.sum())}
+        log_columns = {
+            "ads": len(log.actions),
+            "train_rows": len(log),
+            "train_clicks": float(log.reward.sum()),
+        }
         for fit in fits:
-            columns = log_columns | {"lambda": np.nan, "validation": np.nan, "fitted_on": "all", "untrained": 0}
+            columns = log_columns | {
+                "lambda": np.nan,
+                "validation": np.nan,
+                "fitted_on": "all",
+                "untrained": 0,
+            }
             if fit:
-                columns |= {"lambda": fit.regularisation, "validation": fit.validation, "fitted_on": fit.fitted_on}
+                columns |= {
+                    "lambda": fit.regularisation,
+                    "validation": fit.validation,
+                    "fitted_on": fit.fitted_on,
+                }
                 columns |= {"untrained": len(fit.model.untrained)}
-            groups.append([columns | {"epsilon": epsilon} | row
-                           for epsilon in epsilons for row in (*next(truths), *self._rows(fit, epsilon))])  # fmt: skip
+            groups.append(
+                [
+                    columns | {"epsilon": epsilon} | row
+                    for epsilon in epsilons
+                    for row in (*next(truths), *self._rows(fit, epsilon))
+                ]
+            )
         chosen = len(groups) - 1
         if self.job["tuning"] == "paper":
             # Of equal ones the largest lambda is chosen.
-            chosen = max(range(len(groups)), key=lambda i: (_on_test(groups[i]), groups[i][0]["lambda"]))
+            chosen = max(
+                range(len(groups)), key=lambda i: (_on_test(groups[i]), groups[i][0]["lambda"])
+            )
         return (row | {"chosen": i == chosen} for i, rows in enumerate(groups) for row in rows)
 
     def _fits(self) -> list[Fit | None]:
@@ -248,30 +305,46 @@ class Case:
         readings = {key: job[key] for key in ("tuning", "validation", "threshold", "select")}
         readings["gains"] = self.place.gains if job["select"] < 1 else None
         settings = scorers.resolve(learner, job)
-        return fits(learner["kind"], self.place.train, self._random("fit"), settings, grid, **readings)
+        return fits(
+            learner["kind"], self.place.train, self._random("fit"), settings, grid, **readings
+        )
 
     def _rows(self, fit: Fit | None, epsilon: float) -> Iterator[dict]:
-        """The CTR of a policy on the test log by each estimator and bound, as columns of a run file."""
+        """The CTR of a policy on the test log by each estimator and bound, as columns of a run
+        file.
+        """
         if self.place.log_origin == "classification":
             label = self.place.test.action
             value = self._choice(fit, epsilon, self.place.test.features).probability(label).mean()
-            yield NOTHING | {"estimator": "full-information", "estimate": float(value), "rows": len(label)}
+            yield NOTHING | {
+                "estimator": "full-information",
+                "estimate": float(value),
+                "rows": len(label),
+            }
             return
         evaluated = self._estimated(fit, epsilon)
-        diagnosed = {key: value for key, value in asdict(evaluated.diagnostics).items() if key in DIAGNOSED}
+        diagnosed = {
+            key: value for key, value in asdict(evaluated.diagnostics).items() if key in DIAGNOSED
+        }
         diagnosed["refused"] = evaluated.refused.kind if evaluated.refused else ""
         diagnosed["warnings"] = " ".join(notice.kind for notice in evaluated.warnings)
         for row in evaluated.rows():
             yield diagnosed | {key: row[key] for key in ("estimator", "bound", "exact", *NUMBERS)}
 
     def _choice(self, fit: Fit | None, epsilon: float, features: np.ndarray):
-        """The policy on some contexts. For the oracle of a classification set they must be those of the test log."""
+        """The policy on some contexts.
+
+        For the oracle of a classification set they must be those of the test log.
+        """
         if fit:
             return fit.choice(features, epsilon)
-        return self.learner.choice(features, len(self.place.train.actions), epsilon, self.world, self.place.test.action)
+        return self.learner.choice(
+            features, len(self.place.train.actions), epsilon, self.world, self.place.test.action
+        )
 
     def _truths(self, policies: list[tuple[Fit | None, float]]) -> list[list[dict]]:
-        """For each policy, a fit with its epsilon, the row of its true CTR in a list; no row without a campaign.
+        """For each policy, a fit with its epsilon, the row of its true CTR in a list; no row
+        without a campaign.
 
         Rows have a 95 % interval of the average over users.
         """
@@ -286,7 +359,9 @@ class Case:
         ]
 
     def _estimated(self, fit: Fit | None, epsilon: float) -> evaluation.Evaluation:
-        """The CTR of a policy as estimated on the test log; the logging policy's, on the training log."""
+        """The CTR of a policy as estimated on the test log; the logging policy's, on the training
+        log.
+        """
         random, level = self._random("bootstrap"), self.job["level"]
         drawn = self.place.log_origin != "log"  # in random order already
         shuffle = None if drawn else self._random("order")
@@ -294,7 +369,9 @@ class Case:
             return own_policy(self.place.train, level, random, shuffle)
         declared = self.job["log_settings"].get("least_propensity")
         chosen = self._choice(fit, epsilon, self.place.test.features)
-        return estimates(chosen, self.place.test, self.place.train, level, random, declared, shuffle)
+        return estimates(
+            chosen, self.place.test, self.place.train, level, random, declared, shuffle
+        )
 
     def _random(self, what: str) -> np.random.Generator:
         return generator(self.job["study_seed"], "ads", self.job["stream"], self.seed, what)
@@ -311,15 +388,16 @@ def estimates(
 ) -> evaluation.Evaluation:
     """A policy's CTR on a test log, by all estimators and bounds.
 
-    The reward model of the doubly robust estimate is each ad's click rate in the training log, in every context.
+    The reward model of the doubly robust estimate is each ad's click rate in the training log, in
+    every context.
 
     Parameters
     ----------
     chosen : the policy on the contexts of the test log
     level : confidence of the bounds
     random : the generator for the bootstrap
-    declared : the least propensity that the logging policy of the test log can give; not needed if all propensities
-        are the same
+    declared : the least propensity that the logging policy of the test log can give; not needed if
+        all propensities are the same
     shuffle : see `evaluation.evaluate`
 
     Raises
@@ -329,21 +407,32 @@ def estimates(
     least = evaluation.least_propensity(test.propensity, declared)
     if least is None:
         raise SettingError(
-            "least_propensity is needed: the test log's propensities differ, and the least that was seen is no bound "
+            "least_propensity is needed: the test log's propensities differ, and the least that "
+            "was seen is no bound "
             "on those that are possible. Set it to the least that its policy gives any ad"
         )
     binary = np.all((test.reward == 0) | (test.reward == 1))
     constant = evaluation.least_propensity(test.propensity) is not None
     weights = evaluation.declared_weights((least,), chosen.epsilon, chosen.actions)
     shown = np.bincount(train.action, minlength=chosen.actions)
-    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)  # 0 of an ad never shown
+    # 0 of an ad never shown
+    rates = np.bincount(train.action, train.reward, chosen.actions) / np.maximum(shown, 1)
     return evaluation.evaluate(
-        test.reward, test.propensity, chosen.probability(test.action), weights[-1], level, random,
-        (rates[test.action], chosen.expected(rates)), weights if binary and constant else None, shuffle,
-    )  # fmt: skip
+        test.reward,
+        test.propensity,
+        chosen.probability(test.action),
+        weights[-1],
+        level,
+        random,
+        (rates[test.action], chosen.expected(rates)),
+        weights if binary and constant else None,
+        shuffle,
+    )
 
 
-def own_policy(log: Log, level: float, random: np.random.Generator, shuffle=None) -> evaluation.Evaluation:
+def own_policy(
+    log: Log, level: float, random: np.random.Generator, shuffle=None
+) -> evaluation.Evaluation:
     """The CTR of the policy that logged a log, estimated from this log: every weight is 1.
 
     random, shuffle : see `evaluation.evaluate`
@@ -351,10 +440,14 @@ def own_policy(log: Log, level: float, random: np.random.Generator, shuffle=None
     binary = np.all((log.reward == 0) | (log.reward == 1))
     ones = np.ones(len(log))
     weights = (1.0,) if binary else None
-    return evaluation.evaluate(log.reward, ones, ones, 1.0, level, random, weights=weights, shuffle=shuffle)
+    return evaluation.evaluate(
+        log.reward, ones, ones, 1.0, level, random, weights=weights, shuffle=shuffle
+    )
 
 
 def _on_test(rows: list[dict]) -> float:
-    """The CTR on the test log by which the reading "paper" chooses: the first that is not NaN, else -inf."""
+    """The CTR on the test log by which the reading "paper" chooses: the first that is not NaN, else
+    -inf.
+    """
     ctrs = [row["estimate"] for row in rows if row["estimator"] in ("full-information", "ips")]
     return next((value for value in ctrs if not np.isnan(value)), -np.inf)

@@ -1,7 +1,8 @@
-"""Theorems on importance-weighted CTR and on the loss of rankers, held against numbers: the table `theorems-ads`.
+"""Theorems on importance-weighted CTR and on the loss of rankers, held against numbers: the table
+`theorems-ads`.
 
-It needs no run. Expectations are exact: all logs of a few rows are enumerated. `scant.theory.checks` says what columns
-mean.
+It needs no run. Expectations are exact: all logs of a few rows are enumerated.
+`scant.theory.checks` says what columns mean.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +29,8 @@ def ads_table() -> pd.DataFrame:
 def _expected(estimate: Callable[[np.ndarray, np.ndarray, np.ndarray], float]) -> float:
     """The expectation of an estimate of the CTR over all logs of `ROWS` rows.
 
-    estimate : takes the ads shown, the clicks, and the probabilities of the ads shown under the logging policy
+    estimate : takes the ads shown, the clicks, and the probabilities of the ads shown under the
+        logging policy
     """
     total = 0.0
     for ads in map(np.array, product(range(len(CLICK)), repeat=ROWS)):
@@ -43,20 +45,33 @@ def _unbiased() -> Iterator[Check]:
     truth, setting = float(TARGET @ CLICK), f"three ads, all logs of {ROWS} rows"
     equal = np.full(ROWS, 1 / len(CLICK))
     estimates = {
-        "importance-weighted CTR":
-            lambda ads, clicks, propensities: importance_weighted(clicks, propensities, TARGET[ads]),
-        "importance-weighted CTR, propensities taken as equal":
-            lambda ads, clicks, propensities: importance_weighted(clicks, equal, TARGET[ads]),
-        "self-normalised CTR":
-            lambda ads, clicks, propensities: snips(clicks, propensities, TARGET[ads])[0],
-    }  # fmt: skip
+        "importance-weighted CTR": lambda ads, clicks, propensities: importance_weighted(
+            clicks, propensities, TARGET[ads]
+        ),
+        "importance-weighted CTR, propensities taken as equal": lambda ads, clicks, propensities: (
+            importance_weighted(clicks, equal, TARGET[ads])
+        ),
+        "self-normalised CTR": lambda ads, clicks, propensities: snips(
+            clicks, propensities, TARGET[ads]
+        )[0],
+    }
     for check, estimate in estimates.items():
         error = _expected(estimate) - truth
-        yield Check(check, "thesis, (5.4)", "expectation less the true CTR", setting, len(CLICK), error, "=", 0.0)
+        yield Check(
+            check,
+            "thesis, (5.4)",
+            "expectation less the true CTR",
+            setting,
+            len(CLICK),
+            error,
+            "=",
+            0.0,
+        )
 
 
 def _imbalance(clicked: int = 5, others: int = 50, scorers: int = 100) -> Iterator[Check]:
-    """The thesis, 5.4: the loss of an AUC ranker (5.1) does not change if all instances without a click are repeated.
+    """The thesis, 5.4: the loss of an AUC ranker (5.1) does not change if all instances without a
+    click are repeated.
 
     That of a classifier does, which is its mean over all instances. Both have the logistic loss.
     """
@@ -65,15 +80,28 @@ def _imbalance(clicked: int = 5, others: int = 50, scorers: int = 100) -> Iterat
     losses = {"AUC's loss": auc_loss, "logistic loss": logistic_loss}
     scores = [(random.normal(1, 1, clicked), random.normal(0, 1, others)) for _ in range(scorers)]
     for name, loss in losses.items():
-        changes = [abs(loss(c, np.tile(o, times)) - loss(c, o)) for c, o in scores for times in (2, 10, 100)]
+        changes = [
+            abs(loss(c, np.tile(o, times)) - loss(c, o))
+            for c, o in scores
+            for times in (2, 10, 100)
+        ]
         yield Check(
-            f"{name}, negatives repeated", "thesis, 5.4", "largest change of the loss", setting, clicked + others,
-            float(max(changes)), "=", 0.0, len(changes),
-        )  # fmt: skip
+            f"{name}, negatives repeated",
+            "thesis, 5.4",
+            "largest change of the loss",
+            setting,
+            clicked + others,
+            float(max(changes)),
+            "=",
+            0.0,
+            len(changes),
+        )
 
 
 def auc_loss(clicked: np.ndarray, others: np.ndarray) -> float:
-    """(5.1) with the logistic loss: its mean over pairs; scores of the instances with and without a click."""
+    """(5.1) with the logistic loss: its mean over pairs; scores of the instances with and without a
+    click.
+    """
     return float(np.logaddexp(0, others - clicked[:, None]).mean())
 
 

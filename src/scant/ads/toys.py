@@ -1,4 +1,6 @@
-"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it with."""
+"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it
+with.
+"""
 
 import numpy as np
 
@@ -10,6 +12,10 @@ def fit() -> None:
     """Fit scorers to a small log of random numbers."""
     features = generator(0, "toy").standard_normal((40, 3)).astype(np.float32)
     clicked = features[:, 0] > 0
-    for scorer in (Logistic(1.0, steps=100), AucRanker(1.0, steps=100, pair_loss="logistic"), Forest(trees=1)):
+    for scorer in (
+        Logistic(1.0, steps=100),
+        AucRanker(1.0, steps=100, pair_loss="logistic"),
+        Forest(trees=1),
+    ):
         scorer.fit(features, clicked, generator(0, "noise"))
         scorer.score(features)

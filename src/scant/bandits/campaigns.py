@@ -1,12 +1,14 @@
-"""Simulated campaigns with the impressions and click rates of the thesis's Table 5.2, whose logs are proprietary.
+"""Simulated campaigns with the impressions and click rates of the thesis's Table 5.2, whose logs
+are proprietary.
 
-A user is a vector of features, some normal, some 0 or 1. Only a few of them matter. A user clicks on offer a with
-probability sigmoid(b_a + f_a(x)), where f_a is a random function of the features that matter. The campaign's own
-("targeted") policy shows offer a with probability floor + (1 - K floor) softmax(s(x) + c)_a, where s is an imperfect
-view of f. The offsets c and b are set so that, in expectation over users, the targeted policy gives each offer the
-impressions and the click rate of the table. Expectations are averages over a quasi-random sample (Sobol, 2^20 points)
-of the features that matter. At the default settings they differ from averages over an independent sample by less than
-1e-3, relative to their size.
+A user is a vector of features, some normal, some 0 or 1. Only a few of them matter. A user clicks
+on offer a with probability sigmoid(b_a + f_a(x)), where f_a is a random function of the features
+that matter. The campaign's own ("targeted") policy shows offer a with probability floor + (1 - K
+floor) softmax(s(x) + c)_a, where s is an imperfect view of f. The offsets c and b are set so that,
+in expectation over users, the targeted policy gives each offer the impressions and the click rate
+of the table. Expectations are averages over a quasi-random sample (Sobol, 2^20 points) of the
+features that matter. At the default settings they differ from averages over an independent sample
+by less than 1e-3, relative to their size.
 """
 
 import json
@@ -33,8 +35,8 @@ POLICIES = ("targeted", "uniform")
 DISTRACTORS = 3  # features that sway the targeted policy although they do not matter to clicks
 WIDTH = 0.7  # of a bump
 
-# Impressions and click rates (%) of the offers. Hotel and bank 1: thesis, Table 5.2. The thesis says of bank 2 only
-# that it is like bank 1: its numbers are made up.
+# Impressions and click rates (%) of the offers. Hotel and bank 1: thesis, Table 5.2. The thesis
+# says of bank 2 only that it is like bank 1: its numbers are made up.
 CAMPAIGNS = {
     "hotel": ((36164, 37944, 30871, 32765, 20719), (8.1, 8.2, 7.8, 7.7, 5.5)),
     "bank-1": ((37750, 38254, 182191, 168789, 17291), (0.17, 0.40, 0.45, 0.30, 0.23)),
@@ -59,17 +61,27 @@ class Settings:
     world: int = 0
 
 
-# What settings mean, and their limits, see `scant.declare.families.Place`; `_check` has limits that depend on others.
+# What settings mean, and their limits, see `scant.declare.families.Place`; `_check` has limits that
+# depend on others.
 RULES = {
-    "dimensions": ("Features of a user; the last third are 0 or 1.", {"minimum": 3, "maximum": DIMENSIONS}),
+    "dimensions": (
+        "Features of a user; the last third are 0 or 1.",
+        {"minimum": 3, "maximum": DIMENSIONS},
+    ),
     "informative": ("How many of them matter.", {"minimum": 2}),
-    "strength": ("How far users differ, the standard deviation of f in log-odds.", {"exclusiveMinimum": 0}),
+    "strength": (
+        "How far users differ, the standard deviation of f in log-odds.",
+        {"exclusiveMinimum": 0},
+    ),
     "common": (
         "What share of the difference is common to all offers, in variance.",
         {"minimum": 0, "exclusiveMaximum": 1},
     ),
     "shape": (
-        "What clicks depend on features by: f is linear, boxes on pairs of features, or bumps on pairs.",
+        (
+            "What clicks depend on features by: f is linear, boxes on pairs of features, or bumps "
+            "on pairs."
+        ),
         {"enum": list(SHAPES)},
     ),
     "quality": (
@@ -80,7 +92,10 @@ RULES = {
     "floor": ("Its least propensity.", {"exclusiveMinimum": 0}),
     "scale": ("What click rates are multiplied by.", {"exclusiveMinimum": 0}),
     "share": ("The share of the table's impressions that a log has.", {"exclusiveMinimum": 0}),
-    "world": ("The seed of what the campaign is; two campaigns differ also with the same seed.", {"minimum": 0}),
+    "world": (
+        "The seed of what the campaign is; two campaigns differ also with the same seed.",
+        {"minimum": 0},
+    ),
 }
 SIMULATIONS = dict.fromkeys(CAMPAIGNS, Settings)
 
@@ -98,7 +113,8 @@ class Campaign:
     pieces: "Pieces"
     weights: np.ndarray  # (pieces x K) weights of the pieces in f
     intercepts: np.ndarray  # (K) b
-    view: np.ndarray  # (dimensions x K) weights of the features in the targeted policy's scores, besides f
+    # (dimensions x K) weights of the features in the targeted policy's scores, besides f
+    view: np.ndarray
     offsets: np.ndarray  # (K) c
 
     @property
@@ -113,20 +129,27 @@ class Campaign:
 
     def users(self, rows: int, random: np.random.Generator) -> np.ndarray:
         """Features of random users, float32 (rows x dimensions)."""
-        return _features(random.standard_normal((rows, self.settings.dimensions), np.float32), self.thresholds)
+        return _features(
+            random.standard_normal((rows, self.settings.dimensions), np.float32), self.thresholds
+        )
 
     def rates(self, features: np.ndarray) -> np.ndarray:
         """Probability that each user clicks on each offer, float64 (rows x K)."""
         return _sigmoid(self.pieces(features) @ self.weights + self.intercepts)
 
     def propensities(self, features: np.ndarray, policy: str = "targeted") -> np.ndarray:
-        """Probability that a policy of the campaign shows each user each offer, float64 (rows x K)."""
+        """Probability that a policy of the campaign shows each user each offer, float64 (rows x
+        K).
+        """
         count = len(self.shares)
         if policy not in POLICIES:
             raise unknown("policy of a campaign", policy, POLICIES)
         if policy == "uniform":
             return np.full((len(features), count), 1 / count)
-        scores = self.pieces(features) @ self.weights * _weight_of_f(self.settings) + features @ self.view
+        scores = (
+            self.pieces(features) @ self.weights * _weight_of_f(self.settings)
+            + features @ self.view
+        )
         return _floored(scores + self.offsets, self.settings.floor)
 
     def oracle(self, features: np.ndarray) -> np.ndarray:
@@ -134,7 +157,9 @@ class Campaign:
         return self.rates(features).argmax(axis=1).astype(np.int32)
 
     def log(self, rows: int, random: np.random.Generator, policy: str = "targeted") -> Log:
-        """A log of `rows` independent visits under a policy of the campaign, "targeted" or "uniform"."""
+        """A log of `rows` independent visits under a policy of the campaign, "targeted" or
+        "uniform".
+        """
         if rows < 1:
             raise SettingError(f"campaign {self.name!r}: rows is {rows}; a log has 1 or more")
         parts = []
@@ -142,11 +167,14 @@ class Campaign:
             features = self.users(min(CHUNK, rows - start), random)
             propensities = self.propensities(features, policy)
             edges = propensities.cumsum(axis=1)
-            u = random.random(len(features))[:, None] * edges[:, -1:]  # the last edge is 1, but for rounding
+            # the last edge is 1, but for rounding
+            u = random.random(len(features))[:, None] * edges[:, -1:]
             action = np.minimum((u >= edges).sum(axis=1), len(self.shares) - 1)
             cells = np.arange(len(features)), action
             clicked = random.random(len(features)) < self.rates(features)[cells]
-            parts.append((features, action.astype(np.int32), clicked.astype(np.float64), propensities[cells]))
+            parts.append(
+                (features, action.astype(np.int32), clicked.astype(np.float64), propensities[cells])
+            )
         return Log(*map(np.concatenate, zip(*parts, strict=True)), self.actions, self.names)
 
 
@@ -167,29 +195,36 @@ class Pieces:
         y = features[:, self.second].astype(np.float64)
         if self.shape == "tree":
             return ((x > self.centre[:, 0]) & (y > self.centre[:, 1])).astype(np.float64)
-        return np.exp(-((x - self.centre[:, 0]) ** 2 + (y - self.centre[:, 1]) ** 2) / (2 * WIDTH**2))
+        return np.exp(
+            -((x - self.centre[:, 0]) ** 2 + (y - self.centre[:, 1]) ** 2) / (2 * WIDTH**2)
+        )
 
 
 def make(name: str, **settings) -> Campaign:
-    """Make the campaign `name` of `CAMPAIGNS`; equal settings make the same campaign on every machine.
+    """Make the campaign `name` of `CAMPAIGNS`; equal settings make the same campaign on every
+    machine.
 
     settings : fields of `Settings`; the others have their defaults
 
     Raises
     ------
-    SettingError : an unknown campaign or setting, a value of another type or out of range, or settings that no campaign
-        can meet
+    SettingError : an unknown campaign or setting, a value of another type or out of range, or
+        settings that no campaign can meet
     """
     check(name, settings)
     return _make(name, Settings(**settings))
 
 
 def check(name: str, settings: Mapping) -> None:
-    """Raise the SettingErrors of `make` that need no campaign to be made: unknown names and values out of range."""
+    """Raise the SettingErrors of `make` that need no campaign to be made: unknown names and values
+    out of range.
+    """
     if name not in CAMPAIGNS:
         raise unknown("campaign", name, CAMPAIGNS)
     if not isinstance(settings, Mapping):
-        raise SettingError(f"settings of campaign {name!r} are no object of JSON, which has names and values")
+        raise SettingError(
+            f"settings of campaign {name!r} are no object of JSON, which has names and values"
+        )
     for key in settings:
         if key not in (names := Settings.__dataclass_fields__):
             raise unknown(f"setting of campaign {name!r}", key, names)
@@ -204,7 +239,11 @@ def save(campaign: Campaign, path) -> None:
 
     content = {field.name: plain(getattr(campaign, field.name)) for field in fields(campaign)}
     content |= {"settings": asdict(campaign.settings)}
-    content |= {"pieces": {field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)}}
+    content |= {
+        "pieces": {
+            field.name: plain(getattr(campaign.pieces, field.name)) for field in fields(Pieces)
+        }
+    }
     with files.atomic(path) as temporary:
         temporary.write_text(json.dumps(content | {files.SEAL: files.BLANK}, indent=1) + "\n")
         files.seal(temporary)
@@ -223,16 +262,31 @@ def load(path) -> Campaign:
             content = json.load(file)
         content.pop(files.SEAL, None)
         check(content["name"], content["settings"])
-        arrays = {name: np.array(value) for name, value in content.items() if isinstance(value, list)}
+        arrays = {
+            name: np.array(value) for name, value in content.items() if isinstance(value, list)
+        }
         pieces = Pieces(
-            **{key: np.array(value) if key != "shape" else value for key, value in content["pieces"].items()}
+            **{
+                key: np.array(value) if key != "shape" else value
+                for key, value in content["pieces"].items()
+            }
         )
         built = {"settings": Settings(**content["settings"]), "pieces": pieces}
         campaign = Campaign(**(content | arrays | built))
         _check_arrays(campaign)
         return campaign
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, SettingError) as error:
-        raise DataError(path, f"not a campaign of this project ({error})", advice=files.anew(path)) from None
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        SettingError,
+    ) as error:
+        raise DataError(
+            path, f"not a campaign of this project ({error})", advice=files.anew(path)
+        ) from None
 
 
 def _check_arrays(campaign: Campaign) -> None:
@@ -240,8 +294,12 @@ def _check_arrays(campaign: Campaign) -> None:
     settings, pieces, offers = campaign.settings, campaign.pieces, len(_table(campaign.name)[0])
     count = len(pieces.first)
     for name, array, shape in (
-        *((name, getattr(campaign, name), (offers,)) for name in ("shares", "click_rates", "intercepts", "offsets")),
-        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),  # NaN for the normal features
+        *(
+            (name, getattr(campaign, name), (offers,))
+            for name in ("shares", "click_rates", "intercepts", "offsets")
+        ),
+        # NaN for the normal features
+        ("thresholds", np.nan_to_num(campaign.thresholds), (settings.dimensions,)),
         ("view", campaign.view, (settings.dimensions, offers)),
         ("weights", campaign.weights, (count, offers)),
         ("centre", pieces.centre, (count, 2)),
@@ -261,16 +319,16 @@ def true_ctrs(
 ) -> list[tuple[float, float]]:
     """The true click rate of each policy, and its standard error.
 
-    It averages the probability of a click given the features over random users, the same for all policies. Neither the
-    offer shown nor the click is drawn, so that they add no noise. The standard error is the deviation of that
-    probability over sqrt(draws): with 2^22 draws it is about 4e-5 at hotel's click rates and 2e-6 at the banks', or
-    5e-4 of the rate.
+    It averages the probability of a click given the features over random users, the same for all
+    policies. Neither the offer shown nor the click is drawn, so that they add no noise. The
+    standard error is the deviation of that probability over sqrt(draws): with 2^22 draws it is
+    about 4e-5 at hotel's click rates and 2e-6 at the banks', or 5e-4 of the rate.
 
     Parameters
     ----------
     campaign : the campaign
-    policies : each takes features (rows x dimensions) and returns a `policies.Choice`, or another object with a
-        `probability(action)`
+    policies : each takes features (rows x dimensions) and returns a `policies.Choice`, or another
+        object with a `probability(action)`
     draws : number of users
     random : the generator that draws them
 
@@ -281,18 +339,27 @@ def true_ctrs(
     if draws < 2:
         raise SettingError(f"draws is {draws}; a standard error needs 2 or more")
     total, square = np.zeros((2, len(policies)))
-    middle = float(campaign.shares @ campaign.click_rates)  # near the average: sums of squares about it stay precise
+    # near the average: sums of squares about it stay precise
+    middle = float(campaign.shares @ campaign.click_rates)
     for start in range(0, draws, CHUNK):
         features = campaign.users(min(CHUNK, draws - start), random)
         rates = campaign.rates(features)
         for number, choose in enumerate(policies):
             choice, value = choose(features), -middle * np.ones(len(features))
             for action in range(rates.shape[1]):
-                value += choice.probability(np.full(len(features), action, np.int32)) * rates[:, action]
+                value += (
+                    choice.probability(np.full(len(features), action, np.int32)) * rates[:, action]
+                )
             total[number] += value.sum()
             square[number] += value @ value
     variance = (square - total**2 / draws) / (draws - 1)
-    return list(zip((middle + total / draws).tolist(), np.sqrt(np.maximum(variance, 0) / draws).tolist(), strict=True))
+    return list(
+        zip(
+            (middle + total / draws).tolist(),
+            np.sqrt(np.maximum(variance, 0) / draws).tolist(),
+            strict=True,
+        )
+    )
 
 
 # How a campaign is made
@@ -303,7 +370,9 @@ def _check(name: str, settings: Settings) -> None:
     for key, default in asdict(Settings()).items():
         value, kind = getattr(settings, key), type(default)
         if kind is not str and (
-            not isinstance(value, int | kind) or isinstance(value, bool) or not abs(value) <= LARGEST
+            not isinstance(value, int | kind)
+            or isinstance(value, bool)
+            or not abs(value) <= LARGEST
         ):
             is_to_be = "a whole number" if kind is int else "a finite number"
             raise SettingError(f"campaign {name!r}: {key} is {value!r}; it must be {is_to_be}")
@@ -312,13 +381,27 @@ def _check(name: str, settings: Settings) -> None:
     largest = 1 / rates.max()
     rarest = (impressions / impressions.sum()).min()
     for key, valid, requirement in (
-        ("informative", settings.informative <= settings.dimensions, "from 2 to the number of dimensions"),
-        ("floor", settings.floor < rarest, f"above 0 and below the least share of impressions, {rarest:.3g}"),
-        ("scale", settings.scale < largest, f"above 0 and below {largest:.3g}, where an offer is always clicked"),
+        (
+            "informative",
+            settings.informative <= settings.dimensions,
+            ("from 2 to the number of dimensions"),
+        ),
+        (
+            "floor",
+            settings.floor < rarest,
+            (f"above 0 and below the least share of impressions, {rarest:.3g}"),
+        ),
+        (
+            "scale",
+            settings.scale < largest,
+            (f"above 0 and below {largest:.3g}, where an offer is always clicked"),
+        ),
         ("share", round(settings.share * impressions.sum()) >= 1, "so large that a log has a row"),
     ):
         if not valid:
-            raise SettingError(f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}")
+            raise SettingError(
+                f"campaign {name!r}: {key} is {getattr(settings, key)}; it must be {requirement}"
+            )
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -342,7 +425,8 @@ def _make(name: str, settings: Settings) -> Campaign:
     view[used] = random.standard_normal((len(used), count))
     drawn = random.standard_normal((len(pieces.first), count + 1))
 
-    random = generator(0, "campaign", "points")  # the same for all campaigns, so that a bad draw would show in all
+    # the same for all campaigns, so that a bad draw would show in all
+    random = generator(0, "campaign", "points")
     blocks = _points(settings.dimensions, used, thresholds, random)
     points = next(blocks)  # enough for variances, which need not be exact
     covariance = np.cov(pieces(points), rowvar=False)
@@ -366,7 +450,9 @@ def _make(name: str, settings: Settings) -> Campaign:
     propensities = _floored(scores + offsets, settings.floor)
     intercepts = _intercepts(f, propensities, rates)
     rows = round(settings.share * impressions.sum())
-    return Campaign(name, settings, rows, shares, rates, thresholds, pieces, weights, intercepts, view, offsets)
+    return Campaign(
+        name, settings, rows, shares, rates, thresholds, pieces, weights, intercepts, view, offsets
+    )
 
 
 def _weight_of_f(settings: Settings) -> float:
@@ -375,7 +461,9 @@ def _weight_of_f(settings: Settings) -> float:
 
 
 def _pieces(settings: Settings, informative: np.ndarray, thresholds: np.ndarray, random) -> Pieces:
-    """The pieces of a campaign: one for each informative feature, or for pairs of neighbours in their random order."""
+    """The pieces of a campaign: one for each informative feature, or for pairs of neighbours in
+    their random order.
+    """
     if settings.shape == "linear":
         return Pieces("linear", informative, informative, np.zeros((len(informative), 2)))
     distances = [1, 2] if len(informative) > 2 else [1]
@@ -387,12 +475,17 @@ def _pieces(settings: Settings, informative: np.ndarray, thresholds: np.ndarray,
     return Pieces(settings.shape, first, second, centre)
 
 
-def _points(dimensions: int, used: np.ndarray, thresholds: np.ndarray, random) -> Iterator[np.ndarray]:
-    """Chunks of quasi-random users: Sobol points, shifted digitally, in the features `used`; 0 in the others."""
+def _points(
+    dimensions: int, used: np.ndarray, thresholds: np.ndarray, random
+) -> Iterator[np.ndarray]:
+    """Chunks of quasi-random users: Sobol points, shifted digitally, in the features `used`; 0 in
+    the others.
+    """
     from scipy.special import ndtri
     from scipy.stats import qmc
 
-    sobol = qmc.Sobol(len(used), scramble=False)  # scipy's own scrambling differs between its versions
+    # scipy's own scrambling differs between its versions
+    sobol = qmc.Sobol(len(used), scramble=False)
     shift = random.integers(0, 1 << 32, len(used), dtype=np.uint64)
     while True:
         digits = (sobol.random(CHUNK) * 2**32).astype(np.uint64) ^ shift
@@ -402,7 +495,9 @@ def _points(dimensions: int, used: np.ndarray, thresholds: np.ndarray, random) -
 
 
 def _features(normal: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Users' features from normal numbers, float32: those with a threshold become 1 above it, else 0."""
+    """Users' features from normal numbers, float32: those with a threshold become 1 above it, else
+    0.
+    """
     features = normal.astype(np.float32, copy=False)
     binary = np.flatnonzero(~np.isnan(thresholds))
     features[:, binary] = features[:, binary] > thresholds[binary]
@@ -410,7 +505,9 @@ def _features(normal: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 
 
 def _scaled(weights: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Weights (pieces x K) scaled so that each column's weighted sum of the pieces has variance 1."""
+    """Weights (pieces x K) scaled so that each column's weighted sum of the pieces has variance
+    1.
+    """
     return weights / np.sqrt(np.einsum("ia,ij,ja->a", weights, covariance, weights))
 
 
@@ -429,13 +526,16 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     shares = np.empty_like(scores)
     for start in range(0, len(scores), ROWS):
         part = scores[start : start + ROWS]
-        exponentials = np.exp(part - reduce(np.maximum, part.T)[:, None])  # by columns: NumPy is slow along short rows
+        # by columns: NumPy is slow along short rows
+        exponentials = np.exp(part - reduce(np.maximum, part.T)[:, None])
         np.divide(exponentials, sum(exponentials.T)[:, None], out=shares[start : start + ROWS])
     return shares
 
 
 def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray:
-    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's method."""
+    """The offsets c (K) at which `_floored(scores + c)` averages to `shares`, by Newton's
+    method.
+    """
     target = (shares - floor) / (1 - len(shares) * floor)
     offsets = np.log(target)
     for _ in range(50):
@@ -443,17 +543,22 @@ def _offsets(scores: np.ndarray, shares: np.ndarray, floor: float) -> np.ndarray
         missing = target - propensities.mean(axis=0)
         if np.abs(missing).max() < 1e-13:
             return offsets
-        slope = np.diag(propensities.mean(axis=0)) - propensities.T @ propensities / len(propensities)
+        slope = np.diag(propensities.mean(axis=0)) - propensities.T @ propensities / len(
+            propensities
+        )
         try:  # the last offset stays: adding a constant to all of c changes nothing
             step = np.append(np.linalg.solve(slope[:-1, :-1], missing[:-1]), 0)
         except np.linalg.LinAlgError:
             break
         offsets = offsets + np.clip(step, -2, 2)
-    raise SettingError("no targeted policy with these impressions was found; lower the sharpness or the floor")
+    raise SettingError(
+        "no targeted policy with these impressions was found; lower the sharpness or the floor"
+    )
 
 
 def _intercepts(f: np.ndarray, propensities: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `propensities`, are `rates`.
+    """The intercepts b (K) at which the averages of sigmoid(b + f), weighted by `propensities`, are
+    `rates`.
 
     Newton's method on the logs of the averages, which for small rates are nearly linear in b.
     """

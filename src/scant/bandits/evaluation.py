@@ -1,7 +1,9 @@
-"""Evaluate a policy on the log of another: its click-through rate (CTR), bounds on it, and when a log cannot tell.
+"""Evaluate a policy on the log of another: its click-through rate (CTR), bounds on it, and when a
+log cannot tell.
 
-The weight of a row is w = pi(a|x) / p, the policy's probability of the logged ad over the logging policy's; its term is
-X = r w, with r the reward. Neither the policy nor a model of the rewards may have been learnt from this log.
+The weight of a row is w = pi(a|x) / p, the policy's probability of the logged ad over the logging
+policy's; its term is X = r w, with r the reward. Neither the policy nor a model of the rewards may
+have been learnt from this log.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,8 +14,10 @@ from scant.bandits import intervals
 from scant.errors import SettingError, is_number
 
 LEAST_ESS = 30  # the least effective sample size at which numbers are given
-FEW_CLICKS = 30  # with fewer effective clicks, a warning says that bounds which hold only in the limit may fail
-SUREST = 1 - 1e-9  # the largest confidence: an error that is shared among many answers stays above rounding
+# with fewer effective clicks, a warning says that bounds which hold only in the limit may fail
+FEW_CLICKS = 30
+# the largest confidence: an error that is shared among many answers stays above rounding
+SUREST = 1 - 1e-9
 ALARM = 0.999  # confidence of the interval of the mean weight; a warning is given if 1 is outside
 
 
@@ -36,14 +40,14 @@ class Diagnostics:
     rows : n
     clicks : the sum of the rewards
     matched_clicks : the sum of the rewards in rows whose ad the policy may show
-    effective_clicks : (sum w r)^2 / sum (w r)^2, the number of clicks of equal weight that would tell as much; 0
-        without clicks
+    effective_clicks : (sum w r)^2 / sum (w r)^2, the number of clicks of equal weight that would
+        tell as much; 0 without clicks
     effective : the effective sample size, (sum w)^2 / sum w^2; 0 without overlap
     largest_weight : the largest weight in the log
     declared_weight : the largest weight possible
     unmatched : the share of rows whose ad the policy never shows
-    mean_weight, mean_weight_low, mean_weight_high : the mean weight with Student's t interval; its expectation is 1 if
-        propensities are right and every ad of the policy can be logged
+    mean_weight, mean_weight_low, mean_weight_high : the mean weight with Student's t interval; its
+        expectation is 1 if propensities are right and every ad of the policy can be logged
     """
 
     rows: int
@@ -64,7 +68,8 @@ class Bound:
     """An estimate with one of its bounds; numbers are NaN where they would mean nothing.
 
     estimator : "ips", "snips" or "doubly-robust"
-    bound : a key of `scant.bandits.intervals.BOUNDS`, "bootstrap-percentile", "bootstrap-bca" or "delta"
+    bound : a key of `scant.bandits.intervals.BOUNDS`, "bootstrap-percentile", "bootstrap-bca" or
+        "delta"
     exact : whether the bound holds for every distribution and sample size
     estimate : of the CTR
     lower : the one-sided lower bound with a confidence of `level`
@@ -83,7 +88,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A policy's CTR by each estimator and bound. If the evaluation is `refused`, every number of `bounds` is NaN."""
+    """A policy's CTR by each estimator and bound.
+
+    If the evaluation is `refused`, every number of `bounds` is NaN.
+    """
 
     diagnostics: Diagnostics
     bounds: tuple[Bound, ...]
@@ -104,7 +112,8 @@ def importance_weighted(reward, propensity, target) -> float:
 
 
 def snips(reward, propensity, target) -> tuple[float, float]:
-    """Self-normalised CTR, sum r w / sum w, and its standard error by the delta method (Swaminathan and Joachims 2015).
+    """Self-normalised CTR, sum r w / sum w, and its standard error by the delta method (Swaminathan
+    and Joachims 2015).
 
     Both are NaN if all weights are 0. Arrays (rows) are as `evaluate` takes them.
     """
@@ -121,9 +130,11 @@ def snips_of(w, wr, ww, wwr, wwrr):
 
 
 def doubly_robust(reward, weight, q_logged, q_policy) -> np.ndarray:
-    """The terms q(x, pi) + w (r - q(x, a)), float64 (rows), whose mean is the CTR (Dudik, Langford and Li 2011).
+    """The terms q(x, pi) + w (r - q(x, a)), float64 (rows), whose mean is the CTR (Dudik, Langford
+    and Li 2011).
 
-    q_logged, q_policy : (rows), the rewards that a model expects of the logged ad, and of the policy
+    q_logged, q_policy : (rows), the rewards that a model expects of the logged ad, and of the
+        policy
     """
     return (reward - np.asarray(q_logged, float)) * weight + q_policy
 
@@ -147,12 +158,15 @@ def least_propensity(propensity, declared: float | None = None) -> float | None:
     return first if np.all(propensity == first) else None
 
 
-def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = None) -> tuple[float, ...]:
+def declared_weights(
+    propensities, epsilon: float = 0.0, actions: int | None = None
+) -> tuple[float, ...]:
     """Every weight above 0 that an epsilon-greedy policy can have, ascending.
 
     Parameters
     ----------
-    propensities : all that the logging policy can give, by its design; the least alone gives the largest weight
+    propensities : all that the logging policy can give, by its design; the least alone gives the
+        largest weight
     epsilon : of the policy; with 0 the largest weight is large enough for every policy
     actions : K, the number of ads; needed if epsilon is above 0
 
@@ -166,7 +180,9 @@ def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = N
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     if epsilon and (actions is None or actions < 2):
-        raise SettingError(f"epsilon is {epsilon}, so that the number of ads is needed, 2 or more; got {actions}")
+        raise SettingError(
+            f"epsilon is {epsilon}, so that the number of ads is needed, 2 or more; got {actions}"
+        )
     shares = np.array([1 - epsilon, epsilon / (actions - 1) if epsilon else 0.0])
     return tuple(np.unique(shares[shares > 0] / p[:, None]).tolist())
 
@@ -175,9 +191,16 @@ def declared_weights(propensities, epsilon: float = 0.0, actions: int | None = N
 
 
 def evaluate(
-    reward, propensity, target, largest_weight: float, level: float = 0.95, random=None, q=None, weights=None,
+    reward,
+    propensity,
+    target,
+    largest_weight: float,
+    level: float = 0.95,
+    random=None,
+    q=None,
+    weights=None,
     shuffle=None,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """A policy's CTR from the log of another, by each estimator, with each of its bounds.
 
     Parameters
@@ -185,26 +208,29 @@ def evaluate(
     reward : (rows), in [0, 1], in the log's order
     propensity : (rows), in (0, 1], the logging policy's probability of the logged ad
     target : (rows), in [0, 1], the policy's probability of the logged ad
-    largest_weight : the largest weight possible, the last of `declared_weights`; not the largest in the log
+    largest_weight : the largest weight possible, the last of `declared_weights`; not the largest in
+        the log
     level : of each lower bound, and of each two-sided interval
     random : a generator for the bootstrap; without it there is no bootstrap
-    q : for the doubly robust estimate: the rewards that a model expects of the logged ad and of the policy, each (rows)
-        in [0, 1]; without it there is no such estimate
-    weights : for Clopper-Pearson: every weight above 0 that is possible (see `declared_weights`), if they are few and
-        rewards are 0 or 1; without it there is no such bound
-    shuffle : a generator that puts the rows in random order for the betting bounds, which else hold only where rates
-        do not change over the log. What they bound is then the average rate over the log
+    q : for the doubly robust estimate: the rewards that a model expects of the logged ad and of the
+        policy, each (rows) in [0, 1]; without it there is no such estimate
+    weights : for Clopper-Pearson: every weight above 0 that is possible (see `declared_weights`),
+        if they are few and rewards are 0 or 1; without it there is no such bound
+    shuffle : a generator that puts the rows in random order for the betting bounds, which else hold
+        only where rates do not change over the log. What they bound is then the average rate over
+        the log
 
     Raises
     ------
-    SettingError : values out of range, shapes that differ, fewer than two rows, weights that were not declared
+    SettingError : values out of range, shapes that differ, fewer than two rows, weights that were
+        not declared
     """
     reward, propensity, target = _checked(reward, propensity, target, level)
     weight = target / propensity
     if not np.isfinite(weight.max() + largest_weight):
         raise SettingError(
-            "a weight, or the largest one declared, is not a finite number: a propensity of the log is next to 0. "
-            "Correct the propensities, or leave such rows out"
+            "a weight, or the largest one declared, is not a finite number: a propensity of the "
+            "log is next to 0. Correct the propensities, or leave such rows out"
         )
     if not weight.max() <= largest_weight * (1 + 1e-9) < np.inf:
         raise SettingError(
@@ -212,11 +238,16 @@ def evaluate(
             "Declare it from the policy and the logging propensities, or correct these"
         )
     if weights is not None and not np.all((reward == 0) | (reward == 1)):
-        raise SettingError("weights are declared for Clopper-Pearson, but rewards are not all 0 or 1; leave them out")
+        raise SettingError(
+            "weights are declared for Clopper-Pearson, but rewards are not all 0 or "
+            "1; leave them out"
+        )
     terms, matched = reward * weight, target > 0
     sums = _weighted_sums(reward, weight)
     clicks, of_matched = float(reward.sum()), float(reward @ matched)
-    diagnosed = _diagnosed(len(reward), sums, clicks, of_matched, matched.mean(), weight.max(), largest_weight, level)
+    diagnosed = _diagnosed(
+        len(reward), sums, clicks, of_matched, matched.mean(), weight.max(), largest_weight, level
+    )
     if shuffle is not None:
         shuffle.shuffle(terms)
     drawn, further = intervals.counted(terms, largest_weight, weights), []
@@ -226,7 +257,8 @@ def evaluate(
 
 
 def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) -> Evaluation:
-    """As `evaluate`, from the counts of pairs of weight and reward, on which alone the bounds depend.
+    """As `evaluate`, from the counts of pairs of weight and reward, on which alone the bounds
+    depend.
 
     Parameters
     ----------
@@ -237,14 +269,25 @@ def evaluate_cells(weight, reward, count, drawn: intervals.Terms, level: float) 
     """
     weight, reward, count = (np.asarray(part) for part in (weight, reward, count))
     n, terms, matched = int(count.sum()), weight * reward, count * (weight > 0)
-    sums = tuple(float(count @ part) for part in (weight, terms, weight**2, weight * terms, terms**2))
+    sums = tuple(
+        float(count @ part) for part in (weight, terms, weight**2, weight * terms, terms**2)
+    )
     clicks, of_matched = float(count @ reward), float(matched @ reward)
-    diagnosed = _diagnosed(n, sums, clicks, of_matched, matched.sum() / n, weight.max(), drawn.largest, level)
+    diagnosed = _diagnosed(
+        n, sums, clicks, of_matched, matched.sum() / n, weight.max(), drawn.largest, level
+    )
     return _evaluation(diagnosed, sums, drawn, level)
 
 
 def _diagnosed(
-    n: int, sums, clicks: float, matched_clicks: float, matched: float, largest: float, declared: float, level: float
+    n: int,
+    sums,
+    clicks: float,
+    matched_clicks: float,
+    matched: float,
+    largest: float,
+    declared: float,
+    level: float,
 ) -> Diagnostics:
     """The diagnostics of n rows.
 
@@ -254,18 +297,31 @@ def _diagnosed(
     w, wr, ww, _, wwrr = map(float, sums)
     low = intervals.t_of(n, w / n, _variance(n, sums), (1 + level) / 2)
     return Diagnostics(
-        n, clicks, matched_clicks, wr**2 / wwrr if wwrr else 0.0, w**2 / ww if ww else 0.0, float(largest),
-        float(declared), float(1 - matched), w / n, float(low), float(2 * w / n - low),
-    )  # fmt: skip
+        n,
+        clicks,
+        matched_clicks,
+        wr**2 / wwrr if wwrr else 0.0,
+        w**2 / ww if ww else 0.0,
+        float(largest),
+        float(declared),
+        float(1 - matched),
+        w / n,
+        float(low),
+        float(2 * w / n - low),
+    )
 
 
 def _variance(n: int, sums) -> float:
-    """The variance of the weights, with n - 1 in its denominator; 0 for a single row, as an ad may have."""
+    """The variance of the weights, with n - 1 in its denominator; 0 for a single row, as an ad may
+    have.
+    """
     w, _, ww, *_ = map(float, sums)
     return max(ww - w**2 / n, 0.0) / max(n - 1, 1)
 
 
-def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, random=None, further=()) -> Evaluation:
+def _evaluation(
+    diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, random=None, further=()
+) -> Evaluation:
     """An evaluation from the counted terms, without the numbers that would mean nothing.
 
     sums : see `snips_of`
@@ -274,10 +330,15 @@ def _evaluation(diagnosed: Diagnostics, sums, drawn: intervals.Terms, level, ran
     """
     refused, warnings = _judged(diagnosed, _variance(diagnosed.rows, sums))
     estimate, error = map(float, snips_of(*sums))
-    bounds = [*_weighted_bounds(drawn, level, random), _normal("snips", "delta", estimate, error, level), *further]
+    bounds = [
+        *_weighted_bounds(drawn, level, random),
+        _normal("snips", "delta", estimate, error, level),
+        *further,
+    ]
     if refused:
         bounds = [_nan(bound) for bound in bounds]
-    elif not diagnosed.matched_clicks:  # without a click, bounds that are not exact would be 0 with certainty
+    # without a click, bounds that are not exact would be 0 with certainty
+    elif not diagnosed.matched_clicks:
         bounds = [bound if bound.exact else _nan(bound) for bound in bounds]
     return Evaluation(diagnosed, tuple(bounds), tuple(warnings), refused)
 
@@ -289,31 +350,51 @@ def check_level(level: float) -> None:
 
 
 def _checked(reward, propensity, target, level) -> list[np.ndarray]:
-    """The arrays as float64 (rows); a SettingError for values or shapes that `evaluate` does not take."""
+    """The arrays as float64 (rows); a SettingError for values or shapes that `evaluate` does not
+    take.
+    """
     arrays = [np.asarray(array, float) for array in (reward, propensity, target)]
     shapes = [array.shape for array in arrays]
     if len(set(shapes)) > 1 or arrays[0].ndim != 1 or len(arrays[0]) < 2:
-        raise SettingError(f"reward, propensity and target have shapes {shapes}; equal ones of two rows or more needed")
-    for name, array, lower_end in zip(("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True):
-        if not (array.min() >= 0 and array.max() <= 1) or (lower_end == "(0" and array.min() == 0):  # NaN fails, too
-            raise SettingError(f"{name} ranges from {array.min():g} to {array.max():g}; it must be in {lower_end}, 1]")
+        raise SettingError(
+            f"reward, propensity and target have shapes {shapes}; equal ones of two "
+            "rows or more needed"
+        )
+    for name, array, lower_end in zip(
+        ("reward", "propensity", "target"), arrays, ("[0", "(0", "[0"), strict=True
+    ):
+        # NaN fails, too
+        if not (array.min() >= 0 and array.max() <= 1) or (lower_end == "(0" and array.min() == 0):
+            raise SettingError(
+                f"{name} ranges from {array.min():g} to {array.max():g}; it must be "
+                f"in {lower_end}, 1]"
+            )
     check_level(level)
     return arrays
 
 
 def _judged(diagnosed: Diagnostics, variance: float) -> tuple[Notice | None, list[Notice]]:
-    """The reason to refuse the evaluation, or None, and the warnings; `variance` is of the weights."""
+    """The reason to refuse the evaluation, or None, and the warnings; `variance` is of the
+    weights.
+    """
     if diagnosed.unmatched == 1:
-        reason = "the policy never shows the logged ads: nothing can be said. Log with a policy that shows all ads"
+        reason = (
+            "the policy never shows the logged ads: nothing can be said. Log with a policy "
+            "that shows all ads"
+        )
         return Notice("no-overlap", reason), []
     if diagnosed.effective < LEAST_ESS:
         reason = (
-            f"the weights leave an effective sample of {diagnosed.effective:.1f} rows; {LEAST_ESS} are needed. Log more"
+            f"the weights leave an effective sample of {diagnosed.effective:.1f} rows; {LEAST_ESS} "
+            "are needed. Log more"
         )
         return Notice("small-sample", reason), []
     notices = []
     if not diagnosed.matched_clicks:
-        reason = "no click on an ad that the policy could have shown: only the exact bounds mean something"
+        reason = (
+            "no click on an ad that the policy could have shown: only the exact bounds mean "
+            "something"
+        )
         notices.append(Notice("no-clicks", reason))
     elif diagnosed.effective_clicks < FEW_CLICKS:
         clicks = f"{diagnosed.effective_clicks:.3g} effective clicks"
@@ -336,9 +417,14 @@ def _weighted_bounds(terms: intervals.Terms, level, random) -> list[Bound]:
             exact = name != "t"
             lower, low, high = bound(terms, level), *intervals.interval(bound, terms, level)
             high = np.minimum(high, 1.0) if exact else high  # a CTR is 1 at most
-            bounds.append(Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high))))
+            bounds.append(
+                Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high)))
+            )
     if random is not None:
-        means, quantiles = intervals.resampled(terms, random), (1 - level, (1 - level) / 2, (1 + level) / 2)
+        means, quantiles = (
+            intervals.resampled(terms, random),
+            (1 - level, (1 - level) / 2, (1 + level) / 2),
+        )
         ends = intervals.percentile(means, quantiles).tolist()
         bounds.append(Bound("ips", "bootstrap-percentile", False, level, estimate, *ends))
         ends = intervals.bca(terms, means, quantiles).tolist()
@@ -358,14 +444,19 @@ def _normal(estimator, bound, estimate, error, level) -> Bound:
 def _doubly_robust_bounds(reward, weight, q, largest, level) -> list[Bound]:
     """The bounds of the doubly robust estimate; `q` is as in `evaluate`."""
     q = [np.asarray(part, float) for part in q]
-    if len(q) != 2 or any(part.shape != reward.shape or not (part.min() >= 0 and part.max() <= 1) for part in q):
+    if len(q) != 2 or any(
+        part.shape != reward.shape or not (part.min() >= 0 and part.max() <= 1) for part in q
+    ):
         raise SettingError("q must be two arrays with a row for each of the log's, from 0 to 1")
     terms = doubly_robust(reward, weight, *q)
     n, mean, variance = len(terms), float(terms.mean()), float(terms.var(ddof=1))
     width = 1 + 2 * largest  # each term is in [-B, 1 + B]
     levels = (level, (1 + level) / 2)
     t = [intervals.t_of(n, mean, variance, confidence) for confidence in levels]
-    eb = [intervals.empirical_bernstein_of(n, mean, variance, width, confidence) for confidence in levels]
+    eb = [
+        intervals.empirical_bernstein_of(n, mean, variance, width, confidence)
+        for confidence in levels
+    ]
     cut = [min(max(end, 0.0), 1.0) for end in (*eb, 2 * mean - eb[1])]  # a CTR is in [0, 1]
     return [
         Bound("doubly-robust", "t", False, level, mean, *map(float, (*t, 2 * mean - t[1]))),

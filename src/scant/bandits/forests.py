@@ -1,4 +1,6 @@
-"""Random forests of clicks, or of other rewards: scikit-learn grows their trees one by one, kept as arrays."""
+"""Random forests of clicks, or of other rewards: scikit-learn grows their trees one by one, kept as
+arrays.
+"""
 
 from dataclasses import dataclass
 
@@ -17,22 +19,29 @@ class Trees:
     value: np.ndarray  # float64 (nodes), the mean reward: the share of clicks
 
     def mean_reward(self, features: np.ndarray) -> np.ndarray:
-        """The expected reward, averaged over trees, float64 (rows), from finite features (rows x d)."""
+        """The expected reward, averaged over trees, float64 (rows), from finite features (rows x
+        d).
+        """
         from scant.kernels.trees import average
 
         features = np.ascontiguousarray(features, np.float32).view()
-        features.flags.writeable = False  # as features from files are, so that the loop is compiled once
+        # as features from files are, so that the loop is compiled once
+        features.flags.writeable = False
         arrays = (self.roots, self.left, self.right, self.feature, self.threshold, self.value)
         return average(features, *arrays)
 
 
-def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf: int, seed: int) -> Trees:
-    """The forest that scikit-learn's `RandomForestClassifier(trees, min_samples_leaf=leaf, max_samples=rows)` grows.
+def grow(
+    features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf: int, seed: int
+) -> Trees:
+    """The forest that scikit-learn's `RandomForestClassifier(trees, min_samples_leaf=leaf,
+    max_samples=rows)` grows.
 
-    For rewards other than clicks it is the forest of `RandomForestRegressor`, also with `max_features="sqrt"`.
+    For rewards other than clicks it is the forest of `RandomForestRegressor`, also with
+    `max_features="sqrt"`.
 
-    It is grown here, tree by tree with the same random numbers, since ads need many forests of few rows, for which
-    scikit-learn spends more time around the trees than on growing them.
+    It is grown here, tree by tree with the same random numbers, since ads need many forests of few
+    rows, for which scikit-learn spends more time around the trees than on growing them.
 
     Parameters
     ----------
@@ -44,13 +53,17 @@ def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf:
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    random = np.random.RandomState(seed)  # one for all: to seed it anew takes far less than to make another
+    # one for all: to seed it anew takes far less than to make another
+    random = np.random.RandomState(seed)
     kind, target, parts, nodes = DecisionTreeRegressor, rewards, [], [0]
     if rewards.dtype == bool:
-        kind, target = DecisionTreeClassifier, rewards.view(np.int8)  # whole numbers are what it checks fastest
+        # whole numbers are what it checks fastest
+        kind, target = DecisionTreeClassifier, rewards.view(np.int8)
     for state in random.randint(np.iinfo(np.int32).max, size=trees).tolist():
         random.seed(state)
-        copies = np.bincount(random.randint(0, len(target), rows, dtype=np.int32), minlength=len(target))
+        copies = np.bincount(
+            random.randint(0, len(target), rows, dtype=np.int32), minlength=len(target)
+        )
         random.seed(state)  # the tree, too, draws from the beginning
         tree = kind(max_features="sqrt", min_samples_leaf=leaf, random_state=random)
         tree.fit(features, target, copies, check_input=False)
@@ -60,7 +73,9 @@ def grow(features: np.ndarray, rewards: np.ndarray, trees: int, rows: int, leaf:
 
 
 def _arrays(tree, root: int) -> tuple[np.ndarray, ...]:
-    """One of scikit-learn's trees as left, right, feature, threshold and value of `Trees`; `root` is its first node."""
+    """One of scikit-learn's trees as left, right, feature, threshold and value of `Trees`; `root`
+    is its first node.
+    """
     has_children = tree.children_left >= 0
     left = np.where(has_children, tree.children_left + root, -1).astype(np.int32)
     right = np.where(has_children, tree.children_right + root, -1).astype(np.int32)

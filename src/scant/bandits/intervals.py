@@ -1,13 +1,15 @@
-"""Bounds on the mean of importance-weighted rewards X_i in [0, B], where B is declared, not taken from the log.
+"""Bounds on the mean of importance-weighted rewards X_i in [0, B], where B is declared, not taken
+from the log.
 
-Every bound works on counted terms (`Terms`): which values X takes, and how often. With 0/1 rewards and an
-epsilon-greedy policy there are three values, so that no bound needs the rows. Each function returns a lower bound that
-holds with a confidence of `level` (one-sided); `interval` makes a two-sided interval from any of them. Counts may have
-leading axes, for many logs at once.
+Every bound works on counted terms (`Terms`): which values X takes, and how often. With 0/1 rewards
+and an epsilon-greedy policy there are three values, so that no bound needs the rows. Each function
+returns a lower bound that holds with a confidence of `level` (one-sided); `interval` makes a
+two-sided interval from any of them. Counts may have leading axes, for many logs at once.
 
-Hoeffding's, the empirical Bernstein, Clopper-Pearson and betting bounds hold for every distribution; Student's t and
-the bootstrap only in the limit of many rows. If rows are independent but have means of their own (rates that drift),
-all but betting's bound the average of these means; betting's does if the rows are put in random order first.
+Hoeffding's, the empirical Bernstein, Clopper-Pearson and betting bounds hold for every
+distribution; Student's t and the bootstrap only in the limit of many rows. If rows are independent
+but have means of their own (rates that drift), all but betting's bound the average of these means;
+betting's does if the rows are put in random order first.
 """
 
 from collections.abc import Callable
@@ -19,7 +21,9 @@ import numpy as np
 from scant.errors import SettingError
 
 EXACT = 1024  # distinct values kept as they are; more are put into bins
-BITS = 43  # low bits of a double's mantissa that a bin ignores, so that its width is at most 1/512 of its value
+# low bits of a double's mantissa that a bin ignores, so that its width is at most 1/512 of its
+# value
+BITS = 43
 OCTAVES = 20  # below B / 2^20 there is one bin, down to 0
 FIRST = 128  # rows of the first stage of betting; a stage ends whenever this number has doubled
 CAP = 0.75  # the largest share of the capital that a bet can lose in one row
@@ -34,8 +38,9 @@ class Terms:
     count : int64 (..., stages, distinct), the stages in the log's order
     largest : B, the declared upper end of the range
     support : every value that a term can take, if these are few and declared
-    low, high : float64 (distinct), the ends of the bin that a value stands for. With few values they are `value`; with
-        very many, `value` is the mean of the bin, so that means are exact, and variances up to 1e-6 of the mean square
+    low, high : float64 (distinct), the ends of the bin that a value stands for. With few values
+        they are `value`; with very many, `value` is the mean of the bin, so that means are exact,
+        and variances up to 1e-6 of the mean square
     """
 
     value: np.ndarray
@@ -51,7 +56,9 @@ class Terms:
         return self.count.sum(axis=-2)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """n, the mean, and the variance with n - 1 in its denominator (NaN for fewer than two terms); each (...)."""
+        """n, the mean, and the variance with n - 1 in its denominator (NaN for fewer than two
+        terms); each (...).
+        """
         total = self.total
         n = total.sum(axis=-1)
         mean = total @ self.value / n
@@ -60,12 +67,18 @@ class Terms:
 
     def reflected(self) -> "Terms":
         """The terms B - X: a lower bound on their mean is B minus an upper bound on that of X."""
-        low, high = (None if end is None else (self.largest - end)[::-1] for end in (self.high, self.low))
-        return Terms((self.largest - self.value)[::-1], self.count[..., ::-1], self.largest, None, low, high)
+        low, high = (
+            None if end is None else (self.largest - end)[::-1] for end in (self.high, self.low)
+        )
+        return Terms(
+            (self.largest - self.value)[::-1], self.count[..., ::-1], self.largest, None, low, high
+        )
 
 
 def stage_ends(rows: int) -> np.ndarray:
-    """The number of rows at the end of each stage of betting, int64 (stages): 128, 256, 512, ..., and all rows."""
+    """The number of rows at the end of each stage of betting, int64 (stages): 128, 256, 512, ...,
+    and all rows.
+    """
     ends = FIRST << np.arange(64 - FIRST.bit_length())
     return np.r_[ends[ends < rows], rows]
 
@@ -77,8 +90,8 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     ----------
     x : float64 (rows), in the log's order
     largest : B, the declared upper end of the range
-    support : every value that a term can take, if these are few and declared; 0 always belongs to it. Values within
-        1e-9 B of each other are taken as one
+    support : every value that a term can take, if these are few and declared; 0 always belongs to
+        it. Values within 1e-9 B of each other are taken as one
 
     Raises
     ------
@@ -95,29 +108,42 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     ends, rows = stage_ends(len(x)), np.flatnonzero(x)
     nonzero = np.minimum(x[rows], largest)
     stage = np.searchsorted(ends, rows, side="right")
-    few = len(np.unique(nonzero[:10_000])) <= EXACT  # in the first rows: spares sorting all where there are many
+    # in the first rows: spares sorting all where there are many
+    few = len(np.unique(nonzero[:10_000])) <= EXACT
     value = np.unique(nonzero) if few else np.empty(0)
     if few and len(value) <= EXACT:
         code, low, high = np.searchsorted(value, nonzero), value, value
     else:
         code, value, low, high = _binned(nonzero, largest)
-    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(len(ends), len(value))
+    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(
+        len(ends), len(value)
+    )
     zeros = np.diff(ends, prepend=0) - count.sum(axis=1)
     count = np.column_stack([zeros, count])
     value, low, high = (np.r_[0.0, part] for part in (value, low, high))
     if support is not None:
         support = sorted({0.0, *map(float, support)})
-        # values that differ by rounding are merged, else a term near several of them would count for each
+        # values that differ by rounding are merged, else a term near several of them would count
+        # for each
         support = (support[0], *(b for a, b in pairwise(support) if b - a > 1e-9 * largest))
         distance = np.abs(value[:, None] - np.array(support)).min(axis=1)
-        if np.any(distance > 1e-9 * largest) or support[0] < 0 or support[-1] > largest * (1 + 1e-9):
+        if (
+            np.any(distance > 1e-9 * largest)
+            or support[0] < 0
+            or support[-1] > largest * (1 + 1e-9)
+        ):
             seen = value[np.argmax(distance)]
-            raise SettingError(f"a term is {seen:g}, which is not among the declared values {support}")
+            raise SettingError(
+                f"a term is {seen:g}, which is not among the declared values {support}"
+            )
     return Terms(value, count, largest, support, low, high)
 
 
-def _binned(x: np.ndarray, largest: float, count: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """The bin of each term above 0, int (terms), and for each bin the mean of its terms and its ends, float64 (bins).
+def _binned(
+    x: np.ndarray, largest: float, count: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    """The bin of each term above 0, int (terms), and for each bin the mean of its terms and its
+    ends, float64 (bins).
 
     count : how often each term occurs; once unless given
     """
@@ -132,8 +158,11 @@ def _binned(x: np.ndarray, largest: float, count: np.ndarray | None = None) -> t
     return (np.cumsum(kept) - 1)[code], np.clip(value, low, high), low, high
 
 
-def drawn(x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None) -> Terms:
-    """The terms of a log, in a random order of its rows. It is enough to know how often each value occurs.
+def drawn(
+    x, count, largest: float, random: np.random.Generator, support: tuple[float, ...] | None = None
+) -> Terms:
+    """The terms of a log, in a random order of its rows. It is enough to know how often each value
+    occurs.
 
     x, count : float64 and int64 (cells), values, which may repeat, and how often each occurs
     largest, support : see `counted`
@@ -184,23 +213,28 @@ def hoeffding(terms: Terms, level: float) -> np.ndarray:
 
 
 def empirical_bernstein(terms: Terms, level: float) -> np.ndarray:
-    """Lower bound from the variance seen and the range declared (Maurer and Pontil 2009, theorem 4), or 0."""
+    """Lower bound from the variance seen and the range declared (Maurer and Pontil 2009, theorem
+    4), or 0.
+    """
     return np.maximum(empirical_bernstein_of(*terms.moments(), terms.largest, level), 0.0)
 
 
 def empirical_bernstein_of(n, mean, variance, width: float, level: float):
-    """The bound of `empirical_bernstein`, not cut at 0, for n terms with this mean, variance and width of the range."""
+    """The bound of `empirical_bernstein`, not cut at 0, for n terms with this mean, variance and
+    width of the range.
+    """
     log = np.log(2 / (1 - level))
     with np.errstate(divide="ignore"):  # of one term it says nothing
         return mean - np.sqrt(2 * variance * log / n) - 7 * width * log / (3 * np.subtract(n, 1.0))
 
 
 def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarray:
-    """Exact bound: the sum, over the declared values c > 0, of c times the Clopper-Pearson bound on how often c occurs.
+    """Exact bound: the sum, over the declared values c > 0, of c times the Clopper-Pearson bound on
+    how often c occurs.
 
-    With m such values, each of these bounds has confidence 1 - (1 - level) / m, so that all hold at once with a
-    confidence of `level`. If terms are 0 or c, this is c times the Clopper-Pearson bound itself. `upper` gives the
-    upper bound.
+    With m such values, each of these bounds has confidence 1 - (1 - level) / m, so that all hold at
+    once with a confidence of `level`. If terms are 0 or c, this is c times the Clopper-Pearson
+    bound itself. `upper` gives the upper bound.
 
     Raises
     ------
@@ -209,7 +243,9 @@ def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarr
     from scipy import special  # not stats, which takes half a second to import
 
     if terms.support is None:
-        raise SettingError("Clopper-Pearson needs every value that a term can take; declare the weights")
+        raise SettingError(
+            "Clopper-Pearson needs every value that a term can take; declare the weights"
+        )
     values = [value for value in terms.support if value > 0]
     total, bound, delta = terms.total, 0.0, (1 - level) / max(len(values), 1)
     n = total.sum(axis=-1)
@@ -229,19 +265,22 @@ def clopper_pearson(terms: Terms, level: float, upper: bool = False) -> np.ndarr
 def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     """Lower bound by betting against each candidate mean m (Waudby-Smith and Ramdas 2024), or 0.
 
-    With delta = 1 - level: if m is the mean, the capital prod_i (1 + lambda_i (X_i - m)) is a nonnegative martingale,
-    which ever reaches 1/delta with a probability of at most delta. The capital decreases in m. The bound is the largest
-    m against which the capital has reached 1/delta at the end of a stage, or the mean of the terms if that is less. The
-    bets are lambda_i = min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages
-    before. They are constant within a stage, so that counts of its rows suffice. Every row must have the same mean,
-    given the rows before it. Rows in the order in which they were logged have it if rates do not change. Rows in random
-    order have it whatever happened, if the moments of the visits were random, too. For given moments, the expected
-    product of shuffled rows at a constant bet is e_k(a) / binom(n, k) <= mean(a)^k with a_i = 1 + lambda (mu_i - m), by
-    Maclaurin's inequality; bets that depend on earlier stages are left to simulation (`scant.ads.coverage`).
+    With delta = 1 - level: if m is the mean, the capital prod_i (1 + lambda_i (X_i - m)) is a
+    nonnegative martingale, which ever reaches 1/delta with a probability of at most delta. The
+    capital decreases in m. The bound is the largest m against which the capital has reached 1/delta
+    at the end of a stage, or the mean of the terms if that is less. The bets are lambda_i =
+    min(sqrt(2 ln(1/delta) / (N s^2)), CAP / m), with s^2 the regularised variance of the stages
+    before. They are constant within a stage, so that counts of its rows suffice. Every row must
+    have the same mean, given the rows before it. Rows in the order in which they were logged have
+    it if rates do not change. Rows in random order have it whatever happened, if the moments of the
+    visits were random, too. For given moments, the expected product of shuffled rows at a constant
+    bet is e_k(a) / binom(n, k) <= mean(a)^k with a_i = 1 + lambda (mu_i - m), by Maclaurin's
+    inequality; bets that depend on earlier stages are left to simulation (`scant.ads.coverage`).
 
-    planned : if true, N is the number n of rows, which must not depend on their rewards; this bound is the tightest at
-        n. If false, N is T ln(1 + T), with T the end of the stage if it were complete: a confidence sequence, for a
-        log that grows and is looked at repeatedly. Its bounds at all lengths hold at once.
+    planned : if true, N is the number n of rows, which must not depend on their rewards; this bound
+        is the tightest at n. If false, N is T ln(1 + T), with T the end of the stage if it were
+        complete: a confidence sequence, for a log that grows and is looked at repeatedly. Its
+        bounds at all lengths hold at once.
     """
     x = (terms.value if terms.low is None else terms.low) / terms.largest
     count, goal = terms.count, -np.log1p(-level)
@@ -264,22 +303,27 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
         middle = (low + high) / 2
         above = reached(middle)
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.minimum(low * terms.largest, terms.moments()[1])  # early rows may refute even the mean of all
+    # early rows may refute even the mean of all
+    return np.minimum(low * terms.largest, terms.moments()[1])
 
 
 def betting_sequence(terms: Terms, level: float) -> np.ndarray:
-    """`betting` for a log that grows: the bounds at all its lengths hold at once with a confidence of `level`."""
+    """`betting` for a log that grows: the bounds at all its lengths hold at once with a confidence
+    of `level`.
+    """
     return betting(terms, level, planned=False)
 
 
 def betting_without_range(terms: Terms, level: float) -> np.ndarray:
-    """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a mean of at most 1.
+    """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a
+    mean of at most 1.
 
-    The proof of `betting` uses the range only to show that no bet loses more than the capital. A bet of at most 1 / m
-    cannot, since X >= 0. The range also sets the first bets: here it is [0, 1], which values may exceed. Later bets
-    follow from the variance of the stages before. There is no
-    such upper bound, since a rare large value may not have been seen yet. But if the mean weight is 1,
-    which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 - r) is an upper bound.
+    The proof of `betting` uses the range only to show that no bet loses more than the capital. A
+    bet of at most 1 / m cannot, since X >= 0. The range also sets the first bets: here it is [0,
+    1], which values may exceed. Later bets follow from the variance of the stages before. There is
+    no such upper bound, since a rare large value may not have been seen yet. But if the mean weight
+    is 1, which needs every ad of the policy to be possible, 1 minus this bound for the terms w (1 -
+    r) is an upper bound.
     """
     return betting(Terms(terms.value, terms.count, 1.0, None, terms.low, terms.high), level)
 
@@ -288,15 +332,17 @@ def betting_without_range(terms: Terms, level: float) -> np.ndarray:
 
 
 def resampled(terms: Terms, random: np.random.Generator, replicates: int = 10_000) -> np.ndarray:
-    """The means of bootstrap samples of one log (counts without leading axes), ascending, float64 (replicates).
+    """The means of bootstrap samples of one log (counts without leading axes), ascending, float64
+    (replicates).
 
-    A sample is one multinomial draw of how often each value occurs, which has the distribution of drawing rows. More
-    than 64 distinct values are put into bins of at most 1/8 of their value, represented by their means, which lowers
-    the variance by 0.2 % at most.
+    A sample is one multinomial draw of how often each value occurs, which has the distribution of
+    drawing rows. More than 64 distinct values are put into bins of at most 1/8 of their value,
+    represented by their means, which lowers the variance by 0.2 % at most.
     """
     value, total = terms.value, terms.total
     if len(value) > 64:
-        bins = value.view(np.int64) >> 49  # positive doubles sort as their bits do; three of the mantissa are kept
+        # positive doubles sort as their bits do; three of the mantissa are kept
+        bins = value.view(np.int64) >> 49
         bins = np.searchsorted(np.unique(bins), bins)
         counts = np.bincount(bins, total)
         value, total = np.bincount(bins, total * value) / np.maximum(counts, 1), counts
@@ -306,15 +352,18 @@ def resampled(terms: Terms, random: np.random.Generator, replicates: int = 10_00
 
 
 def percentile(means: np.ndarray, probability):
-    """The bound of the percentile bootstrap: quantiles of the resampled means (ascending), shaped as `probability`."""
+    """The bound of the percentile bootstrap: quantiles of the resampled means (ascending), shaped
+    as `probability`.
+    """
     return means[np.maximum(np.ceil(np.multiply(probability, len(means))).astype(int) - 1, 0)]
 
 
 def bca(terms: Terms, means: np.ndarray, probability):
-    """The bound of the bootstrap corrected for bias and acceleration (Efron 1987), for skewed terms.
+    """The bound of the bootstrap corrected for bias and acceleration (Efron 1987), for skewed
+    terms.
 
-    Resampled means that equal the mean count half below it: with few clicks, such ties are frequent. Numbers are as in
-    `percentile`.
+    Resampled means that equal the mean count half below it: with few clicks, such ties are
+    frequent. Numbers are as in `percentile`.
     """
     from scipy import special
 
@@ -344,7 +393,8 @@ BOUNDS: dict[str, Callable[[Terms, float], np.ndarray]] = {
 
 
 def interval(bound, terms: Terms, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The two-sided interval of a bound, with an error of (1 - level) / 2 on either side; each end (...).
+    """The two-sided interval of a bound, with an error of (1 - level) / 2 on either side; each end
+    (...).
 
     bound : a function of `BOUNDS`
     """

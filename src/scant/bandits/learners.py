@@ -1,7 +1,8 @@
-"""The learners of ads: what each declares about itself, and how it learns. `KINDS` lists the built-in ones.
+"""The learners of ads: what each declares about itself, and how it learns. `KINDS` lists the
+built-in ones.
 
-A scorer learns about one ad: there is one object for each ad, fitted to the rows that showed it. A learner of the whole
-log is fitted once. Controls are policies to compare with; they learn nothing.
+A scorer learns about one ad: there is one object for each ad, fitted to the rows that showed it. A
+learner of the whole log is fitted once. Controls are policies to compare with; they learn nothing.
 """
 
 import inspect
@@ -30,7 +31,12 @@ HEEDED = {  # the readings of an experiment that a learner heeds if this attribu
 
 GRID = Setting(
     "lambdas",
-    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "number", "exclusiveMinimum": 0}},
+    {
+        "type": "array",
+        "minItems": 1,
+        "uniqueItems": True,
+        "items": {"type": "number", "exclusiveMinimum": 0},
+    },
     about="The grid of lambda, the weight of a scorer's l2 regularisation.",
     absent=LAMBDAS,
 )
@@ -40,17 +46,21 @@ STEPS = Setting(
     about="Steps of stochastic gradient descent for each ad.",
     absent=1_000_000,
 )
-TREES = Setting(
-    "trees", {"type": "integer", "minimum": 1}, about="Trees of a forest.", absent=200
-)  # fmt: skip
+TREES = Setting("trees", {"type": "integer", "minimum": 1}, about="Trees of a forest.", absent=200)
 TREE_ROWS = Setting(
     "tree_rows",
     {"type": "integer", "minimum": 1},
-    about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has if absent or more.",
+    about=(
+        "The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
+        "if absent or more."
+    ),
 )
 LEAF = Setting(
-    "leaf", {"type": "integer", "minimum": 1}, about="The least rows of a leaf of a forest.", absent=1
-)  # fmt: skip
+    "leaf",
+    {"type": "integer", "minimum": 1},
+    about="The least rows of a leaf of a forest.",
+    absent=1,
+)
 PAIR_LOSS = Setting(
     "pair_loss",
     {"enum": ["logistic", "hinge"]},
@@ -61,17 +71,20 @@ PAIR_LOSS = Setting(
 
 
 class AdLearner(Learner):
-    """A learner of ads. These attributes, which come on top of those of `Learner`, determine which readings it heeds.
+    """A learner of ads. These attributes, which come on top of those of `Learner`, determine which
+    readings it heeds.
 
     learns : what it is fitted to: "ad", the rows of one ad; "log", the whole log; or "", nothing
     graded : whether it learns from any rewards in [0, 1]; else from clicks alone, 0 or 1
-    ranker : whether its scores only order the contexts of one ad, so that ads need thresholds to be comparable
-    classifier : whether its negatives are under-sampled whenever the reading `undersample` is set; a ranker's are only
-        if `undersampled` is "all"
+    ranker : whether its scores only order the contexts of one ad, so that ads need thresholds to be
+        comparable
+    classifier : whether its negatives are under-sampled whenever the reading `undersample` is set;
+        a ranker's are only if `undersampled` is "all"
     regularised : whether it has a lambda, chosen from a grid
     scaled : whether its features are standardised, under the reading `standardise`
     explores : whether epsilon changes its policy
-    logged : whether its policy is the one that logged the training log, so that this log tells its CTR
+    logged : whether its policy is the one that logged the training log, so that this log tells its
+        CTR
     needs_truth : whether it needs to know which ad is the best
     """
 
@@ -88,7 +101,12 @@ class AdLearner(Learner):
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         if "heeds" not in vars(cls):
-            readings = [reading for attribute, names in HEEDED.items() if getattr(cls, attribute) for reading in names]
+            readings = [
+                reading
+                for attribute, names in HEEDED.items()
+                if getattr(cls, attribute)
+                for reading in names
+            ]
             cls.heeds = tuple(dict.fromkeys(readings))
 
     @classmethod
@@ -102,12 +120,14 @@ class AdLearner(Learner):
 
 
 class Scorer(AdLearner):
-    """Learns how likely a click on one ad is in a context. Made as `Class(regularisation=lambda, **settings)`.
+    """Learns how likely a click on one ad is in a context. Made as `Class(regularisation=lambda,
+    **settings)`.
 
-    `fit(features, clicked, random)` learns from the rows that showed the ad: finite features, float32 (rows x d);
-    clicks, bool (rows), some true and some false; and a NumPy generator. `score(features)` returns a number for each
-    row; the larger it is, the likelier is a click. Where `graded`, and rewards of the log are other than 0 and 1, `fit`
-    gets these in place of clicks, float64 (rows), not all equal; scores then order expected rewards.
+    `fit(features, clicked, random)` learns from the rows that showed the ad: finite features,
+    float32 (rows x d); clicks, bool (rows), some true and some false; and a NumPy generator.
+    `score(features)` returns a number for each row; the larger it is, the likelier is a click.
+    Where `graded`, and rewards of the log are other than 0 and 1, `fit` gets these in place of
+    clicks, float64 (rows), not all equal; scores then order expected rewards.
     """
 
     learns = "ad"
@@ -125,7 +145,9 @@ class Linear(Scorer):
 
 
 class Logistic(Linear):
-    """The linear classifier that minimises mean logistic loss plus lambda / 2 |w|^2, by SGD; b is not regularised."""
+    """The linear classifier that minimises mean logistic loss plus lambda / 2 |w|^2, by SGD; b is
+    not regularised.
+    """
 
     kind = "logistic"
     about = "A linear classifier of each ad's clicks, by the logistic loss (thesis, 5.5)."
@@ -143,15 +165,22 @@ class Logistic(Linear):
         rate = clicked.mean()
         square = _squares(features, self.steps).mean()
         self.weights, self.intercept = descend_examples(
-            features, clicked, float(self.regularisation), _offset(square, self.regularisation),
-            math.log(rate / (1 - rate)), self.steps, random,
-        )  # fmt: skip
+            features,
+            clicked,
+            float(self.regularisation),
+            _offset(square, self.regularisation),
+            math.log(rate / (1 - rate)),
+            self.steps,
+            random,
+        )
 
 
 class Forest(Scorer):
-    """Scikit-learn's random forest. The score is the probability of a click, averaged over trees (thesis, 5.5).
+    """Scikit-learn's random forest. The score is the probability of a click, averaged over trees
+    (thesis, 5.5).
 
-    Of rewards other than 0 and 1 it is a forest of regression trees, and the score the expected reward.
+    Of rewards other than 0 and 1 it is a forest of regression trees, and the score the expected
+    reward.
     """
 
     kind = "forest"
@@ -169,17 +198,25 @@ class Forest(Scorer):
         features, clicked = _learnable(features, clicked)
         rows = min(self.tree_rows or len(clicked), len(clicked))
         with _unchecked():
-            self.forest = forests.grow(features, clicked, self.trees, rows, self.leaf, int(random.integers(2**31)))
+            self.forest = forests.grow(
+                features, clicked, self.trees, rows, self.leaf, int(random.integers(2**31))
+            )
 
     def score(self, features: np.ndarray) -> np.ndarray:
         return self.forest.mean_reward(features)
 
 
 class AucRanker(Linear):
-    """The linear ranker that minimises the mean loss of pairs (thesis, eq. 5.1) plus lambda / 2 |w|^2, by SGD."""
+    """The linear ranker that minimises the mean loss of pairs (thesis, eq.
+
+    5.1) plus lambda / 2 |w|^2, by SGD.
+    """
 
     kind = "auc-ranker"
-    about = "A linear ranker of each ad's clicked contexts above the others, with a threshold (thesis, 5.4)."
+    about = (
+        "A linear ranker of each ad's clicked contexts above the others, with a threshold "
+        "(thesis, 5.4)."
+    )
     settings = (GRID, STEPS, PAIR_LOSS)
     looks: ClassVar = {"": Look("vermilion", "s")}
     ranker = True
@@ -194,30 +231,44 @@ class AucRanker(Linear):
         positive, negative = features[clicked], features[~clicked]
         squares = _squares(features, self.steps)
         means = [rows.mean(axis=0, dtype=np.float64) for rows in (positive, negative)]
-        square = squares[clicked].mean() + squares[~clicked].mean() - 2 * means[0] @ means[1]  # of a pair's difference
+        # of a pair's difference
+        square = squares[clicked].mean() + squares[~clicked].mean() - 2 * means[0] @ means[1]
         self.weights = descend_pairs(
-            positive, negative, float(self.regularisation), _offset(square, self.regularisation), self.steps,
-            self.pair_loss == "hinge", random,
-        )  # fmt: skip
+            positive,
+            negative,
+            float(self.regularisation),
+            _offset(square, self.regularisation),
+            self.steps,
+            self.pair_loss == "hinge",
+            random,
+        )
 
 
 def _squares(features: np.ndarray, steps: int) -> np.ndarray:
-    """|x|^2 of each row, float64 (rows); a DataError if sums over `steps` of products could overflow float32."""
+    """|x|^2 of each row, float64 (rows); a DataError if sums over `steps` of products could
+    overflow float32.
+    """
     squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     if squares.max() * 4 * steps > np.finfo(np.float32).max:  # |x - y|^2 <= 4 max |x|^2
-        raise DataError("features", f"too large for single precision: one row's squares sum to {squares.max():.3g}",
-                        advice="Set standardise to true, or scale the features")  # fmt: skip
+        raise DataError(
+            "features",
+            (f"too large for single precision: one row's squares sum to {squares.max():.3g}"),
+            advice="Set standardise to true, or scale the features",
+        )
     return squares
 
 
 def _offset(square: float, regularisation: float) -> float:
-    """The offset of the step sizes that makes the first one 4 / (mean square of x), the loss's inverse curvature."""
+    """The offset of the step sizes that makes the first one 4 / (mean square of x), the loss's
+    inverse curvature.
+    """
     return float(1.0 + max(square, 0.0) / (4 * regularisation))
 
 
 def _learnable(features, rewards) -> tuple[np.ndarray, np.ndarray]:
-    """Features as float32 (rows x d), and clicks, bool, or rewards, float64 (rows); a DataError unless they fit, and
-    the rewards differ."""
+    """Features as float32 (rows x d), and clicks, bool, or rewards, float64 (rows); a DataError
+    unless they fit, and the rewards differ.
+    """
     features, rewards = np.ascontiguousarray(features, np.float32), np.asarray(rewards)
     if features.ndim != 2 or features.shape[:1] != rewards.shape:
         raise DataError("features", f"shape {features.shape} for clicks of shape {rewards.shape}")
@@ -225,8 +276,14 @@ def _learnable(features, rewards) -> tuple[np.ndarray, np.ndarray]:
     if (rewards == rewards[:1]).all():
         if rewards.dtype == bool:
             which = "all" if rewards.any() else "none"
-            raise DataError("clicks", f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds")
-        raise DataError("rewards", f"the same in all of {len(rewards)} rows; a scorer learns from different ones")
+            raise DataError(
+                "clicks",
+                (f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds"),
+            )
+        raise DataError(
+            "rewards",
+            (f"the same in all of {len(rewards)} rows; a scorer learns from different ones"),
+        )
     return features, rewards
 
 
@@ -243,10 +300,11 @@ def check_finite(features: np.ndarray) -> None:
 class WholeLog(AdLearner):
     """Learns from a whole log which ad to show. Made as `Class(regularisation=lambda)`.
 
-    `fit(features, log, learnt, random)` takes the scaled features of the log, the log, the indices of the ads that
-    something can be learnt about, and a NumPy generator. `best(features, untrained, eligible)` returns the ad to show
-    in each context, int32 (rows); `untrained`, bool (K), marks the ads that nothing could be learnt about, and
-    `eligible`, bool (rows x K) or None for all, those that a context can get.
+    `fit(features, log, learnt, random)` takes the scaled features of the log, the log, the indices
+    of the ads that something can be learnt about, and a NumPy generator. `best(features, untrained,
+    eligible)` returns the ad to show in each context, int32 (rows); `untrained`, bool (K), marks
+    the ads that nothing could be learnt about, and `eligible`, bool (rows x K) or None for all,
+    those that a context can get.
     """
 
     learns = "log"
@@ -263,15 +321,20 @@ class WholeLog(AdLearner):
 
 
 class OneAgainstAll(WholeLog):
-    """One ridge regression per ad of its importance-weighted reward, which is 0 where another ad was shown.
+    """One ridge regression per ad of its importance-weighted reward, which is 0 where another ad
+    was shown.
 
-    Given the context, this reward has the expectation of the ad's reward, so that the ad with the largest estimate is
-    shown (cost-sensitive one-against-all: Beygelzimer et al. 2005). Minimises half the mean squared error plus
-    lambda / 2 |w|^2. An ad's rows are those in which it is eligible.
+    Given the context, this reward has the expectation of the ad's reward, so that the ad with the
+    largest estimate is shown (cost-sensitive one-against-all: Beygelzimer et al. 2005). Minimises
+    half the mean squared error plus lambda / 2 |w|^2. An ad's rows are those in which it is
+    eligible.
     """
 
     kind = "cost-sensitive-oaa"
-    about = "Ridge regressions of each ad's importance-weighted reward (one-against-all: Beygelzimer et al. 2005)."
+    about = (
+        "Ridge regressions of each ad's importance-weighted reward (one-against-all: "
+        "Beygelzimer et al. 2005)."
+    )
     draws = False
     looks: ClassVar = {"": Look("purple", "^")}
 
@@ -288,10 +351,17 @@ class OneAgainstAll(WholeLog):
                 return
             for ad in learnt:
                 rows = log.eligible[:, ad]
-                of_ad = Ridge(self.regularisation * rows.sum()).fit(features[rows], weighted[rows, ad])
-                self.regression.coef_[ad], self.regression.intercept_[ad] = of_ad.coef_, of_ad.intercept_
+                of_ad = Ridge(self.regularisation * rows.sum()).fit(
+                    features[rows], weighted[rows, ad]
+                )
+                self.regression.coef_[ad], self.regression.intercept_[ad] = (
+                    of_ad.coef_,
+                    of_ad.intercept_,
+                )
 
-    def best(self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+    def best(
+        self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None
+    ) -> np.ndarray:
         return policies.largest(np.where(untrained, NEVER, self.scores(features)), eligible)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
@@ -299,17 +369,19 @@ class OneAgainstAll(WholeLog):
 
 
 class FilterTree(WholeLog):
-    """A filter tree (Beygelzimer, Langford, Ravikumar 2007) on importance-weighted rewards: a knock-out tournament.
+    """A filter tree (Beygelzimer, Langford, Ravikumar 2007) on importance-weighted rewards: a
+    knock-out tournament.
 
-    Ads are paired by index; an odd one goes on to the next round. Each match has a referee, a logistic regression that
-    predicts which side has the larger reward. It is fitted to the rows where the rewards of the two sides differ, each
-    weighted by the difference: these are the rows with a click on an ad that won all of its matches before, on either
-    side. If only one side has such rows, it always wins; if neither has, the left one does. Where only one side's ad is
+    Ads are paired by index; an odd one goes on to the next round. Each match has a referee, a
+    logistic regression that predicts which side has the larger reward. It is fitted to the rows
+    where the rewards of the two sides differ, each weighted by the difference: these are the rows
+    with a click on an ad that won all of its matches before, on either side. If only one side has
+    such rows, it always wins; if neither has, the left one does. Where only one side's ad is
     eligible, it wins without a match.
 
     leaves : int32, the ads that take part
-    matches : (left, right, referee) each; left and right are numbers of players: first the leaves, then the winners of
-        the matches in order
+    matches : (left, right, referee) each; left and right are numbers of players: first the leaves,
+        then the winners of the matches in order
     """
 
     kind = "filter-tree"
@@ -318,29 +390,42 @@ class FilterTree(WholeLog):
     looks: ClassVar = {"": Look("sky", "v")}
 
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
-        players, leaves = list(range(len(learnt))), [np.full(len(log), ad, np.int32) for ad in learnt]
+        players, leaves = (
+            list(range(len(learnt))),
+            [np.full(len(log), ad, np.int32) for ad in learnt],
+        )
         winners, matches = leaves, []
         weighted_reward = log.reward / log.propensity
         while len(players) > 1:
             next_round = []
             for left, right in zip(players[::2], players[1::2], strict=False):
-                gain = weighted_reward * ((winners[left] == log.action).astype(float) - (winners[right] == log.action))
+                gain = weighted_reward * (
+                    (winners[left] == log.action).astype(float) - (winners[right] == log.action)
+                )
                 if log.eligible is not None:
                     gain *= _fits(log.eligible, winners[left]) & _fits(log.eligible, winners[right])
                 referee = _referee(features, gain, self.regularisation)
-                winners.append(_decide(referee, features, winners[left], winners[right], log.eligible))
+                winners.append(
+                    _decide(referee, features, winners[left], winners[right], log.eligible)
+                )
                 matches.append((left, right, referee))
                 next_round.append(len(winners) - 1)
             players = next_round + (players[-1:] if len(players) % 2 else [])
         self.leaves, self.matches = np.asarray(learnt, np.int32), tuple(matches)
 
-    def best(self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+    def best(
+        self, features: np.ndarray, untrained: np.ndarray, eligible: np.ndarray | None = None
+    ) -> np.ndarray:
         winners = [np.full(len(features), ad, np.int32) for ad in self.leaves]
         for left, right, referee in self.matches:
             winners.append(_decide(referee, features, winners[left], winners[right], eligible))
         winner = winners[-1] if winners else np.zeros(len(features), np.int32)
         # Where no ad that takes part is eligible, the first that is.
-        return winner if eligible is None else np.where(_fits(eligible, winner), winner, eligible.argmax(axis=1))
+        return (
+            winner
+            if eligible is None
+            else np.where(_fits(eligible, winner), winner, eligible.argmax(axis=1))
+        )
 
 
 @dataclass(frozen=True)
@@ -356,8 +441,8 @@ class Referee:
 
 
 def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | bool:
-    """The referee of a match, which minimises weighted mean logistic loss plus lambda / 2 |w|^2; or a bool if the same
-    side always wins.
+    """The referee of a match, which minimises weighted mean logistic loss plus lambda / 2 |w|^2; or
+    a bool if the same side always wins.
 
     gain : float64 (rows), the weighted reward of the left side minus the right side's
     """
@@ -376,13 +461,16 @@ def _referee(features, gain: np.ndarray, regularisation: float) -> Referee | boo
         value = share @ np.logaddexp(0, -margin) + regularisation / 2 * (weights @ weights)
         return value, np.append(slope @ x + regularisation * weights, slope.sum())
 
-    # As scikit-learn's LogisticRegression, which takes three times as long for the few clicks of a log.
+    # As scikit-learn's LogisticRegression, which takes three times as long for the few clicks of a
+    # log.
     options = {"gtol": 1e-4, "ftol": 64 * np.finfo(float).eps, "maxls": 50, "maxiter": 1000}
     minimum = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
     return Referee(minimum.x[:-1], float(minimum.x[-1]))
 
 
-def _decide(referee, features, left: np.ndarray, right: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarray:
+def _decide(
+    referee, features, left: np.ndarray, right: np.ndarray, eligible: np.ndarray | None = None
+) -> np.ndarray:
     """The winner of a match in each context, int32 (rows), from the ads that the two sides send."""
     if isinstance(referee, bool) and eligible is None:
         return left if referee else right
@@ -399,7 +487,9 @@ def _fits(eligible: np.ndarray, ad: np.ndarray) -> np.ndarray:
 
 
 def _unchecked():
-    """A context without scikit-learn's checks, which repeat ours and take a tenth of the time of short fits."""
+    """A context without scikit-learn's checks, which repeat ours and take a tenth of the time of
+    short fits.
+    """
     from sklearn import config_context
 
     return config_context(assume_finite=True, skip_parameter_validation=True)
@@ -411,9 +501,9 @@ def _unchecked():
 class Control(AdLearner):
     """A policy that learns nothing.
 
-    `choice(features, actions, epsilon, world, best)` returns the policy on some contexts, as `scant.bandits.policies` has
-    it. It takes their features, float32 (rows x d), the number of ads, the probability of exploring, the campaign or
-    None, and the best ad of each row if it is known.
+    `choice(features, actions, epsilon, world, best)` returns the policy on some contexts, as
+    `scant.bandits.policies` has it. It takes their features, float32 (rows x d), the number of ads,
+    the probability of exploring, the campaign or None, and the best ad of each row if it is known.
     """
 
     draws = False
@@ -441,7 +531,8 @@ class Logging(Control):
     def choice(features, actions: int, epsilon: float, world, best):
         if world:
             return policies.Mixed(world.propensities(features))
-        return policies.uniform(len(features), actions)  # which is the one that logs classification sets
+        # which is the one that logs classification sets
+        return policies.uniform(len(features), actions)
 
 
 class Oracle(Control):
@@ -457,12 +548,22 @@ class Oracle(Control):
 
 KINDS: dict[str, type[AdLearner]] = {
     learner.kind: learner
-    for learner in (Logistic, Forest, AucRanker, OneAgainstAll, FilterTree, Uniform, Logging, Oracle)
+    for learner in (
+        Logistic,
+        Forest,
+        AucRanker,
+        OneAgainstAll,
+        FilterTree,
+        Uniform,
+        Logging,
+        Oracle,
+    )
 }
 
 
 def learner_of(kind: str | type[AdLearner]) -> type[AdLearner]:
-    """The class of a kind of learner. A user's `module:Class` gets what it does not declare from `Scorer`.
+    """The class of a kind of learner. A user's `module:Class` gets what it does not declare from
+    `Scorer`.
 
     kind : its name, or the class itself (of `of_model`)
 
@@ -481,11 +582,15 @@ def learner_of(kind: str | type[AdLearner]) -> type[AdLearner]:
 
 @cache
 def _completed(kind: str, user_class: type) -> type[Scorer]:
-    """A subclass of a user's scorer and of `Scorer`; a SettingError if it lacks `fit` or `score`."""
+    """A subclass of a user's scorer and of `Scorer`; a SettingError if it lacks `fit` or
+    `score`.
+    """
     for method in ("fit", "score"):
         if not (isinstance(user_class, type) and callable(getattr(user_class, method, None))):
-            raise SettingError(f"{kind} is no scorer: it is to be a class with fit(features, clicked, random) and "
-                               f"score(features), and has no {method}")  # fmt: skip
+            raise SettingError(
+                f"{kind} is no scorer: it is to be a class with fit(features, clicked, random) and "
+                f"score(features), and has no {method}"
+            )
     heeds = {"heeds": user_class.heeds} if getattr(user_class, "heeds", ()) else {}
     learner = type(user_class.__name__, (user_class, Scorer), {"kind": kind} | heeds)
     if learner.regularised and GRID.name not in settings_of(learner):
@@ -496,8 +601,9 @@ def _completed(kind: str, user_class: type) -> type[Scorer]:
 def of_model(model) -> type[Scorer]:
     """A kind of learner that fits a clone of a scikit-learn model to each ad.
 
-    A classifier is fitted to clicks and scores their probability, by `predict_proba`; a regressor is fitted to rewards,
-    clicks or not, and scores by `predict`. Where the model has a `random_state` that is None, the learner sets it.
+    A classifier is fitted to clicks and scores their probability, by `predict_proba`; a regressor
+    is fitted to rewards, clicks or not, and scores by `predict`. Where the model has a
+    `random_state` that is None, the learner sets it.
 
     Raises
     ------
@@ -505,13 +611,21 @@ def of_model(model) -> type[Scorer]:
     """
     for method in ("fit", "get_params"):
         if isinstance(model, type) or not callable(getattr(model, method, None)):
-            what = "a class, not an object of one" if isinstance(model, type) else f"without {method}"
-            raise SettingError(f"{model!r} is no classifier or regressor as scikit-learn has them: it is {what}")
+            what = (
+                "a class, not an object of one"
+                if isinstance(model, type)
+                else (f"without {method}")
+            )
+            raise SettingError(
+                f"{model!r} is no classifier or regressor as scikit-learn has them: it is {what}"
+            )
     classifies = callable(getattr(model, "predict_proba", None))
     if not classifies and not _is_regressor(model):
         raise SettingError(
-            f"{model!r} is neither a classifier with predict_proba nor a regressor, as scikit-learn has them. Use "
-            "such a one; a class of your own says that it is a regressor by scikit-learn's RegressorMixin"
+            f"{model!r} is neither a classifier with predict_proba nor a regressor, as "
+            "scikit-learn has them. Use "
+            "such a one; a class of your own says that it is a regressor by scikit-learn's "
+            "RegressorMixin"
         )
 
     class Fitted(Scorer):
@@ -531,8 +645,10 @@ def of_model(model) -> type[Scorer]:
                 self.model.fit(features, clicked if classifies else clicked.astype(np.float64))
             except Exception as error:  # of any kind, as whoever wrote the model has it
                 reason = printable(error).rstrip(".")
-                raise SettingError(f"{model!r} cannot learn from {len(clicked)} rows of an ad, rewards of which sum to "
-                                   f"{clicked.sum():g}: {reason}. Give it other settings") from error  # fmt: skip
+                raise SettingError(
+                    f"{model!r} cannot learn from {len(clicked)} rows of an ad, "
+                    f"rewards of which sum to {clicked.sum():g}: {reason}. Give it other settings"
+                ) from error
 
         def score(self, features: np.ndarray) -> np.ndarray:
             if classifies:
@@ -554,8 +670,8 @@ def _is_regressor(model) -> bool:
 def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
     """Raise a SettingError for settings that a kind of learner cannot have.
 
-    options : settings by name. A built-in learner ignores settings of other kinds; a user's class has to accept every
-        one
+    options : settings by name. A built-in learner ignores settings of other kinds; a user's class
+        has to accept every one
     """
     from scant.schema import check
 
@@ -567,20 +683,27 @@ def check_options(kind: str | type[AdLearner], options: Mapping) -> None:
         for name in options:
             if name not in names:
                 raise unknown("setting of scorers", name, names)
-    check(dict(options), {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}}, kind)
+    check(
+        dict(options),
+        {"properties": {name: setting.schema for name, setting in settings_of(learner).items()}},
+        kind,
+    )
     if ":" in kind:
         arguments = _arguments(learner, 1.0, options)
         try:
             inspect.signature(own_class(kind)).bind(**arguments)
         except TypeError as error:
-            raise SettingError(f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}: {error}") from None
+            raise SettingError(
+                f"{kind} cannot be made with {', '.join(arguments) or 'nothing'}: {error}"
+            ) from None
 
 
 def made(kind: str | type[AdLearner], regularisation: float, options: Mapping):
     """Make a learner, not yet fitted.
 
     regularisation : lambda, for a learner that has one
-    options : its settings by name; absent ones have the declared defaults, and settings of other kinds are ignored
+    options : its settings by name; absent ones have the declared defaults, and settings of other
+        kinds are ignored
     """
     if isinstance(kind, type):
         return Checked(kind.kind, kind())
@@ -589,10 +712,16 @@ def made(kind: str | type[AdLearner], regularisation: float, options: Mapping):
 
 
 def _arguments(learner: type[AdLearner], regularisation: float, options: Mapping) -> dict:
-    """The arguments that make a learner: lambda, if it has one, and its settings; for a user's class, all options."""
-    defaults = {name: setting.absent for name, setting in settings_of(learner).items() if name != GRID.name}
+    """The arguments that make a learner: lambda, if it has one, and its settings; for a user's
+    class, all options.
+    """
+    defaults = {
+        name: setting.absent for name, setting in settings_of(learner).items() if name != GRID.name
+    }
     settings = {name: default for name, default in defaults.items() if default is not None}
-    settings |= {name: value for name, value in options.items() if name in defaults or ":" in learner.kind}
+    settings |= {
+        name: value for name, value in options.items() if name in defaults or ":" in learner.kind
+    }
     return ({"regularisation": regularisation} if learner.regularised else {}) | settings
 
 
@@ -615,13 +744,20 @@ class Checked:
         scores = np.asarray(self.scorer.score(features))
         if scores.shape != (len(features),):
             raise SettingError(
-                f"{self.kind}: scores of shape {scores.shape} for {len(features)} rows; one each is needed"
+                f"{self.kind}: scores of shape {scores.shape} for {len(features)} rows; one each "
+                "is needed"
             )
         if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
-            raise SettingError(f"{self.kind}: scores are to be finite numbers, and one is {_not_finite(scores)}")
+            raise SettingError(
+                f"{self.kind}: scores are to be finite numbers, and one is {_not_finite(scores)}"
+            )
         return scores.astype(np.float64)
 
 
 def _not_finite(scores: np.ndarray):
     """The first score that is not a finite number."""
-    return next(score for score in scores.tolist() if not (isinstance(score, (int, float)) and math.isfinite(score)))
+    return next(
+        score
+        for score in scores.tolist()
+        if not (isinstance(score, (int, float)) and math.isfinite(score))
+    )

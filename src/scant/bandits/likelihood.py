@@ -1,23 +1,27 @@
-"""Empirical likelihood intervals of importance-weighted rewards (Karampatziakis, Langford and Mineiro 2020).
+"""Empirical likelihood intervals of importance-weighted rewards (Karampatziakis, Langford and
+Mineiro 2020).
 
-Let Q be a distribution of (w, r) with weights and rewards in their ranges and a mean weight of 1. The interval is the
-range of E_Q[w r] over all Q whose empirical log-likelihood is at most chi2 / 2 below the largest. Self-normalised
-estimates, too, use that the mean weight is 1. The interval holds in the limit only.
+Let Q be a distribution of (w, r) with weights and rewards in their ranges and a mean weight of 1.
+The interval is the range of E_Q[w r] over all Q whose empirical log-likelihood is at most chi2 / 2
+below the largest. Self-normalised estimates, too, use that the mean weight is 1. The interval holds
+in the limit only.
 
-For a value v, the log-likelihood ratio to the log itself is minus the maximum over (a, b) of the sum of
-log(1 + a (w - 1) + b (w r - v)). What is in the logarithm must not be negative for any possible (w, r), that is, at the
-four corners of their ranges, since it is linear in either.
+For a value v, the log-likelihood ratio to the log itself is minus the maximum over (a, b) of the
+sum of log(1 + a (w - 1) + b (w r - v)). What is in the logarithm must not be negative for any
+possible (w, r), that is, at the four corners of their ranges, since it is linear in either.
 """
 
 import numpy as np
 
-BARRIER = 1e-3  # the weight of the corners' logarithms; the ratio is too small by at most four times as much
+# the weight of the corners' logarithms; the ratio is too small by at most four times as much
+BARRIER = 1e-3
 NEWTON = 40  # steps, at most
 HALVINGS = 16  # of the interval in which an end is searched
 
 
 def interval(weight, reward, count, largest: float, level: float) -> tuple[np.ndarray, ...]:
-    """The value of the likeliest distribution, its two-sided interval, and a lower bound, each in [0, 1].
+    """The value of the likeliest distribution, its two-sided interval, and a lower bound, each in
+    [0, 1].
 
     Parameters
     ----------
@@ -32,7 +36,11 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
     """
     from scipy import special
 
-    weight, reward, count = np.asarray(weight, float), np.asarray(reward, float), np.asarray(count, float)
+    weight, reward, count = (
+        np.asarray(weight, float),
+        np.asarray(reward, float),
+        np.asarray(count, float),
+    )
     corners = np.array([(0, 0), (0, 1), (largest, 0), (largest, 1)], float)
     points = np.concatenate([np.column_stack([weight, reward]), corners])
     mass = np.concatenate([count, np.full((len(count), 4), BARRIER)], axis=1)
@@ -44,7 +52,10 @@ def interval(weight, reward, count, largest: float, level: float) -> tuple[np.nd
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
             ratio, start = _ratio(points, mass, middle, start)
-            inside, outside = np.where(ratio <= goal, middle, inside), np.where(ratio <= goal, outside, middle)
+            inside, outside = (
+                np.where(ratio <= goal, middle, inside),
+                np.where(ratio <= goal, outside, middle),
+            )
         ends.append(inside)
     return tuple(np.where(count @ weight > 0, end, np.nan) for end in (best, *ends))
 
@@ -59,14 +70,17 @@ def _best(points: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 
 def _ratio(points, mass, value, start) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the log-likelihood ratio of each log at its value, and the (a, b) that give it, from which others start."""
+    """Minus the log-likelihood ratio of each log at its value, and the (a, b) that give it, from
+    which others start.
+    """
     weight, reward = points.T
     excess = np.broadcast_to(weight - 1, mass.shape)
     return _slopes(excess, weight * reward - value[:, None], mass, start)[::-1]
 
 
 def _slopes(x, y, mass: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The a and b (2 x logs) that maximise sum mass log(1 + a x + b y), and the maxima, by Newton's method.
+    """The a and b (2 x logs) that maximise sum mass log(1 + a x + b y), and the maxima, by Newton's
+    method.
 
     x, y : float64 (logs x points)
     start : where to begin; 0 where that is not possible
@@ -79,7 +93,11 @@ def _slopes(x, y, mass: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.n
         in_x, in_y = x / inner, y / inner
         of_x, of_y = mass * in_x, mass * in_y
         gradient = of_x.sum(axis=1), of_y.sum(axis=1)
-        xx, xy, yy = ((of_x * in_x).sum(axis=1) + 1e-12, (of_x * in_y).sum(axis=1), (of_y * in_y).sum(axis=1) + 1e-12)
+        xx, xy, yy = (
+            (of_x * in_x).sum(axis=1) + 1e-12,
+            (of_x * in_y).sum(axis=1),
+            (of_y * in_y).sum(axis=1) + 1e-12,
+        )
         step = np.array([yy * gradient[0] - xy * gradient[1], xx * gradient[1] - xy * gradient[0]])
         step /= np.maximum(xx * yy - xy**2, 1e-300)
         gain = (step * gradient).sum(axis=0)
@@ -94,5 +112,9 @@ def _slopes(x, y, mass: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.n
                 break
             length = np.where(good, length, length / 2)
         length = np.where(good, length, 0.0)
-        slopes, inner, value = slopes + length * step, inner + length[:, None] * along, np.where(good, new, value)
+        slopes, inner, value = (
+            slopes + length * step,
+            inner + length[:, None] * along,
+            np.where(good, new, value),
+        )
     return slopes, value

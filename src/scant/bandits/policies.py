@@ -1,4 +1,6 @@
-"""Policies: which ad each context gets, and with what probability; thresholds that make rankers comparable."""
+"""Policies: which ad each context gets, and with what probability; thresholds that make rankers
+comparable.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -12,25 +14,31 @@ THRESHOLDS = (*MEASURES, "none")  # what thresholds maximise; with "none" they a
 
 @dataclass(frozen=True)
 class Choice:
-    """An epsilon-greedy policy on some contexts: the best action with 1 - epsilon, each other with epsilon / (K - 1).
+    """An epsilon-greedy policy on some contexts: the best action with 1 - epsilon, each other with
+    epsilon / (K - 1).
 
-    Where only some actions are eligible, K is their number; a single one has the probability 1, and the others 0.
+    Where only some actions are eligible, K is their number; a single one has the probability 1, and
+    the others 0.
 
     Raises
     ------
-    SettingError : an epsilon outside [0, 1], one above 0 where there is a single action, or an action beyond K
+    SettingError : an epsilon outside [0, 1], one above 0 where there is a single action, or an
+        action beyond K
     """
 
     best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon
     epsilon: float
     actions: int  # K
-    eligible: np.ndarray | None = None  # bool (rows x K), which actions each context can get; None for all
+    # bool (rows x K), which actions each context can get; None for all
+    eligible: np.ndarray | None = None
 
     def __post_init__(self):
         if not 0 <= self.epsilon <= 1:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
         if self.actions < 2 and self.epsilon > 0:
-            raise SettingError(f"epsilon is {self.epsilon}; with a single action there is nothing to explore")
+            raise SettingError(
+                f"epsilon is {self.epsilon}; with a single action there is nothing to explore"
+            )
         _check_actions(self.best, self.actions)
 
     def probability(self, action: np.ndarray) -> np.ndarray:
@@ -39,11 +47,17 @@ class Choice:
         action : int32 (rows), one for each context
         """
         if np.shape(action) != np.shape(self.best):
-            raise SettingError(f"actions of shape {np.shape(action)} for contexts of shape {np.shape(self.best)}")
+            raise SettingError(
+                f"actions of shape {np.shape(action)} for contexts of shape {np.shape(self.best)}"
+            )
         _check_actions(action, self.actions)
         best, others = self._shares()
         probability = np.where(np.asarray(action) == self.best, best, others)
-        return probability if self.eligible is None else probability * self.eligible[np.arange(len(action)), action]
+        return (
+            probability
+            if self.eligible is None
+            else probability * self.eligible[np.arange(len(action)), action]
+        )
 
     def expected(self, values: np.ndarray) -> np.ndarray:
         """The expected value of the policy in each context, float64 (rows).
@@ -58,12 +72,18 @@ class Choice:
 
     def take(self, rows) -> "Choice":
         """The policy on some of the contexts."""
-        return replace(self, best=self.best[rows], eligible=None if self.eligible is None else self.eligible[rows])
+        return replace(
+            self,
+            best=self.best[rows],
+            eligible=None if self.eligible is None else self.eligible[rows],
+        )
 
     def _shares(self):
         """The probability of the best action, and of each other one: numbers, or float64 (rows)."""
         if self.eligible is None:
-            return 1.0 - self.epsilon, self.epsilon / (self.actions - 1) if self.actions > 1 else 0.0
+            return 1.0 - self.epsilon, self.epsilon / (
+                self.actions - 1
+            ) if self.actions > 1 else 0.0
         others = np.count_nonzero(self.eligible, axis=1) - 1
         # A single eligible action is certain.
         return np.where(others > 0, 1.0 - self.epsilon, 1.0), self.epsilon / np.maximum(others, 1)
@@ -91,17 +111,20 @@ def largest(scores: np.ndarray, eligible: np.ndarray | None = None) -> np.ndarra
     scores : (rows x K); -inf for an action that nothing is known of
     eligible : the actions to choose from, bool (rows x K); None for all
     """
-    if eligible is not None:  # an eligible action of which nothing is known is still better than one not eligible
+    # an eligible action of which nothing is known is still better than one not eligible
+    if eligible is not None:
         scores = np.where(eligible, np.maximum(scores, np.finfo(np.float32).min), -np.inf)
     return scores.argmax(axis=1)
 
 
 def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
-    """The threshold s that maximises a measure of the classifier `score >= s` on some rows (thesis, 5.4.2).
+    """The threshold s that maximises a measure of the classifier `score >= s` on some rows (thesis,
+    5.4.2).
 
-    Candidates are the scores themselves. Where the measure is equal, the threshold of the larger F1 is taken, then the
-    larger threshold. So for recall, which every low threshold makes 1, it is the lowest score of a clicked row; for
-    precision, if the top rows make it 1, it is the lowest score at which it still is. Takes O(n log n).
+    Candidates are the scores themselves. Where the measure is equal, the threshold of the larger F1
+    is taken, then the larger threshold. So for recall, which every low threshold makes 1, it is the
+    lowest score of a clicked row; for precision, if the top rows make it 1, it is the lowest score
+    at which it still is. Takes O(n log n).
 
     Parameters
     ----------
@@ -126,8 +149,13 @@ def threshold(scores: np.ndarray, clicked: np.ndarray, by: str = "f1") -> float:
     ranked = scores[order]
     last = np.append(ranked[1:] != ranked[:-1], True)  # rows of equal score are chosen together
     hits, chosen = np.cumsum(clicked[order])[last], np.flatnonzero(last) + 1
-    values = {"precision": hits / chosen, "recall": hits / clicks, "f1": 2 * hits / (chosen + clicks)}
-    return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])  # the last key counts first
+    values = {
+        "precision": hits / chosen,
+        "recall": hits / clicks,
+        "f1": 2 * hits / (chosen + clicks),
+    }
+    # the last key counts first
+    return float(ranked[last][np.lexsort((chosen, -values["f1"], -values[by]))[0]])
 
 
 def _check_actions(action: np.ndarray, actions: int) -> None:

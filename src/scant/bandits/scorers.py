@@ -1,4 +1,6 @@
-"""Models of ads, learnt from a bandit log: `train` fits one model, `fit_grid` one for each lambda."""
+"""Models of ads, learnt from a bandit log: `train` fits one model, `fit_grid` one for each
+lambda.
+"""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,32 +9,48 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from scant.bandits.learners import GRID, KINDS, LAMBDAS, NEVER, STEPS, check_finite, check_options, learner_of, made
+from scant.bandits.learners import (
+    GRID,
+    KINDS,
+    LAMBDAS,
+    NEVER,
+    STEPS,
+    check_finite,
+    check_options,
+    learner_of,
+    made,
+)
 from scant.bandits.policies import MEASURES, THRESHOLDS, largest, threshold
 from scant.data.logs import Log
 from scant.declare.declarations import settings_of
 from scant.errors import DataError, SettingError, unknown
 
-READINGS = ("standardise", "undersample", "undersampled")  # settings of an experiment that change how models are fitted
+# settings of an experiment that change how models are fitted
+READINGS = ("standardise", "undersample", "undersampled")
 UNDERSAMPLED = ("classifiers", "all")
 ROWS = 1 << 13  # rows worked on at a time, so that they stay in the cache
-LEAST_STEPS = 50_000  # of gradient descent for an ad, where they follow from its rows; they take 2 ms
+# of gradient descent for an ad, where they follow from its rows; they take 2 ms
+LEAST_STEPS = 50_000
 MOST = 1e100  # of a lambda, as in the settings of a study
 CHUNK = 1 << 25  # numbers (features and scores) in work at a time, which bounds memory
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How models are fitted. The thesis does not say whether features are scaled, nor whether rankers are
-    under-sampled.
+    """How models are fitted. The thesis does not say whether features are scaled, nor whether
+    rankers are under-sampled.
 
     regularisation : lambda; `lambda / 2 |w|^2` is added to the mean loss. Forests have none
-    standardise : whether features are scaled to mean 0 and deviation 1 over the training log (never for forests)
-    undersample : how many negatives to keep for each positive, drawn at random for each ad; None for all
-    undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole log keep theirs
-    options : the learner's own settings by name; one that is absent has the default that the learner declares
-    passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as many as `options`
-        say; None for the steps of `options`, however many rows an ad has
+    standardise : whether features are scaled to mean 0 and deviation 1 over the training log (never
+        for forests)
+    undersample : how many negatives to keep for each positive, drawn at random for each ad; None
+        for all
+    undersampled : whose negatives: "classifiers", or "all" for rankers too; learners of the whole
+        log keep theirs
+    options : the learner's own settings by name; one that is absent has the default that the
+        learner declares
+    passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as
+        many as `options` say; None for the steps of `options`, however many rows an ad has
 
     Raises
     ------
@@ -49,10 +67,13 @@ class Settings:
     def __post_init__(self):
         if not (isinstance(self.regularisation, Real) and 0 < self.regularisation <= MOST):
             raise SettingError(
-                f"regularisation is {self.regularisation!r}; lambda must be a number above 0, at most {MOST:g}"
+                f"regularisation is {self.regularisation!r}; lambda must be a number above 0, at "
+                f"most {MOST:g}"
             )
         ratio = self.undersample
-        if ratio is not None and (isinstance(ratio, bool) or not isinstance(ratio, Integral) or ratio < 1):
+        if ratio is not None and (
+            isinstance(ratio, bool) or not isinstance(ratio, Integral) or ratio < 1
+        ):
             raise SettingError(f"undersample is {ratio!r}; it must be a whole number from 1")
         if self.undersampled not in UNDERSAMPLED:
             raise unknown("undersampled", self.undersampled, UNDERSAMPLED)
@@ -67,13 +88,17 @@ def resolve(learner: Mapping, readings: Mapping) -> Settings:
 
 
 def check(learner: Mapping, readings: Mapping, log_origin: str) -> None:
-    """Raise a SettingError if a learner cannot learn from a log, as far as this can be told without reading the log.
+    """Raise a SettingError if a learner cannot learn from a log, as far as this can be told without
+    reading the log.
 
-    log_origin : what the log is made from: "classification", "campaign" or "log", see `scant.ads.family`
+    log_origin : what the log is made from: "classification", "campaign" or "log", see
+        `scant.ads.family`
     """
     check_options(learner["kind"], resolve(learner, readings).options)
     if learner_of(learner["kind"]).needs_truth and log_origin == "log":
-        raise SettingError("an oracle needs a campaign, or a classification set, where the best ad is known")
+        raise SettingError(
+            "an oracle needs a campaign, or a classification set, where the best ad is known"
+        )
 
 
 # Models
@@ -83,8 +108,8 @@ def check(learner: Mapping, readings: Mapping, log_origin: str) -> None:
 class Model:
     """A model learnt from a log.
 
-    An ad that was never shown, or whose rewards are all the same (never or always clicked), is untrained. It is never
-    chosen, unless all ads are untrained: then the first one is.
+    An ad that was never shown, or whose rewards are all the same (never or always clicked), is
+    untrained. It is never chosen, unless all ads are untrained: then the first one is.
     """
 
     kind: str
@@ -94,7 +119,8 @@ class Model:
     untrained: tuple[str, ...]  # ids of the ads that nothing could be learnt about
     scorers: tuple = ()  # one per ad, None if untrained; empty for a learner of the whole log
     whole: object = None  # the learner of the whole log, if the model is one
-    # For rankers, by measure: a threshold for each ad, float64 (K), chosen on the rows that its ranker learnt from.
+    # For rankers, by measure: a threshold for each ad, float64 (K), chosen on the rows that its
+    # ranker learnt from.
     thresholds: dict[str, np.ndarray] = field(default_factory=dict)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
@@ -110,16 +136,20 @@ class Model:
             scores[rows] = self._scores(chunk)
         return scores
 
-    def best(self, features: np.ndarray, by: str = "f1", eligible: np.ndarray | None = None) -> np.ndarray:
-        """The ad to show in each context, int32 (rows): the one with the largest score, less the threshold for rankers.
+    def best(
+        self, features: np.ndarray, by: str = "f1", eligible: np.ndarray | None = None
+    ) -> np.ndarray:
+        """The ad to show in each context, int32 (rows): the one with the largest score, less the
+        threshold for rankers.
 
-        Of equal ads the first is shown; where all that are eligible are untrained, the first of these.
+        Of equal ads the first is shown; where all that are eligible are untrained, the first of
+        these.
 
         Parameters
         ----------
         features : float32 (rows x d)
-        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2), or "none" for scores as they are; other
-            learners ignore it
+        by : the measure that a ranker's thresholds maximise (thesis, eq. 5.2), or "none" for scores
+            as they are; other learners ignore it
         eligible : the ads of each context to choose from, bool (rows x K); None for all
         """
         if by not in THRESHOLDS:
@@ -148,7 +178,10 @@ class Model:
     def _chunks(self, features: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Parts of the rows, and their checked and scaled features."""
         if np.ndim(features) != 2 or features.shape[1] != len(self.centre):
-            raise DataError("features", f"shape {np.shape(features)}; the model has {len(self.centre)} features")
+            raise DataError(
+                "features",
+                (f"shape {np.shape(features)}; the model has {len(self.centre)} features"),
+            )
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):
             part = slice(start, start + rows)
@@ -157,13 +190,17 @@ class Model:
 
 
 def train(
-    kind: str | type, log: Log, random: np.random.Generator, settings: Settings = Settings(), progress=None,
+    kind: str | type,
+    log: Log,
+    random: np.random.Generator,
+    settings: Settings = Settings(),
+    progress=None,
     scale: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Model:  # fmt: skip
+) -> Model:
     """Fit one model to a log.
 
-    Equal generators draw the same negatives and examples for each ad whatever lambda is, so that the models of a grid
-    are paired.
+    Equal generators draw the same negatives and examples for each ad whatever lambda is, so that
+    the models of a grid are paired.
 
     Parameters
     ----------
@@ -181,9 +218,12 @@ def train(
     """
     learner = learner_of(kind)
     if not learner.learns:
-        raise SettingError(f"the kind {learner.kind!r} is a control, which learns nothing from a log")
+        raise SettingError(
+            f"the kind {learner.kind!r} is a control, which learns nothing from a log"
+        )
     rows = [np.flatnonzero(log.action == ad) for ad in range(len(log.actions))]
-    seeds = random.integers(2**63, size=len(rows))  # one for each ad, so that what it draws does not depend on others
+    # one for each ad, so that what it draws does not depend on others
+    seeds = random.integers(2**63, size=len(rows))
     rewards = _rewards(learner, log, settings)
     learnt = [ad for ad, shown in enumerate(rows) if (rewards[shown] != rewards[shown[:1]]).any()]
     untrained = tuple(action for ad, action in enumerate(log.actions) if ad not in learnt)
@@ -193,14 +233,19 @@ def train(
         whole = made(kind, settings.regularisation, settings.options)
         whole.fit(_scaled(log.features, centre, width), log, np.array(learnt, int), random)
         return replace(model, whole=whole)
-    scorers, thresholds = [None] * len(rows), {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker}
+    scorers, thresholds = (
+        [None] * len(rows),
+        {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker},
+    )
     for number, ad in enumerate(learnt, start=1):
         if progress:
             at = f" at lambda {settings.regularisation:g}" if learner.regularised else ""
             progress(f"{learner.kind}: learns ad {number} of {len(learnt)}{at}")
         ad_random = np.random.Generator(np.random.PCG64(seeds[ad]))
         shown = rows[ad]
-        if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
+        if settings.undersample and learner.heeds_in(
+            "undersample", {"undersampled": settings.undersampled}
+        ):
             shown = shown[undersample(rewards[shown], settings.undersample, ad_random)]
         features = _scaled(log.features[shown], centre, width)
         scorers[ad] = made(kind, settings.regularisation, _options(settings, learner, len(shown)))
@@ -213,18 +258,27 @@ def train(
 
 
 def _rewards(learner: type, log: Log, settings: Settings) -> np.ndarray:
-    """What a learner is fitted to: clicks, bool (rows), or rewards; an error where it needs clicks and has none."""
+    """What a learner is fitted to: clicks, bool (rows), or rewards; an error where it needs clicks
+    and has none.
+    """
     odd = np.flatnonzero((log.reward != 0) & (log.reward != 1))
     if not odd.size:
         return log.reward > 0
     which = f"row {odd[0] + 1}: reward {log.reward[odd[0]]}"
     if not learner.graded:
         graded = " or ".join(name for name, other in KINDS.items() if other.graded)
-        advice = f"Use {graded}; or, with `scant ads`, a scikit-learn regressor, such as sklearn.linear_model:Ridge"
+        advice = (
+            f"Use {graded}; or, with `scant ads`, a scikit-learn regressor, such as "
+            "sklearn.linear_model:Ridge"
+        )
         raise DataError("log", f"{which}; {learner.kind} learns from clicks, 0 or 1", advice=advice)
-    if settings.undersample and learner.heeds_in("undersample", {"undersampled": settings.undersampled}):
-        raise SettingError(f"undersample keeps misses for each click, and rewards are no clicks ({which}): "
-                           f"leave it out for {learner.kind}")  # fmt: skip
+    if settings.undersample and learner.heeds_in(
+        "undersample", {"undersampled": settings.undersampled}
+    ):
+        raise SettingError(
+            f"undersample keeps misses for each click, and rewards are no clicks ({which}): "
+            f"leave it out for {learner.kind}"
+        )
     return log.reward
 
 
@@ -262,11 +316,15 @@ def _scale(features: np.ndarray, standardise: bool) -> tuple[np.ndarray, np.ndar
     constant = (features == features[0]).all(axis=0)
     # A mean that is rounded would leave them a deviation above 0.
     centre[constant], width[constant] = features[0, constant], 1.0
-    return centre.astype(np.float32), np.maximum(width, np.finfo(np.float32).tiny).astype(np.float32)
+    return centre.astype(np.float32), np.maximum(width, np.finfo(np.float32).tiny).astype(
+        np.float32
+    )
 
 
 def _deviation(features: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """The standard deviation of each feature, float64 (d): NumPy's number, without its copy of all as float64."""
+    """The standard deviation of each feature, float64 (d): NumPy's number, without its copy of all
+    as float64.
+    """
     if features.shape[1] == 1:  # NumPy adds up a single column in another order
         return features.std(axis=0, dtype=np.float64)
     total = np.zeros((1, features.shape[1]))
@@ -285,9 +343,15 @@ def _scaled(features: np.ndarray, centre: np.ndarray, width: np.ndarray) -> np.n
 
 
 def fit_grid(
-    kind: str, log: Log, random: np.random.Generator, lambdas=LAMBDAS, settings: Settings = Settings(), progress=None
-) -> dict[float, Model]:  # fmt: skip
-    """Fit a model for each lambda, all with the same random numbers; a learner without a lambda is fitted once.
+    kind: str,
+    log: Log,
+    random: np.random.Generator,
+    lambdas=LAMBDAS,
+    settings: Settings = Settings(),
+    progress=None,
+) -> dict[float, Model]:
+    """Fit a model for each lambda, all with the same random numbers; a learner without a lambda is
+    fitted once.
 
     progress : see `train`
 
@@ -311,7 +375,8 @@ def fit_grid(
 
 
 def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log]:
-    """Split a log at random into a training part and a validation part, which has the `share` of its rows (rounded).
+    """Split a log at random into a training part and a validation part, which has the `share` of
+    its rows (rounded).
 
     Rows keep their order.
 
@@ -321,17 +386,25 @@ def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log
     """
     count = round(share * len(log)) if 0 < share < 1 else 0
     if not 0 < count < len(log):
-        raise SettingError(f"validation share is {share}; of {len(log)} rows it leaves one part without any")
+        raise SettingError(
+            f"validation share is {share}; of {len(log)} rows it leaves one part without any"
+        )
     held_out = np.zeros(len(log), bool)
     held_out[random.choice(len(log), count, replace=False, shuffle=False)] = True
     return log.take(~held_out), log.take(held_out)
 
 
 def validate(models: Mapping[float, Model], log: Log, by: str = "f1") -> dict[float, float]:
-    """By lambda, the importance-weighted CTR of the model's deterministic policy on a log (thesis, eq. 5.4)."""
+    """By lambda, the importance-weighted CTR of the model's deterministic policy on a log (thesis,
+    eq. 5.4).
+    """
     weighted = log.reward / log.propensity
-    return {regularisation: float(np.mean(weighted * (model.best(log.features, by, log.eligible) == log.action)))
-            for regularisation, model in models.items()}  # fmt: skip
+    return {
+        regularisation: float(
+            np.mean(weighted * (model.best(log.features, by, log.eligible) == log.action))
+        )
+        for regularisation, model in models.items()
+    }
 
 
 def select(values: Mapping[float, float]) -> float:

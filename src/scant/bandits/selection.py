@@ -1,4 +1,6 @@
-"""Feature selection by information gain: the mutual information of the clicks and a feature cut into bins."""
+"""Feature selection by information gain: the mutual information of the clicks and a feature cut
+into bins.
+"""
 
 import math
 
@@ -10,9 +12,11 @@ BINS = 16
 
 
 def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """Mutual information of the clicks and each feature, cut at its quantiles (information gain, thesis 5.6.2).
+    """Mutual information of the clicks and each feature, cut at its quantiles (information gain,
+    thesis 5.6.2).
 
-    If a feature has at most `bins` distinct values, each is a bin of its own. Equal values are always in the same bin.
+    If a feature has at most `bins` distinct values, each is a bin of its own. Equal values are
+    always in the same bin.
 
     Parameters
     ----------
@@ -40,12 +44,16 @@ def information_gain(features: np.ndarray, clicked: np.ndarray, bins: int = BINS
     gains = np.empty(features.shape[1])
     for j, column in enumerate(features.T):
         column = np.ascontiguousarray(column)
-        gains[j] = _mutual_information(np.searchsorted(edges(column, bins), column, side="left"), clicked)
+        gains[j] = _mutual_information(
+            np.searchsorted(edges(column, bins), column, side="left"), clicked
+        )
     return gains
 
 
 def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
-    """The largest value of each bin but the last: fewer than `bins` values of the column, ascending."""
+    """The largest value of each bin but the last: fewer than `bins` values of the column,
+    ascending.
+    """
     ranked = np.sort(column)
     starts = np.append(True, ranked[1:] != ranked[:-1])
     if np.count_nonzero(starts) <= bins:
@@ -56,7 +64,8 @@ def edges(column: np.ndarray, bins: int = BINS) -> np.ndarray:
 
 
 def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
-    """Indices, ascending, of the `share` of features with the largest gains; of equal gains the first features.
+    """Indices, ascending, of the `share` of features with the largest gains; of equal gains the
+    first features.
 
     The number of features is rounded, a half up, and at least one.
 
@@ -75,7 +84,9 @@ def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
 
 def _mutual_information(groups: np.ndarray, clicked: np.ndarray) -> float:
     """Mutual information, in nats, of group numbers and clicks, each (rows)."""
-    joint = np.bincount(2 * groups + clicked, minlength=2 * (groups.max() + 1)).reshape(-1, 2) / len(groups)
+    joint = np.bincount(2 * groups + clicked, minlength=2 * (groups.max() + 1)).reshape(
+        -1, 2
+    ) / len(groups)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     occurs = joint > 0
     return max(0.0, float(np.sum(joint[occurs] * np.log(joint[occurs] / independent[occurs]))))

@@ -1,1 +1,3 @@
-"""Data: the registry of sets, fetching and checking their files, reading them, and parquet tables."""
+"""Data: the registry of sets, fetching and checking their files, reading them, and parquet
+tables.
+"""

@@ -12,8 +12,8 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
 
     Raises
     ------
-    DataError : as there, but it names the study's own file, which a person edits, not its copy; or the original was
-        edited since it was fetched
+    DataError : as there, but it names the study's own file, which a person edits, not its copy; or
+        the original was edited since it was fetched
     """
     if Path(original).is_file():
         fetch.check_copy(dataset, part, original)

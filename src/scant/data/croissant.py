@@ -1,7 +1,9 @@
-"""The registry's data sets in Croissant, the vocabulary in which data repositories and search engines describe data.
+"""The registry's data sets in Croissant, the vocabulary in which data repositories and search
+engines describe data.
 
-The texts are JSON-LD of Croissant 1.0 (http://mlcommons.org/croissant/1.0): where each file is, its checksum. What a
-row of a file holds is not described, since the files are of LETOR's and other text formats, which it has no words for.
+The texts are JSON-LD of Croissant 1.0 (http://mlcommons.org/croissant/1.0): where each file is, its
+checksum. What a row of a file holds is not described, since the files are of LETOR's and other text
+formats, which it has no words for.
 """
 
 import json
@@ -14,18 +16,25 @@ from scant.files import write_text
 FORMAT = "http://mlcommons.org/croissant/1.0"
 CONTEXT = {
     "@language": "en", "@vocab": "https://schema.org/", "sc": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/", "dct": "http://purl.org/dc/terms/", "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/", "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
     "fileObject": "cr:fileObject", "fileSet": "cr:fileSet", "citeAs": "cr:citeAs",
 }  # fmt: skip
 LICENCES = {  # the terms of the registry that a licence's address is known for
     "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
     "CC BY-NC-SA 4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
 }
-ENDINGS = {".zip": "application/zip", ".gz": "application/gzip", ".csv": "text/csv", ".rar": "application/vnd.rar"}
+ENDINGS = {
+    ".zip": "application/zip",
+    ".gz": "application/gzip",
+    ".csv": "text/csv",
+    ".rar": "application/vnd.rar",
+}
 
 
 def described(dataset: Dataset) -> dict:
-    """A data set as JSON-LD, with a file for its archive and for each part, as far as they have checksums.
+    """A data set as JSON-LD, with a file for its archive and for each part, as far as they have
+    checksums.
 
     Croissant allows no file without one; the description names the files that are not listed.
     """
@@ -41,12 +50,18 @@ def described(dataset: Dataset) -> dict:
             files.append(_file(part.id, part.file, f"{archive.members}{part.file}", part.sha256))
             files[-1]["containedIn"] = {"@id": "archive"}
         else:
-            address = f"{archive.url}#{archive.members}{part.file}" if within else part.url or dataset.home
+            address = (
+                f"{archive.url}#{archive.members}{part.file}"
+                if within
+                else part.url or dataset.home
+            )
             files.append(_file(part.id, part.file, address, part.sha256))
     about = f"{dataset.title}, for {dataset.task}."
     if unlisted:
         about += f" Not listed, since no checksum of theirs is published: {', '.join(unlisted)}."
-    terms = next((url for name, url in LICENCES.items() if dataset.terms.startswith(name)), dataset.terms)
+    terms = next(
+        (url for name, url in LICENCES.items() if dataset.terms.startswith(name)), dataset.terms
+    )
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",

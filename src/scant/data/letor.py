@@ -1,9 +1,10 @@
 """LETOR files: SVMlight text with query ids, read in blocks by a compiled parser.
 
-A line is `<grade> qid:<query> <index>:<value> ... [# comment]`. Fields are separated by blanks or tabs, lines
-end in LF or CR LF, indices count from 1 and increase along the line unless the data set says otherwise, features that
-are absent are 0. Blank lines and lines that hold only a comment are skipped. In the layout "comment" (Yandex) there is
-no qid field, and the query id is the first word of the comment.
+A line is `<grade> qid:<query> <index>:<value> ... [# comment]`. Fields are separated by blanks or
+tabs, lines end in LF or CR LF, indices count from 1 and increase along the line unless the data set
+says otherwise, features that are absent are 0. Blank lines and lines that hold only a comment are
+skipped. In the layout "comment" (Yandex) there is no qid field, and the query id is the first word
+of the comment.
 """
 
 import math
@@ -23,10 +24,13 @@ from scant.files import LONGEST, numbered_lines, skip_mark
 MAX_GRADE = 30  # at which 2^grade - 1 is exact; a larger number is a score, not a grade
 FLOATS = 1 << 24  # features of one block at most: 64 MB
 
-FRACTIONS = (None, "half-up", "down", "up")  # how grades that are not whole become whole; None if they are refused
+# how grades that are not whole become whole; None if they are refused
+FRACTIONS = (None, "half-up", "down", "up")
 MISSING = "missing"  # of values beyond single precision: they count as absent
-_LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
-_GRADE = re.compile(rb"[ \t\r]*([^ \t\r\n#]*)(.*)", re.DOTALL)  # the first field of a line, and the rest
+# numbers up to this round to a finite float32: also FLT_MAX as C prints it
+_LARGEST = 3.40282356e38
+# the first field of a line, and the rest
+_GRADE = re.compile(rb"[ \t\r]*([^ \t\r\n#]*)(.*)", re.DOTALL)
 _TENS = 10.0 ** np.arange(23)  # the powers of ten that float64 holds exactly
 
 
@@ -59,9 +63,16 @@ class _Form(NamedTuple):
 
 
 def read_letor(
-    path, features: int, max_grade: int | None = None, block: int = 64 << 20, qid: str = "field",
-    fractions: str | None = None, first_index: int = 1, unsorted: bool = False, overflow: float | str | None = None,
-) -> Iterator[Block]:  # fmt: skip
+    path,
+    features: int,
+    max_grade: int | None = None,
+    block: int = 64 << 20,
+    qid: str = "field",
+    fractions: str | None = None,
+    first_index: int = 1,
+    unsorted: bool = False,
+    overflow: float | str | None = None,
+) -> Iterator[Block]:
     """Read a LETOR file in blocks of bounded size; a query may span blocks.
 
     Parameters
@@ -72,29 +83,39 @@ def read_letor(
     block : bytes to read at once
     qid : where the query id stands, "field" or "comment"
     fractions : how grades that are not whole become whole, one of `FRACTIONS`
-    first_index, unsorted : the index of the first feature, 0 or 1; whether indices may come in any order
-    overflow : what a value beyond single precision becomes: this number, with the value's sign, or `MISSING`, which is
-        0 as for features that are absent; such values are refused if None
+    first_index, unsorted : the index of the first feature, 0 or 1; whether indices may come in any
+        order
+    overflow : what a value beyond single precision becomes: this number, with the value's sign, or
+        `MISSING`, which is 0 as for features that are absent; such values are refused if None
 
     Yields
     ------
-    Blocks, each of at least one row. Values are float64 parsed to 15 digits or more, rounded to float32.
+    Blocks, each of at least one row. Values are float64 parsed to 15 digits or more, rounded to
+    float32.
 
     Raises
     ------
-    DataError : with the line, for anything but well-formed rows with finite values and such grades, for a
-        query whose rows are not all together, for ids of queries that differ in leading zeros alone, and for a file
-        without rows or features.
+    DataError : with the line, for anything but well-formed rows with finite values and such grades,
+        for a query whose rows are not all together, for ids of queries that differ in leading zeros
+        alone, and for a file without rows or features.
     """
     form = _Form(
-        features, MAX_GRADE if max_grade is None else max_grade, qid == "comment", FRACTIONS.index(fractions),
-        first_index, unsorted, math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
-    )  # fmt: skip
+        features,
+        MAX_GRADE if max_grade is None else max_grade,
+        qid == "comment",
+        FRACTIONS.index(fractions),
+        first_index,
+        unsorted,
+        math.nan if overflow is None else 0.0 if overflow == MISSING else float(overflow),
+    )
     yield from checked(path, _blocks(path, form, block))
 
 
-def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, **settings) -> Iterator[Block]:
-    """Read a file in LETOR's format without query ids, whose queries a second file tells: one number of rows a line.
+def read_grouped(
+    path, sizes_path, features: int, max_grade: int | None = None, **settings
+) -> Iterator[Block]:
+    """Read a file in LETOR's format without query ids, whose queries a second file tells: one
+    number of rows a line.
 
     Queries are numbered from 1, in their order.
 
@@ -105,14 +126,16 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
 
     Raises
     ------
-    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the number of rows; or
-        there is one for each row, as of ids
+    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the
+        number of rows; or there is one for each row, as of ids
     """
     sizes = []
     for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):
         if text := line.decode("latin-1").strip():
             if not re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
-                raise DataError(sizes_path, f"{short(text)} is no number of rows of a query", number)
+                raise DataError(
+                    sizes_path, f"{short(text)} is no number of rows of a query", number
+                )
             sizes.append(int(text))
     queries = (query for query, size in enumerate(sizes, start=1) for _ in range(size))
     with tempfile.TemporaryDirectory() as folder:
@@ -124,10 +147,18 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
                     rows += 1
                     # Rows beyond the last query are refused below, once they are counted.
                     line = b"%s qid:%d %s" % (grade, next(queries, len(sizes) + 1), rest)
-                target.write(line)  # each stays where it is, so that errors name the lines of the original
-        if len(sizes) == rows > 1:  # each query would have one document, so that every ranking were ideal
-            reason = f"it has a line for each of the {rows:,} rows of {Path(path).name}, as ids of queries have"
-            advice = "Give how many rows each query has, one number a query; or write the ids into the rows, as qid:1"
+                # each stays where it is, so that errors name the lines of the original
+                target.write(line)
+        # each query would have one document, so that every ranking were ideal
+        if len(sizes) == rows > 1:
+            reason = (
+                f"it has a line for each of the {rows:,} rows of {Path(path).name}, as ids of "
+                "queries have"
+            )
+            advice = (
+                "Give how many rows each query has, one number a query; or write the ids into "
+                "the rows, as qid:1"
+            )
             raise DataError(sizes_path, reason, advice=advice)
         if rows != (total := sum(sizes)):
             reason = f"its queries have {total:,} rows in all, and {Path(path).name} has {rows:,}"
@@ -139,7 +170,8 @@ def read_grouped(path, sizes_path, features: int, max_grade: int | None = None, 
 
 
 def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]:
-    """Pass the blocks of a file on; a DataError if it has no rows, or if the rows of a query are not together.
+    """Pass the blocks of a file on; a DataError if it has no rows, or if the rows of a query are
+    not together.
 
     text : whether the file has lines; otherwise errors name the row
     """
@@ -149,14 +181,24 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         runs = block.query[starts].tolist()
         for start, query in zip(starts, runs, strict=True):
             if query in seen and (start > 0 or query != last):
-                line, reason = int(block.line[start]), f"query {query} goes on here after another query"
+                line, reason = (
+                    int(block.line[start]),
+                    (f"query {query} goes on here after another query"),
+                )
                 advice = "Sort the file so that the rows of a query stand together"
-                raise DataError(path, reason if text else f"row {line}: {reason}", line if text else None, advice)
+                raise DataError(
+                    path,
+                    reason if text else f"row {line}: {reason}",
+                    line if text else None,
+                    advice,
+                )
             seen.add(query)
         last = runs[-1]
         yield block
     if last is None:
-        raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
+        raise DataError(
+            path, "the file has no rows", advice=("It may have been cut short; fetch it again")
+        )
 
 
 def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
@@ -169,18 +211,23 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
                 reason = f"the line is longer than {LONGEST:,} bytes"
                 raise DataError(path, reason, parser.line, "It is no text of LETOR")
     if parser.has_rows and not parser.used.any():
-        reason, advice = "no line has a feature", "It is a list of judgments: give the file that has features, too"
+        reason, advice = (
+            "no line has a feature",
+            ("It is a list of judgments: give the file that has features, too"),
+        )
         raise DataError(path, reason, advice=advice)
 
 
 def _whole_lines(file, size: int) -> Iterator[tuple[bytearray, int, int]]:
     """The text of an open file, `size` bytes at a time, in a buffer that is written anew each time.
 
-    Yields the buffer, where its last whole line ends, and how many bytes follow of a line that is not whole yet. These
-    are moved to the front for the next time; a buffer half full of them is doubled.
+    Yields the buffer, where its last whole line ends, and how many bytes follow of a line that is
+    not whole yet. These are moved to the front for the next time; a buffer half full of them is
+    doubled.
     """
     length = os.fstat(file.fileno()).st_size or size  # 0 of what is no plain file
-    text = bytearray(max(min(size, length), 64) + 1)  # the last byte is for the end of a last line that lacks it
+    # the last byte is for the end of a last line that lacks it
+    text = bytearray(max(min(size, length), 64) + 1)
     rest = 0
     while count := file.readinto(memoryview(text)[rest:-1]):
         stop = rest + count
@@ -214,7 +261,8 @@ class _Parser:
 
         buffer, start = np.frombuffer(text, np.uint8), 0
         while start < end:
-            rows = min(max(FLOATS // self.form.features, 1), end - start)  # a row takes a byte at least
+            # a row takes a byte at least
+            rows = min(max(FLOATS // self.form.features, 1), end - start)
             block = _empty(rows, self.form.features)
             count, start, self.line, gave_up = parse(
                 buffer, start, end, self.line, self.form, block, _TENS, self.used, self.widths
@@ -228,13 +276,21 @@ class _Parser:
     def _refusal(self, line: bytes) -> DataError:
         """The error for the next line, which the compiled parser gave up on."""
         reason, advice = _defect(line, self.form), "Correct the line, or fetch the file again"
-        setting = next((setting for defect, setting in DECLARED.items() if re.match(defect, reason)), "")
+        setting = next(
+            (setting for defect, setting in DECLARED.items() if re.match(defect, reason)), ""
+        )
         if setting:
             advice = f"{advice}; if the set is written so, its entry says it ({setting})"
         elif ABOVE in reason:
-            advice = "Map grades to 0 to 30, since gains are 2^grade - 1: in the file, or by a parser of your own"
+            advice = (
+                "Map grades to 0 to 30, since gains are 2^grade - 1: in the file, or by a "
+                "parser of your own"
+            )
         elif NAMED in reason:
-            advice = "Number the queries, or give the file as CSV (parser: csv), where they may have names"
+            advice = (
+                "Number the queries, or give the file as CSV (parser: csv), where they may "
+                "have names"
+            )
         return DataError(self.path, reason, self.line, advice)
 
 
@@ -249,9 +305,14 @@ def _empty(rows: int, features: int) -> Block:
     )
 
 
-NOT_WHOLE, UNSORTED, INFINITE = "is not a whole number", "have to increase along the line", "in single precision"
+NOT_WHOLE, UNSORTED, INFINITE = (
+    "is not a whole number",
+    "have to increase along the line",
+    ("in single precision"),
+)
 ABOVE, NAMED = "is above the highest grade", "the query id is no number of at most 18 digits"
-# What an entry of a data set says of lines that are refused where it does not, by how the reason reads.
+# What an entry of a data set says of lines that are refused where it does not, by how the reason
+# reads.
 DECLARED = {
     f"grade .* {NOT_WHOLE}": "fractions: half-up",
     rf"grade ([12]?\d(\.\d*)?|30(\.0*)?) {ABOVE}": "grades: 30 at most",
@@ -265,17 +326,22 @@ def rounded(grade: float, fractions: str | None) -> float:
     """A printed grade made whole, by one of `FRACTIONS`."""
     if not math.isfinite(grade):
         return grade
-    return {"down": math.floor, "up": math.ceil}.get(fractions, lambda number: math.floor(number + 0.5))(grade)
+    return {"down": math.floor, "up": math.ceil}.get(
+        fractions, lambda number: math.floor(number + 0.5)
+    )(grade)
 
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # linear also in what it refuses
+# linear also in what it refuses
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _NAME = re.compile(r"\d{1,18}", re.ASCII)
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins
 
 
 def _foreign(text: bytes) -> str:
-    """What is wrong with fields that have a character beyond ASCII, with its encoding; "" if they have none."""
+    """What is wrong with fields that have a character beyond ASCII, with its encoding; "" if they
+    have none.
+    """
     match = re.search(rb"[\x80-\xff]", text)
     if match is None:
         return ""
@@ -284,13 +350,20 @@ def _foreign(text: bytes) -> str:
     except UnicodeDecodeError:
         character, encoding = match[0].decode("latin-1"), "no UTF-8; in Latin-1"
     name = unicodedata.name(character, "no printable character").lower()
-    return f"the fields have a character that is no ASCII: {name} (U+{ord(character):04X}, {encoding})"
+    return (
+        f"the fields have a character that is no ASCII: {name} (U+{ord(character):04X}, {encoding})"
+    )
 
 
 def _defect(line: bytes, form: _Form) -> str:
-    """What is wrong with a line that the parser gave up on: it applies the same grammar again, with error messages."""
+    """What is wrong with a line that the parser gave up on: it applies the same grammar again, with
+    error messages.
+    """
     if line.startswith(UTF_16):
-        return "the file is in UTF-16, and not in UTF-8 or ASCII (iconv -f UTF-16 -t UTF-8 converts it)"
+        return (
+            "the file is in UTF-16, and not in UTF-8 or ASCII (iconv -f UTF-16 -t UTF-8 "
+            "converts it)"
+        )
     if foreign := _foreign(line.partition(b"#")[0]):
         return foreign
     text, _, comment = line.decode("latin-1").partition("#")
@@ -309,7 +382,10 @@ def _defect(line: bytes, form: _Form) -> str:
         query, rest = rest[0][4:], rest[1:]
     if reason := _defect_of_features(rest, form):
         return reason
-    return f"query id {query} and one before it differ in the number of leading zeros, and may be one query or two"
+    return (
+        f"query id {query} and one before it differ in the number of leading zeros, and may be "
+        "one query or two"
+    )
 
 
 def _defect_of_grade(grade: str, form: _Form) -> str:

@@ -1,4 +1,6 @@
-"""Bandit logs: which ad a policy showed to which user, with what probability, and what the reward was."""
+"""Bandit logs: which ad a policy showed to which user, with what probability, and what the reward
+was.
+"""
 
 import re
 import warnings
@@ -13,9 +15,11 @@ from scant import files
 from scant.errors import DataError
 
 KIND = "ads log"  # `kind` in the metadata of the project's own parquet files
-SLACK = 2e-3  # by which probabilities, and sums of them, may be off through rounding: 0.333 is off by 0.1 %
+# by which probabilities, and sums of them, may be off through rounding: 0.333 is off by 0.1 %
+SLACK = 2e-3
 FULL = "propensity:"  # prefix of the columns of full propensities in a user's own log
-POLICY = "policy:"  # prefix of columns with probabilities of the user's own policies, which are not features
+# prefix of columns with probabilities of the user's own policies, which are not features
+POLICY = "policy:"
 MAGIC = b"PAR1"  # the first bytes of a parquet file
 COLUMNS = 100_000  # of a CSV file, at most; the largest number of features of any data set
 CHUNK = 1 << 14  # rows in work at a time, so that they stay in the cache
@@ -25,17 +29,23 @@ OPTIONAL = ("timestamp", "position")
 
 @dataclass(frozen=True)
 class Log:
-    """A log. Each row is a visit of a user: `features` is the context, `action` the ad shown, `reward` the click."""
+    """A log.
+
+    Each row is a visit of a user: `features` is the context, `action` the ad shown, `reward` the
+    click.
+    """
 
     features: np.ndarray  # float32 (rows x features), finite
     action: np.ndarray  # int32 (rows), index into actions
     reward: np.ndarray  # float64 (rows), in [0, 1]
-    propensity: np.ndarray  # float64 (rows), in (0, 1]: the logging policy's probability of the logged action
+    # float64 (rows), in (0, 1]: the logging policy's probability of the logged action
+    propensity: np.ndarray
     actions: tuple[str, ...]  # the ads' ids
     names: tuple[str, ...]  # of the features
     position: np.ndarray | None = None  # int32 (rows), place on the page
     timestamp: np.ndarray | None = None  # datetime64[us] (rows), UTC
-    eligible: np.ndarray | None = None  # bool (rows x actions), which ads could be shown; None for all
+    # bool (rows x actions), which ads could be shown; None for all
+    eligible: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.action)
@@ -61,16 +71,23 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
 
     Raises
     ------
-    DataError : a log without rows; columns of different lengths; a feature that is not finite; an action that is not
-        among the actions; a reward outside [0, 1]; a propensity outside (0, 1]; an id or a name that occurs twice
+    DataError : a log without rows; columns of different lengths; a feature that is not finite; an
+        action that is not among the actions; a reward outside [0, 1]; a propensity outside (0, 1];
+        an id or a name that occurs twice
     """
     for noun, ids in (("action", log.actions), ("feature", log.names)):
         if twice := repeated(ids):
-            raise DataError(where, f"two {noun}s are called {twice[0]!r}", advice="Rename one of them")
+            raise DataError(
+                where, f"two {noun}s are called {twice[0]!r}", advice=("Rename one of them")
+            )
     if not len(log):
         raise DataError(where, "the log has no rows")
     if not log.names:
-        raise DataError(where, "the log has no features", advice="A policy needs something to tell users apart")
+        raise DataError(
+            where,
+            "the log has no features",
+            advice=("A policy needs something to tell users apart"),
+        )
     for name, column in log.columns().items():
         if len(column) != len(log):
             raise DataError(where, f"{len(column)} rows of {name} for {len(log)} actions")
@@ -79,7 +96,9 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
 
     def refuse(bad: np.ndarray, reason: str, values: np.ndarray, advice: str = "") -> None:
         if bad.any():
-            refuse_row(where, int(np.argmax(bad)), reason.format(values[np.argmax(bad)]), lines, advice)
+            refuse_row(
+                where, int(np.argmax(bad)), reason.format(values[np.argmax(bad)]), lines, advice
+            )
 
     if not np.isfinite(log.features).all():
         row, column = np.argwhere(~np.isfinite(log.features))[0]
@@ -87,7 +106,12 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         refuse_row(where, int(row), reason, lines, "Fill it in, or leave the row out")
     valid = (log.action >= 0) & (log.action < len(log.actions))
     refuse(~valid, f"action {{}} is not among the {len(log.actions)} actions", log.action)
-    refuse(~((log.reward >= 0) & (log.reward <= 1)), "reward {} is not in [0, 1]", log.reward, "Divide by the largest")
+    refuse(
+        ~((log.reward >= 0) & (log.reward <= 1)),
+        "reward {} is not in [0, 1]",
+        log.reward,
+        "Divide by the largest",
+    )
     possible = (log.propensity > 0) & (log.propensity <= 1)
     advice = "It is the probability with which the logging policy chose the action that it logged"
     refuse(~possible, "propensity {} is not in (0, 1]", log.propensity, advice)
@@ -103,20 +127,25 @@ def refuse_row(where, row: int, reason: str, lines: np.ndarray | None, advice: s
     raise DataError(where, reason, int(lines[row]), advice)
 
 
-def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log") -> Log:
+def align(
+    log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = None, where="log"
+) -> Log:
     """The log with the actions and features of another log, in their order.
 
-    Actions that the log lists but never showed are dropped; actions that it lacks are added. For features see
-    `align_features`.
+    Actions that the log lists but never showed are dropped; actions that it lacks are added. For
+    features see `align_features`.
 
     Raises
     ------
-    DataError : the log shows an action that is not among `actions`; or features that `align_features` refuses
+    DataError : the log shows an action that is not among `actions`; or features that
+        `align_features` refuses
     """
     counts = np.bincount(log.action, minlength=len(log.actions))
     if strange := [a for a, n in zip(log.actions, counts, strict=True) if n and a not in actions]:
         reason = f"{listing(strange)} not among the actions of the policy: {listing(actions)}"
-        raise DataError(where, reason, advice="Leave these rows out, or train on a log that has them")
+        raise DataError(
+            where, reason, advice=("Leave these rows out, or train on a log that has them")
+        )
     index_of = {action: index for index, action in enumerate(actions)}
     moved = np.array([index_of.get(action, -1) for action in log.actions], np.int32)[log.action]
     log = log if names is None else align_features(log, names, where)
@@ -126,8 +155,9 @@ def align(log: Log, actions: tuple[str, ...], names: tuple[str, ...] | None = No
 def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
     """The log with the features of another log, in their order.
 
-    A one-hot column (called "variable=category") that the log lacks is added with zeros; one that `names` lacks is
-    dropped, so that a row of an unknown category is 0 in all columns of its variable.
+    A one-hot column (called "variable=category") that the log lacks is added with zeros; one that
+    `names` lacks is dropped, so that a row of an unknown category is 0 in all columns of its
+    variable.
 
     Raises
     ------
@@ -137,7 +167,9 @@ def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
         return log
     if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
         reason = f"features that only one of the two logs has: {listing(unshared)}"
-        raise DataError(where, reason, advice="Give both logs the same columns, or leave these out of both")
+        raise DataError(
+            where, reason, advice=("Give both logs the same columns, or leave these out of both")
+        )
     column_of = {name: column for column, name in enumerate(log.names)}
     columns = np.array([column_of.get(name, -1) for name in names])
     features = log.features.take(columns, axis=1)
@@ -146,13 +178,17 @@ def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
 
 
 def _variable(name: str) -> str:
-    """The part of a feature's name before its category: "colour=" of "colour=red"; else the whole name."""
+    """The part of a feature's name before its category: "colour=" of "colour=red"; else the whole
+    name.
+    """
     return name[: name.index("=") + 1] if "=" in name else name
 
 
 def listing(names, most: int = 5) -> str:
     """The first names, for an error message, and how many others there are."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(repr, names[:most])) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )
 
 
 # Facts about a log
@@ -163,9 +199,9 @@ def facts(log: Log) -> dict:
 
     Returns
     -------
-    facts : rows; duplicates; propensity, the least and the largest; and actions, with for each action its id,
-        impressions, clicks (the sum of rewards) and rate (clicks / impressions; None if it was never shown). All are
-        plain numbers, fit for JSON
+    facts : rows; duplicates; propensity, the least and the largest; and actions, with for each
+        action its id, impressions, clicks (the sum of rewards) and rate (clicks / impressions; None
+        if it was never shown). All are plain numbers, fit for JSON
     """
     impressions = np.bincount(log.action, minlength=len(log.actions))
     clicks = np.bincount(log.action, log.reward, minlength=len(log.actions))
@@ -174,12 +210,17 @@ def facts(log: Log) -> dict:
         "rows": len(log),
         "duplicates": duplicates(log),
         "propensity": [float(log.propensity.min()), float(log.propensity.max())],
-        "actions": [{"action": a, "impressions": n, "clicks": c, "rate": c / n if n else None} for a, n, c in rows],
+        "actions": [
+            {"action": a, "impressions": n, "clicks": c, "rate": c / n if n else None}
+            for a, n, c in rows
+        ],
     }
 
 
 def duplicates(log: Log) -> int:
-    """How many rows equal an earlier row in every column, including timestamp and position if the log has them."""
+    """How many rows equal an earlier row in every column, including timestamp and position if the
+    log has them.
+    """
     columns = list(log.columns().values())
     hashed = hashes(columns)
     ranked = np.sort(hashed)
@@ -195,12 +236,17 @@ def duplicates(log: Log) -> int:
 def hashes(columns: list[np.ndarray]) -> np.ndarray:
     """A hash of each row of some columns, uint64 (rows); rows that are equal have the same."""
     return np.concatenate(
-        [_hashed(_bits(columns, slice(start, start + CHUNK))) for start in range(0, len(columns[0]), CHUNK)]
+        [
+            _hashed(_bits(columns, slice(start, start + CHUNK)))
+            for start in range(0, len(columns[0]), CHUNK)
+        ]
     )
 
 
 def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
-    """The entries of some rows as whole numbers, uint64 (some rows x columns), equal where entries are."""
+    """The entries of some rows as whole numbers, uint64 (some rows x columns), equal where entries
+    are.
+    """
     parts = []
     for column in columns:
         part = column[rows]
@@ -211,8 +257,12 @@ def _bits(columns: list[np.ndarray], rows) -> np.ndarray:
 
 
 def _hashed(rows: np.ndarray) -> np.ndarray:
-    """A hash of each row, uint64 (rows): a sum of its entries, each multiplied and mixed, modulo 2^64."""
-    weights = np.random.Generator(np.random.PCG64(0)).integers(0, 1 << 64, rows.shape[1], np.uint64) | np.uint64(1)
+    """A hash of each row, uint64 (rows): a sum of its entries, each multiplied and mixed, modulo
+    2^64.
+    """
+    weights = np.random.Generator(np.random.PCG64(0)).integers(
+        0, 1 << 64, rows.shape[1], np.uint64
+    ) | np.uint64(1)
     mixed = rows * weights
     mixed ^= mixed >> np.uint64(32)
     return mixed.sum(axis=1)
@@ -224,8 +274,9 @@ def _hashed(rows: np.ndarray) -> np.ndarray:
 def write(log: Log, path, metadata: dict | None = None) -> None:
     """Write a log as parquet, whole or not at all.
 
-    Features are one column of fixed-size lists, which is faster to write and read than a column for each. The metadata
-    of the file are `metadata` and `kind`, `actions`, `names`, `rows`, `duplicates`.
+    Features are one column of fixed-size lists, which is faster to write and read than a column for
+    each. The metadata of the file are `metadata` and `kind`, `actions`, `names`, `rows`,
+    `duplicates`.
 
     Raises
     ------
@@ -255,31 +306,53 @@ def read(path) -> tuple[Log, dict]:
 
     Raises
     ------
-    DataError : there is no such file, or it is damaged, another kind of file, or not a valid log (`check`)
+    DataError : there is no such file, or it is damaged, another kind of file, or not a valid log
+        (`check`)
     """
     table = _parquet(path)
     metadata = files.metadata_of(table.schema)
     if metadata.get("kind") != KIND:
-        raise DataError(path, "not an ads log of this project", advice="Read another's log with `scant_ads.Log.read`")
+        raise DataError(
+            path,
+            "not an ads log of this project",
+            advice=("Read another's log with `scant_ads.Log.read`"),
+        )
     with files.foreign(path, "log of this project", files.anew(path)):
         return check(_log(table, metadata), path), metadata
 
 
 def _log(table, metadata: dict) -> Log:
-    """The log in a table read from a file of the project; a ValueError if the table is not as `write` makes it."""
+    """The log in a table read from a file of the project; a ValueError if the table is not as
+    `write` makes it.
+    """
     import pyarrow as pa
 
-    names, types = tuple(metadata["names"]), {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()}
-    types |= {"features": pa.list_(pa.float32(), len(names)), "position": pa.int32(), "timestamp": pa.timestamp("us")}
+    names, types = (
+        tuple(metadata["names"]),
+        {"action": pa.int32(), "reward": pa.float64(), "propensity": pa.float64()},
+    )
+    types |= {
+        "features": pa.list_(pa.float32(), len(names)),
+        "position": pa.int32(),
+        "timestamp": pa.timestamp("us"),
+    }
     for field, column in zip(table.schema, table.columns, strict=True):
         if field.type != types.pop(field.name, None) or column.null_count:
             raise ValueError(f"column {field.name!r}")
     if types.keys() - OPTIONAL:
         raise ValueError(f"no columns {', '.join(types)}")
-    columns = {name: np.from_dlpack(whole(table[name])) for name in table.column_names if name not in _INDIRECT}
-    columns["features"] = np.from_dlpack(whole(table["features"]).flatten()).reshape(table.num_rows, len(names))
+    columns = {
+        name: np.from_dlpack(whole(table[name]))
+        for name in table.column_names
+        if name not in _INDIRECT
+    }
+    columns["features"] = np.from_dlpack(whole(table["features"]).flatten()).reshape(
+        table.num_rows, len(names)
+    )
     if "timestamp" in table.column_names:
-        columns["timestamp"] = np.from_dlpack(whole(table["timestamp"]).view(pa.int64())).view("datetime64[us]")
+        columns["timestamp"] = np.from_dlpack(whole(table["timestamp"]).view(pa.int64())).view(
+            "datetime64[us]"
+        )
     actions = tuple(metadata["actions"])
     if not all(isinstance(name, str) for name in (*actions, *names)):
         raise ValueError("ids that are no text")
@@ -317,8 +390,8 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
 
     Raises
     ------
-    DataError : with the line: a file that is empty, not UTF-8, or has too many columns; a column without a name, or two
-        of the same name; a line with more fields than the header
+    DataError : with the line: a file that is empty, not UTF-8, or has too many columns; a column
+        without a name, or two of the same name; a line with more fields than the header
     """
     import pandas as pd
 
@@ -331,7 +404,8 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
     try:
         names = header(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # else pandas drops fields beyond the header
+            # else pandas drops fields beyond the header
+            warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 path,
                 names=names if len(set(names)) == len(names) else None,
@@ -348,15 +422,21 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
     except pd.errors.EmptyDataError:
         raise DataError(path, "the file is empty") from None
     except UnicodeDecodeError:
-        raise DataError(path, "not text in UTF-8", advice="Save it as UTF-8, not compressed") from None
+        raise DataError(
+            path, "not text in UTF-8", advice="Save it as UTF-8, not compressed"
+        ) from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         line = re.search(r"in line (\d+)", str(error))
         reason = "more fields than the header has"
-        raise DataError(path, reason, int(line[1]) if line else None, "Quote fields that hold a comma") from None
+        raise DataError(
+            path, reason, int(line[1]) if line else None, ("Quote fields that hold a comma")
+        ) from None
     for number, name in enumerate(names, start=1):
         if not name and not (index and number == 1):
             reason = f"column {number} has no name"
-            raise DataError(path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))")
+            raise DataError(
+                path, reason, 1, ("Drop the index column (in pandas, to_csv(..., index=False))")
+            )
     if twice := repeated(names):
         raise DataError(path, f"two columns are called {twice[0]!r}", 1)
     filled = np.flatnonzero(frame.notna().any(axis=1))
@@ -373,9 +453,15 @@ def header(path) -> list[str]:
     import pandas as pd
 
     first = pd.read_csv(
-        path, header=None, nrows=1, dtype=str, keep_default_na=False, skip_blank_lines=False, compression=None,
+        path,
+        header=None,
+        nrows=1,
+        dtype=str,
+        keep_default_na=False,
+        skip_blank_lines=False,
+        compression=None,
         encoding="utf-8-sig",
-    )  # fmt: skip
+    )
     return [str(name).strip() for name in first.iloc[0]]
 
 
@@ -399,7 +485,9 @@ def numbers(path, frame, name: str, lines) -> np.ndarray:
 
 
 def text(path, column, lines) -> list[str]:
-    """A column of ids as text, whole numbers without a decimal point; a DataError for a missing value."""
+    """A column of ids as text, whole numbers without a decimal point; a DataError for a missing
+    value.
+    """
     if column.isna().any():
         refuse_row(path, int(np.argmax(column.isna())), f"{column.name} is missing", lines)
     if column.dtype.kind == "f":
@@ -412,7 +500,9 @@ def text(path, column, lines) -> list[str]:
 def ordered(actions: set[str]) -> tuple[str, ...]:
     """Ids sorted as numbers if all are numbers, else as text."""
     if all(re.fullmatch(r"\d+", action, re.ASCII) for action in actions):
-        return tuple(sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action)))
+        return tuple(
+            sorted(actions, key=lambda action: (len(digits := action.lstrip("0")), digits, action))
+        )
     return tuple(sorted(actions))
 
 
@@ -421,17 +511,28 @@ def positions(path, frame, lines) -> np.ndarray:
     values = numbers(path, frame, "position", lines)
     bad = (values != np.floor(values)) | (np.abs(values) >= 2**31)
     if bad.any():
-        refuse_row(path, int(np.argmax(bad)), f"position {values[np.argmax(bad)]} is not a whole number", lines)
+        refuse_row(
+            path,
+            int(np.argmax(bad)),
+            (f"position {values[np.argmax(bad)]} is not a whole number"),
+            lines,
+        )
     return values.astype(np.int32)
 
 
 def times(path, frame, lines) -> np.ndarray:
-    """The column `timestamp` as datetime64[us] (rows) in UTC; a DataError for a value that is not ISO 8601."""
+    """The column `timestamp` as datetime64[us] (rows) in UTC; a DataError for a value that is not
+    ISO 8601.
+    """
     import pandas as pd
 
     column = frame["timestamp"]
     if column.dtype.kind in "iufb":  # nanoseconds, seconds, or a year?
-        raise DataError(path, "the timestamps are plain numbers", advice="Write them as 2019-11-24 00:03:13+00:00")
+        raise DataError(
+            path,
+            "the timestamps are plain numbers",
+            advice=("Write them as 2019-11-24 00:03:13+00:00"),
+        )
     parsed = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
     if parsed.isna().any():
         row = int(np.argmax(parsed.isna()))

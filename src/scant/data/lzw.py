@@ -4,12 +4,13 @@
 def decompress(data: bytes, limit: int) -> bytes:
     """The content of a .Z file, at most `limit` bytes.
 
-    Each string in the table of codes is the string of the previous code and one more byte. So it is already in the
-    content, and the table only stores where it starts, and its length.
+    Each string in the table of codes is the string of the previous code and one more byte. So it is
+    already in the content, and the table only stores where it starts, and its length.
 
     Raises
     ------
-    ValueError : the data are not in this format, are cut short inside a code, or hold more than `limit` bytes
+    ValueError : the data are not in this format, are cut short inside a code, or hold more than
+        `limit` bytes
     """
     if len(data) < 3 or data[:2] != b"\x1f\x9d" or data[2] & 0x60 or not 9 <= data[2] & 31 <= 16:
         raise ValueError("no file of Unix compress")
@@ -20,7 +21,8 @@ def decompress(data: bytes, limit: int) -> bytes:
         256 if clears else 255,
         None,
     )  # `previous`: start and length of a string
-    content, block, bit = bytearray(), 3, 0  # the next code begins `bit` bits after the byte `block`
+    # the next code begins `bit` bits after the byte `block`
+    content, block, bit = bytearray(), 3, 0
     while True:
         if last_code >= (1 << bits) - 1 and bits < widest:
             block, bit, bits = _after(block, bit, bits), 0, bits + 1
@@ -53,5 +55,7 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def _after(block: int, bit: int, bits: int) -> int:
-    """The byte at which codes of another width begin: a width changes only after a whole group of eight codes."""
+    """The byte at which codes of another width begin: a width changes only after a whole group of
+    eight codes.
+    """
     return block + -(-bit // (8 * bits)) * bits

@@ -1,10 +1,13 @@
-"""Numbers of somebody's own, from a file or a function, in the project's types: none is changed without a word."""
+"""Numbers of somebody's own, from a file or a function, in the project's types: none is changed
+without a word.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
 
-Refuse = Callable[[np.ndarray, str], None]  # takes which values are bad, and why, with {} for the first of them; raises
+# takes which values are bad, and why, with {} for the first of them; raises
+Refuse = Callable[[np.ndarray, str], None]
 
 
 def single(values: np.ndarray, refuse: Refuse) -> np.ndarray:

@@ -11,7 +11,8 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
     """Pack tables into the file of the stream `name`.
 
     settings : the stream's settings in the study
-    table_paths : ranking tables in the order of the stream's parts, or classification tables for a `retrieval` stream
+    table_paths : ranking tables in the order of the stream's parts, or classification tables for a
+        `retrieval` stream
     target : the file to write
 
     Raises
@@ -28,9 +29,15 @@ def pack(name: str, settings: dict, table_paths, target, study_seed: int) -> Non
         scaling = settings.get("features", "as-is")
     else:
         whole = not settings["drop_last"]
-        queries = chain.from_iterable(stream.joined(tables.read_ranking([path]), last=whole) for path in table_paths)
-        scaling = settings.get("features") or ("as-is" if settings.get("normalised") else "query-minmax")
+        queries = chain.from_iterable(
+            stream.joined(tables.read_ranking([path]), last=whole) for path in table_paths
+        )
+        scaling = settings.get("features") or (
+            "as-is" if settings.get("normalised") else "query-minmax"
+        )
     # All streams of a data set have its documents in one order.
     shuffle = generator(study_seed, "documents", settings.get("dataset", name))
     arranged = stream.arrange(queries, shuffle, scaling, settings["documents"])
-    stream.write(target, arranged, {"stream": name, "settings": settings, "features_reading": scaling})
+    stream.write(
+        target, arranged, {"stream": name, "settings": settings, "features_reading": scaling}
+    )

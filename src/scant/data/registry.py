@@ -11,7 +11,9 @@ from scant.schema import check, of_project, read_yaml
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a data set; the checksums `sha256` and `git_blob` are those of its decompressed content."""
+    """One file of a data set; the checksums `sha256` and `git_blob` are those of its decompressed
+    content.
+    """
 
     id: str
     file: str
@@ -25,7 +27,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Archive:
-    """The publisher's archive of a data set; `members` is the prefix of its files in the archive."""
+    """The publisher's archive of a data set; `members` is the prefix of its files in the
+    archive.
+    """
 
     url: str
     sha256: str | None = None
@@ -66,13 +70,18 @@ class Dataset:
 
     @property
     def stored(self) -> str:
-        """Its name among the tables of all studies; of a study's own, with the study, since others may use its id."""
+        """Its name among the tables of all studies; of a study's own, with the study, since others
+        may use its id.
+        """
         return f"{self.id}@{self.study}" if self.study else self.id
 
     @property
     def text(self) -> dict:
         """How its texts in LETOR's format are read: settings of `scant.data.letor.read_letor`."""
-        return {name: getattr(self, name) for name in ("fractions", "first_index", "unsorted", "overflow")}
+        return {
+            name: getattr(self, name)
+            for name in ("fractions", "first_index", "unsorted", "overflow")
+        }
 
     def part(self, name: str) -> Part:
         """The part with this id; if there is none, a SettingError that suggests the nearest id."""
@@ -92,7 +101,8 @@ def load(
     Parameters
     ----------
     path : the registry, YAML
-    extra : a study's own data sets by id, in the same form; title, home, terms and checksums may be absent
+    extra : a study's own data sets by id, in the same form; title, home, terms and checksums may be
+        absent
     schema : the JSON schema of the registry, YAML
     study : the id of the study whose own data sets these are
 
@@ -107,9 +117,13 @@ def load(
     rules = read_yaml(of_project(schema))
     registered, extra = read_yaml(of_project(path)), extra or {}
     check(registered, rules, where=str(path))
-    check(extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where="the study's own data sets")
+    check(
+        extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where=("the study's own data sets")
+    )
     if both := sorted(registered.keys() & extra.keys()):
-        raise SettingError(f"the study's own data sets: {both[0]} is in {path} already. Choose another id")
+        raise SettingError(
+            f"the study's own data sets: {both[0]} is in {path} already. Choose another id"
+        )
     return {
         **{name: _dataset(name, entry) for name, entry in registered.items()},
         **{name: _dataset(name, entry, own=True, study=study) for name, entry in extra.items()},
@@ -117,9 +131,13 @@ def load(
 
 
 def groups_beside(path) -> Path | None:
-    """The file beside another that says how many rows each query has: LightGBM's `.query`, XGBoost's `.group`."""
+    """The file beside another that says how many rows each query has: LightGBM's `.query`,
+    XGBoost's `.group`.
+    """
     path = Path(path)
-    names = (f"{stem}{ending}" for stem in (path.name, path.stem) for ending in (".query", ".group"))
+    names = (
+        f"{stem}{ending}" for stem in (path.name, path.stem) for ending in (".query", ".group")
+    )
     return next((file for name in names if (file := path.with_name(name)).is_file()), None)
 
 
@@ -142,7 +160,8 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
     for part in parts.values():
         if {"{", "}"} & {*part.file} or not part.file.isprintable():
             raise SettingError(
-                f"{name}: the file {part.file!r} has a brace or control character in its name. Rename it"
+                f"{name}: the file {part.file!r} has a brace or control character in its name. "
+                "Rename it"
             )
     for path in inside_paths:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
@@ -163,30 +182,42 @@ def _dataset(name: str, entry: dict, own: bool = False, study: str = "") -> Data
 
 
 def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = None) -> None:
-    """Raise a SettingError for what is no address, or for http without a checksum, unless the entry says it is meant.
+    """Raise a SettingError for what is no address, or for http without a checksum, unless the entry
+    says it is meant.
 
     origin : the address that led to `url`; by default `url` itself
     """
     try:
         parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and url.isprintable()
+        valid = (
+            parts.scheme in ("http", "https")
+            and parts.hostname
+            and parts.port != 0
+            and url.isprintable()
+        )
     except ValueError:
         valid = False
     if not valid:
         raise SettingError(f"{dataset.id}: {short(url)} is no address of http or https")
     origin = origin or url
-    of_archive = dataset.archive.sha256 if dataset.archive and dataset.archive.url == origin else None
+    of_archive = (
+        dataset.archive.sha256 if dataset.archive and dataset.archive.url == origin else None
+    )
     checked = part.sha256 or part.git_blob or of_archive or dataset.plain_http
     if url.lower().startswith("http:") and not checked:
         where = url if url == origin else f"{origin} leads to {url}, which"
         raise SettingError(
-            f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and no checksum "
-            "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` in the set's entry"
+            f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and "
+            "no checksum "
+            "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` "
+            "in the set's entry"
         )
 
 
 def reading_modules(dataset: Dataset) -> list[str]:
-    """The modules, beside this project's own of data, that read a data set's files: another package's, or a user's."""
+    """The modules, beside this project's own of data, that read a data set's files: another
+    package's, or a user's.
+    """
     if ":" in dataset.parser:
         return [dataset.parser.partition(":")[0]]
     parser = reader(dataset.parser)
@@ -194,7 +225,8 @@ def reading_modules(dataset: Dataset) -> list[str]:
 
 
 def reader(parser: str) -> EntryPoint | None:
-    """The function of another package that reads the files of a parser, an entry point of the group `scant.readers`.
+    """The function of another package that reads the files of a parser, an entry point of the group
+    `scant.readers`.
 
     None if no package has one: this one reads the files of most parsers itself.
     """

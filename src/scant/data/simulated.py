@@ -1,7 +1,7 @@
 """Simulated streams, where the truth is known, and ranking streams made from classification data.
 
-Each function takes a NumPy generator and settings. It returns an iterator over queries, and the ranker of norm 1 that
-ranks all of them rightly, or None if there is none.
+Each function takes a NumPy generator and settings. It returns an iterator over queries, and the
+ranker of norm 1 that ranks all of them rightly, or None if there is none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,9 +33,9 @@ def separable(
 ) -> Simulated:
     """A random ranker of norm 1 separates all grades (Figure 2.1; perceptron paper, section 8).
 
-    Grades are uniform. A document is standard Gaussian around the mean of its grade, itself standard
-    Gaussian; along the ranker it is `margin * (grade + u)` instead, with u uniform on [0, 0.2). So
-    neighbouring grades are at least 0.8 margins apart.
+    Grades are uniform. A document is standard Gaussian around the mean of its grade, itself
+    standard Gaussian; along the ranker it is `margin * (grade + u)` instead, with u uniform on [0,
+    0.2). So neighbouring grades are at least 0.8 margins apart.
     """
     ranker = _unit(random.standard_normal(features))
     means = random.standard_normal((grades + 1, features))
@@ -50,7 +50,9 @@ def separable(
     return draw(), ranker
 
 
-def released_code(random: np.random.Generator, queries: int = 1000, features: int = 10) -> Simulated:
+def released_code(
+    random: np.random.Generator, queries: int = 1000, features: int = 10
+) -> Simulated:
     """The authors' released code: separable.
 
     A query has 3, 3, 4, 5 and 5 documents of the grades 4 to 0, with features N(mu, 1), mu = 7, 5,
@@ -93,7 +95,9 @@ def linear(
     def draw() -> Iterator[Query]:
         for query in range(queries):
             x = random.random((documents, features), np.float32)
-            score = (x @ ranker - ranker.sum() / 2) / deviation + noise * random.standard_normal(documents)
+            score = (x @ ranker - ranker.sum() / 2) / deviation + noise * random.standard_normal(
+                documents
+            )
             yield query, np.searchsorted(thresholds, score), x
 
     return draw(), None
@@ -108,7 +112,9 @@ def indistinguishable(random: np.random.Generator, distribution: str = "first") 
 
     distribution : "first" or "second"
     """
-    vectors = [v for v, count in zip(VECTORS, TWENTIETHS[distribution], strict=True) for _ in range(count)]
+    vectors = [
+        v for v, count in zip(VECTORS, TWENTIETHS[distribution], strict=True) for _ in range(count)
+    ]
 
     def draw() -> Iterator[Query]:
         for query, vector in enumerate(vectors):
@@ -145,13 +151,18 @@ def two_groups(
 
 
 def retrieval(
-    random: np.random.Generator, x: np.ndarray, labels: np.ndarray, queries: int = 1000, documents: int = 20
+    random: np.random.Generator,
+    x: np.ndarray,
+    labels: np.ndarray,
+    queries: int = 1000,
+    documents: int = 20,
 ) -> Simulated:
     """A ranking stream from classification data: documents of the query's class are relevant.
 
-    A query is a random row. Of its documents, Binomial(documents, 1/4) are other rows of its class and have grade 1;
-    the rest are rows of other classes and have grade 0. All are drawn without replacement. A document's features are
-    -|x - query|, feature by feature, after each feature has been scaled to [0, 1].
+    A query is a random row. Of its documents, Binomial(documents, 1/4) are other rows of its class
+    and have grade 1; the rest are rows of other classes and have grade 0. All are drawn without
+    replacement. A document's features are -|x - query|, feature by feature, after each feature has
+    been scaled to [0, 1].
 
     x : float32 (rows x features)
     labels : (rows), the class of each row
@@ -165,15 +176,20 @@ def retrieval(
     classes = {label: np.flatnonzero(labels == label) for label in np.unique(labels)}
     if len(classes) < 2 or min(map(len, classes.values())) <= documents:
         raise ValueError(
-            f"retrieval of {documents} documents needs two classes or more, each of more than {documents} rows"
+            f"retrieval of {documents} documents needs two classes or more, each of more than "
+            f"{documents} rows"
         )
 
     def draw() -> Iterator[Query]:
         for query in range(queries):
             row = random.integers(len(x))
             same_class = classes[labels[row]]
-            relevant = random.choice(same_class[same_class != row], random.binomial(documents, 0.25), replace=False)
-            others = random.choice(np.flatnonzero(labels != labels[row]), documents - len(relevant), replace=False)
+            relevant = random.choice(
+                same_class[same_class != row], random.binomial(documents, 0.25), replace=False
+            )
+            others = random.choice(
+                np.flatnonzero(labels != labels[row]), documents - len(relevant), replace=False
+            )
             rows = np.r_[relevant, others]
             yield query, (labels[rows] == labels[row]).astype(np.int16), -np.abs(x[rows] - x[row])
 
@@ -190,11 +206,13 @@ GENERATORS = {
 
 
 def draw(random: np.random.Generator, settings: dict) -> Simulated:
-    """Draw a stream with these settings, by a generator of this project or by the user's own function.
+    """Draw a stream with these settings, by a generator of this project or by the user's own
+    function.
 
     Raises
     ------
-    SettingError : the user's function cannot be imported, or does not return queries and a ranker or None
+    SettingError : the user's function cannot be imported, or does not return queries and a ranker
+        or None
     DataError : its ranker is none; or, while queries are drawn, one of them is none, see `_checked`
     """
     named = settings["generator"]
@@ -203,7 +221,9 @@ def draw(random: np.random.Generator, settings: dict) -> Simulated:
     try:
         queries, ranker = own(named, "generator", "function")(random, **settings["settings"])
     except (TypeError, ValueError) as error:
-        raise SettingError(f"{named} does not return queries, and a ranker or None ({error})") from error
+        raise SettingError(
+            f"{named} does not return queries, and a ranker or None ({error})"
+        ) from error
     ranker = None if ranker is None else _checked_ranker(named, ranker)
     return _checked(named, queries, ranker), ranker
 
@@ -213,8 +233,9 @@ def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterat
 
     Raises
     ------
-    DataError : a query is not (id, grades, features), its arrays do not fit together, an id is there twice, or a
-        number cannot be kept as it is, see `scant.data.numbers`; or the ranker does not separate its grades
+    DataError : a query is not (id, grades, features), its arrays do not fit together, an id is
+        there twice, or a number cannot be kept as it is, see `scant.data.numbers`; or the ranker
+        does not separate its grades
     """
     ids = set()
     for number, drawn in enumerate(queries, 1):
@@ -222,24 +243,36 @@ def _checked(named: str, queries: Iterable, ranker: np.ndarray | None) -> Iterat
             query, grades, features = drawn
             query, grades, features = np.asarray([query]), np.asarray(grades), np.asarray(features)
         except (TypeError, ValueError) as error:
-            raise DataError(named, f"query {number} is not (id, grades, features) ({error})") from error
+            raise DataError(
+                named, f"query {number} is not (id, grades, features) ({error})"
+            ) from error
         if features.ndim != 2 or not features.size or grades.shape != (len(features),):
             shapes = f"grades of shape {grades.shape} and features of shape {features.shape}"
             raise DataError(named, f"query {number} has {shapes}; (m,) and (m, d) are expected")
         where = f"query {number}"
-        [id] = whole(query, np.iinfo(np.int64).max, _refusing(named, f"the id of {where}", query)).tolist()
+        [id] = whole(
+            query, np.iinfo(np.int64).max, _refusing(named, f"the id of {where}", query)
+        ).tolist()
         if id in ids:
             raise DataError(named, f"{where} has the id {id}, as an earlier one has")
         ids.add(id)
-        grades = whole(grades, stream.LARGEST_GRADE, _refusing(named, f"a grade of {where}", grades))
+        grades = whole(
+            grades, stream.LARGEST_GRADE, _refusing(named, f"a grade of {where}", grades)
+        )
         features = single(features, _refusing(named, f"a feature of {where}", features))
-        if ranker is not None and not (features.shape[1] == len(ranker) and gap(features @ ranker, grades) > 0):
-            raise DataError(named, f"the ranker does not separate the grades of {where}", advice="Give None")
+        if ranker is not None and not (
+            features.shape[1] == len(ranker) and gap(features @ ranker, grades) > 0
+        ):
+            raise DataError(
+                named, f"the ranker does not separate the grades of {where}", advice="Give None"
+            )
         yield id, grades.astype(np.int16), features
 
 
 def _refusing(named: str, what: str, values: np.ndarray) -> Refuse:
-    """What raises a DataError for the first bad one of some values; it is raised at once if they are no numbers."""
+    """What raises a DataError for the first bad one of some values; it is raised at once if they
+    are no numbers.
+    """
 
     def refuse(bad: np.ndarray, reason: str) -> None:
         if bad.any():
@@ -263,7 +296,8 @@ def _checked_ranker(named: str, ranker) -> np.ndarray:
 
 
 def simulate(name: str, settings: dict, target, study_seed: int, seed: int) -> None:
-    """Draw the simulated stream `name` and write its file; streams of different seeds are independent.
+    """Draw the simulated stream `name` and write its file; streams of different seeds are
+    independent.
 
     settings : the stream's settings in the study
     target : the file to write

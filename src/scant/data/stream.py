@@ -1,9 +1,10 @@
 """Streams: files of ranking data that jobs memory-map, so that all of them share one copy.
 
-A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant` (int32, the number of
-documents of grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64), `grades` (list of int16) and `features` (list of
-float32 vectors). The metadata of its schema have what bounds and tables need: the largest norm of a document, the
-largest ratio of SLAM weights, and, for simulated separable streams, the ranker and its margin.
+A stream is an Arrow file of one record batch with a row per query: `query` (int64), `relevant`
+(int32, the number of documents of grade above 0), `ideal_dcg` and `ideal_dcg@10` (float64),
+`grades` (list of int16) and `features` (list of float32 vectors). The metadata of its schema have
+what bounds and tables need: the largest norm of a document, the largest ratio of SLAM weights, and,
+for simulated separable streams, the ranker and its margin.
 """
 
 import io
@@ -18,11 +19,22 @@ import numpy as np
 import pyarrow as pa
 
 from scant.errors import DataError
-from scant.files import anew, arrow_array, atomic, check_seal, foreign, hidden, metadata_of, seal, with_metadata
+from scant.files import (
+    anew,
+    arrow_array,
+    atomic,
+    check_seal,
+    foreign,
+    hidden,
+    metadata_of,
+    seal,
+    with_metadata,
+)
 
 CUT = 10  # the k of every NDCG@10 of the papers
 LARGEST_GRADE = 30
-BLOCK = 4096  # how many grades `write` takes at once, or how many numbers where there are many features
+# how many grades `write` takes at once, or how many numbers where there are many features
+BLOCK = 4096
 NUMBERS = 1 << 20
 WRITTEN = 1 << 25  # bytes of features that are mapped at once
 
@@ -31,7 +43,10 @@ Query = tuple[int, np.ndarray, np.ndarray]  # query id, grades (m), features (m 
 
 @dataclass(frozen=True)
 class Stream:
-    """Queries as flat arrays: query q holds documents `offsets[q]` to `offsets[q + 1]`. Arrays are read-only."""
+    """Queries as flat arrays: query q holds documents `offsets[q]` to `offsets[q + 1]`.
+
+    Arrays are read-only.
+    """
 
     features: np.ndarray  # float32, documents x features
     offsets: np.ndarray  # int64, queries + 1
@@ -54,8 +69,8 @@ class Stream:
 def random_name(name: str, settings: dict) -> str:
     """The name from which the random numbers of a stream are derived.
 
-    It is the stream's id. A variant that a sweep of readings made has the id of the stream that it stands for, so that
-    results under two readings differ by the readings alone.
+    It is the stream's id. A variant that a sweep of readings made has the id of the stream that it
+    stands for, so that results under two readings differ by the readings alone.
     """
     return settings.get("stands_for", name)
 
@@ -71,7 +86,8 @@ def discounts(places: int) -> np.ndarray:
 
 
 def ideal_dcg(grades: np.ndarray, cut: int) -> np.ndarray:
-    """The largest DCG@cut of grades (... x m), added in the order of the compiled `scant.kernels.pieces.ideal_dcg`.
+    """The largest DCG@cut of grades (... x m), added in the order of the compiled
+    `scant.kernels.pieces.ideal_dcg`.
 
     Not compiled, since loading compiled code takes half a second, longer than drawing most streams.
     """
@@ -79,7 +95,8 @@ def ideal_dcg(grades: np.ndarray, cut: int) -> np.ndarray:
 
 
 def weight_ratio(grades: np.ndarray, cut: int | None = None) -> np.ndarray:
-    """The largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of grades (... x m): v_max of the bounds.
+    """The largest ratio of two positive NDCG (or NDCG@cut) SLAM weights of grades (... x m): v_max
+    of the bounds.
 
     It is 1 for a query without relevant documents. Perceptron paper, Lemma 5 and Theorem 8.
     """
@@ -95,7 +112,9 @@ def _weights(grades: np.ndarray, cut: int | None) -> np.ndarray:
 
 
 def gap(scores: np.ndarray, grades: np.ndarray) -> float:
-    """The smallest lead in score of a document over one of a lower grade; inf if all grades are equal."""
+    """The smallest lead in score of a document over one of a lower grade; inf if all grades are
+    equal.
+    """
     order = np.argsort(grades)
     starts = np.flatnonzero(np.diff(grades[order], prepend=-1))
     by_grade = np.asarray(scores, np.float64)[order]
@@ -106,18 +125,22 @@ def gap(scores: np.ndarray, grades: np.ndarray) -> float:
 def scale(features: np.ndarray, reading: str) -> np.ndarray:
     """Scale a query's features (m x d) as the reading `features` says.
 
-    reading : "as-is", or "query-minmax", which maps each feature to [0, 1] within the query, and constants to 0
+    reading : "as-is", or "query-minmax", which maps each feature to [0, 1] within the query, and
+        constants to 0
     """
     if reading == "as-is":
         return features
     low = features.min(axis=0)
     # In float32 the range of a feature can overflow, and a tiny one loses its digits.
     width = features.max(axis=0).astype(np.float64) - low
-    return np.where(width > 0, (features - low.astype(np.float64)) / np.where(width > 0, width, 1.0), 0.0)
+    return np.where(
+        width > 0, (features - low.astype(np.float64)) / np.where(width > 0, width, 1.0), 0.0
+    )
 
 
 def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
-    """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))`, which may split queries.
+    """Whole queries from blocks of documents `(query (n), grade (n), features (n x d))`, which may
+    split queries.
 
     `last=False` leaves out the last query of all, as the released code does with each file.
     """
@@ -141,11 +164,13 @@ def joined(blocks: Iterable[Query], last: bool = True) -> Iterator[Query]:
         yield whole()
 
 
-def arrange(queries: Iterable[Query], random: np.random.Generator, features: str, documents: str) -> Iterator[Query]:
+def arrange(
+    queries: Iterable[Query], random: np.random.Generator, features: str, documents: str
+) -> Iterator[Query]:
     """Scale each query (see `scale`) and order its documents as the reading `documents` says.
 
-    documents : "shuffled" by `random`, so that the order says nothing about grades; "as-is"; or "reversed", so that of
-        documents with equal scores the later one in the file is ranked first
+    documents : "shuffled" by `random`, so that the order says nothing about grades; "as-is"; or
+        "reversed", so that of documents with equal scores the later one in the file is ranked first
     """
     orders = {
         "shuffled": random.permutation,
@@ -158,14 +183,18 @@ def arrange(queries: Iterable[Query], random: np.random.Generator, features: str
 
 
 def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | None = None) -> dict:
-    """Write a stream file atomically and return its metadata. Features are written to disk block by block.
+    """Write a stream file atomically and return its metadata. Features are written to disk block by
+    block.
 
-    metadata : what to record besides the sizes, statistics and constants of bounds that are computed here
-    ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is recorded
+    metadata : what to record besides the sizes, statistics and constants of bounds that are
+        computed here
+    ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is
+        recorded
 
     Raises
     ------
-    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of different number
+    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of
+        different number
     """
     path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:
@@ -197,7 +226,8 @@ class _Table(NamedTuple):
     """A block of queries as arrays."""
 
     lengths: np.ndarray  # int64 (queries), documents of each
-    grades: np.ndarray  # int16 (queries, longest); the zeros after a query's grades change nothing computed of them
+    # int16 (queries, longest); the zeros after a query's grades change nothing computed of them
+    grades: np.ndarray
     features: np.ndarray  # float32 (documents, features)
     norms: np.ndarray  # float64 (documents)
 
@@ -205,14 +235,19 @@ class _Table(NamedTuple):
     def of(cls, block: list[Query]) -> "_Table":
         lengths = np.array([len(grade) for _, grade, _ in block])
         grades = np.zeros((len(block), lengths.max()), np.int16)
-        grades[np.arange(grades.shape[1]) < lengths[:, None]] = np.concatenate([grade for _, grade, _ in block])
+        grades[np.arange(grades.shape[1]) < lengths[:, None]] = np.concatenate(
+            [grade for _, grade, _ in block]
+        )
         features = np.concatenate([x for _, _, x in block])
-        norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))  # squares could overflow float32
+        # squares could overflow float32
+        norms = np.sqrt(np.square(features, dtype=np.float64).sum(axis=1))
         return cls(lengths, grades, features, norms)
 
 
 def _check_sizes(path: Path, block: list[Query], width: int | None) -> None:
-    """Raise a DataError for a query with another number of features than `width`, or the first query if None."""
+    """Raise a DataError for a query with another number of features than `width`, or the first
+    query if None.
+    """
     if width is None:
         width = block[0][2].shape[1]
     for query, _, x in block:
@@ -221,7 +256,9 @@ def _check_sizes(path: Path, block: list[Query], width: int | None) -> None:
 
 
 def _check_values(path: Path, block: list[Query], table: _Table) -> None:
-    """Raise a DataError for the first query with a grade out of range, or with features that are not finite."""
+    """Raise a DataError for the first query with a grade out of range, or with features that are
+    not finite.
+    """
     outside = ((table.grades < 0) | (table.grades > LARGEST_GRADE)).any(axis=1)
     if outside.any():
         query = block[np.argmax(outside)][0]
@@ -233,10 +270,19 @@ def _check_values(path: Path, block: list[Query], table: _Table) -> None:
 
 
 class _Measured:
-    """What a stream records besides features, gathered block by block: columns, statistics and constants of bounds."""
+    """What a stream records besides features, gathered block by block: columns, statistics and
+    constants of bounds.
+    """
 
     def __init__(self, ranker: np.ndarray | None):
-        self.ids, self.sizes, self.relevant, self.ideal, self.ideal_at_cut, self.grades = [], [], [], [], [], []
+        self.ids, self.sizes, self.relevant, self.ideal, self.ideal_at_cut, self.grades = (
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         self.width: int | None = None
         self.radius, self.ratio, self.ratio_at_cut = 0.0, 1.0, 1.0
         self.ranker, self.margin = ranker, np.inf
@@ -253,7 +299,10 @@ class _Measured:
         self.ratio = max(self.ratio, float(weight_ratio(table.grades).max()))
         self.ratio_at_cut = max(self.ratio_at_cut, float(weight_ratio(table.grades, CUT).max()))
         if self.ranker is not None:
-            self.margin = min(self.margin, *(gap(x.astype(np.float64) @ self.ranker, grade) for _, grade, x in block))
+            self.margin = min(
+                self.margin,
+                *(gap(x.astype(np.float64) @ self.ranker, grade) for _, grade, x in block),
+            )
 
     def metadata(self) -> dict:
         ranker = self.ranker
@@ -272,9 +321,14 @@ class _Measured:
 
     def batch(self, features: pa.Buffer) -> pa.RecordBatch:
         """The columns of the stream, with the features of all documents."""
-        values = pa.Array.from_buffers(pa.float32(), int(np.sum(self.sizes)) * self.width, [None, features])
+        values = pa.Array.from_buffers(
+            pa.float32(), int(np.sum(self.sizes)) * self.width, [None, features]
+        )
         offsets = arrow_array(np.r_[0, np.cumsum(self.sizes)], pa.int64())
-        grades, vectors = np.concatenate(self.grades), pa.FixedSizeListArray.from_arrays(values, self.width)
+        grades, vectors = (
+            np.concatenate(self.grades),
+            pa.FixedSizeListArray.from_arrays(values, self.width),
+        )
         columns = {
             "query": arrow_array(self.ids, pa.int64()),
             "relevant": arrow_array(self.relevant, pa.int32()),
@@ -287,7 +341,10 @@ class _Measured:
 
 
 class _Forgetful(io.FileIO):
-    """A file to write to. What it writes is from a map, whose pages it gives back: they would count as memory."""
+    """A file to write to.
+
+    What it writes is from a map, whose pages it gives back: they would count as memory.
+    """
 
     def __init__(self, path, mapped: mmap.mmap):
         super().__init__(path, "wb")
@@ -304,14 +361,20 @@ class _Forgetful(io.FileIO):
 
 
 def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
-    """Queries with grades as int16 and features as float32, in lists that make a table of about `BLOCK` grades, or
-    have about `NUMBERS` features.
+    """Queries with grades as int16 and features as float32, in lists that make a table of about
+    `BLOCK` grades, or have about `NUMBERS` features.
 
     The table has a row per query, as long as the longest.
     """
     block, longest, numbers = [], 0, 0
     for query, grade, features in queries:
-        block.append((query, np.ascontiguousarray(grade, np.int16), np.ascontiguousarray(features, np.float32)))
+        block.append(
+            (
+                query,
+                np.ascontiguousarray(grade, np.int16),
+                np.ascontiguousarray(features, np.float32),
+            )
+        )
         longest, numbers = max(longest, len(grade)), numbers + features.size
         if longest * len(block) >= BLOCK or numbers >= NUMBERS:
             yield block
@@ -323,7 +386,8 @@ def _blocks(queries: Iterable[Query]) -> Iterator[list[Query]]:
 def read(path) -> Stream:
     """Memory-map a stream file, after checking all that the compiled loops rely on.
 
-    The loops do not check bounds when they read and write, so that offsets, sizes and grades have to be right.
+    The loops do not check bounds when they read and write, so that offsets, sizes and grades have
+    to be right.
 
     Raises
     ------
@@ -339,14 +403,19 @@ def read(path) -> Stream:
         check_seal(path)
         metadata = metadata_of(reader.schema)
         if not reader.schema.equals(_schema(metadata["features"])):
-            raise ValueError(f"columns {', '.join(reader.schema.names)} of other types than a stream's")
+            raise ValueError(
+                f"columns {', '.join(reader.schema.names)} of other types than a stream's"
+            )
         batch = reader.get_batch(0)
         if batch.get_total_buffer_size() > file.size():
             raise ValueError("compressed, or its columns overlap")
         batch.validate(full=False)
         columns = {name: batch.column(name) for name in batch.schema.names}
         features, grades = columns["features"], columns["grades"]
-        ends = (np.frombuffer(column.buffers()[1], np.int64)[: len(batch) + 1] for column in (features, grades))
+        ends = (
+            np.frombuffer(column.buffers()[1], np.int64)[: len(batch) + 1]
+            for column in (features, grades)
+        )
         offsets = next(ends)
         if not np.array_equal(offsets, next(ends)):
             raise ValueError("grades and features of other sizes")
@@ -367,22 +436,40 @@ def read(path) -> Stream:
 def _schema(features: int) -> pa.Schema:
     """The columns of a stream with this number of features."""
     vectors = pa.list_(pa.float32(), features)
-    of_queries = {"query": pa.int64(), "relevant": pa.int32(), "ideal_dcg": pa.float64(), "ideal_dcg@10": pa.float64()}
-    return pa.schema(of_queries | {"grades": pa.large_list(pa.int16()), "features": pa.large_list(vectors)})
+    of_queries = {
+        "query": pa.int64(),
+        "relevant": pa.int32(),
+        "ideal_dcg": pa.float64(),
+        "ideal_dcg@10": pa.float64(),
+    }
+    return pa.schema(
+        of_queries | {"grades": pa.large_list(pa.int16()), "features": pa.large_list(vectors)}
+    )
 
 
 def _check(stream: Stream) -> None:
     """Raise a ValueError for a stream whose arrays do not fit each other and its metadata."""
     offsets, documents = stream.offsets, len(stream.features)
-    if not len(stream) or offsets[0] != 0 or offsets[-1] != documents or not (offsets[1:] > offsets[:-1]).all():
+    if (
+        not len(stream)
+        or offsets[0] != 0
+        or offsets[-1] != documents
+        or not (offsets[1:] > offsets[:-1]).all()
+    ):
         raise ValueError("offsets that do not part its documents into queries")
     of_queries = stream.query, stream.relevant, stream.ideal_dcg, stream.ideal_dcg_at_cut
     if len(stream.grades) != documents or any(len(column) != len(stream) for column in of_queries):
         raise ValueError("columns cut short")
     relevant = np.add.reduceat(stream.grades > 0, offsets[:-1], dtype=np.int64)
-    if stream.grades.min() < 0 or stream.grades.max() > LARGEST_GRADE or not np.array_equal(relevant, stream.relevant):
+    if (
+        stream.grades.min() < 0
+        or stream.grades.max() > LARGEST_GRADE
+        or not np.array_equal(relevant, stream.relevant)
+    ):
         raise ValueError(f"grades outside 0 to {LARGEST_GRADE}, or other than counted")
-    if not all(np.isfinite(ideal).all() and (ideal[relevant > 0] > 0).all() for ideal in of_queries[2:]):
+    if not all(
+        np.isfinite(ideal).all() and (ideal[relevant > 0] > 0).all() for ideal in of_queries[2:]
+    ):
         raise ValueError("an ideal DCG that is none")
     counts = {
         "queries": len(stream),
@@ -392,15 +479,26 @@ def _check(stream: Stream) -> None:
         "without_relevant": int((relevant == 0).sum()),
     }
     if wrong := [name for name, value in counts.items() if stream.metadata.get(name) != value]:
-        raise ValueError(f"{wrong[0]} is {stream.metadata.get(wrong[0])} in its metadata, and {counts[wrong[0]]}")
+        raise ValueError(
+            f"{wrong[0]} is {stream.metadata.get(wrong[0])} in its metadata, and {counts[wrong[0]]}"
+        )
     ranker, ratio = stream.metadata["ranker"], stream.metadata["weight_ratio"]
-    numbers = [stream.metadata["radius"], *(ratio[name] for name in ("ap", "ndcg", "ndcg@10")), *(ranker or [])]
+    numbers = [
+        stream.metadata["radius"],
+        *(ratio[name] for name in ("ap", "ndcg", "ndcg@10")),
+        *(ranker or []),
+    ]
     if not all(isinstance(value, float) and math.isfinite(value) for value in numbers):
         raise ValueError("metadata that are no numbers")
-    if ranker is not None and (len(ranker) != stream.features.shape[1] or type(stream.metadata["margin"]) is not float):
+    if ranker is not None and (
+        len(ranker) != stream.features.shape[1] or type(stream.metadata["margin"]) is not float
+    ):
         raise ValueError("a ranker of other features")
 
 
 def _values(column: pa.Array) -> np.ndarray:
-    """A view of a column without nulls. `to_numpy` would import pandas, which takes every job a sixth of a second."""
+    """A view of a column without nulls.
+
+    `to_numpy` would import pandas, which takes every job a sixth of a second.
+    """
     return np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())[: len(column)]

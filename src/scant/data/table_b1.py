@@ -1,4 +1,5 @@
-"""Table B.1 of the thesis: two distributions of relevance vectors that top-1 feedback cannot tell apart.
+"""Table B.1 of the thesis: two distributions of relevance vectors that top-1 feedback cannot tell
+apart.
 
 Their means are equal, but different rankings are best for NDCG.
 """

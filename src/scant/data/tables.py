@@ -1,10 +1,10 @@
 """Parquet tables: the checked, typed form in which every data set is kept.
 
-A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per document,
-and row groups of whole queries; where the registry rounds grades, also `printed` (float32), the grade of the
-file. A classification table has `label` (string) and the features. A log of ads is as
-`scant.data.logs` writes it. Rows are in the order of the original file. The metadata of the schema describe the
-table (`scant.files.metadata_of`).
+A ranking table has columns `query` (int64), `grade` (int16) and `f1` to `fd` (float32), one row per
+document, and row groups of whole queries; where the registry rounds grades, also `printed`
+(float32), the grade of the file. A classification table has `label` (string) and the features. A
+log of ads is as `scant.data.logs` writes it. Rows are in the order of the original file. The
+metadata of the schema describe the table (`scant.files.metadata_of`).
 """
 
 import sys
@@ -25,7 +25,8 @@ from scant.data.uci import Examples, label_text, read_uci
 from scant.declare.declarations import own
 from scant.errors import DataError, SettingError
 
-PRINTED = "printed"  # the grade as the file has it, in tables of sets whose grades are not all whole
+# the grade as the file has it, in tables of sets whose grades are not all whole
+PRINTED = "printed"
 KEYS = {
     "ranking": {"query": pa.int64(), "grade": pa.int16()},
     "classification": {"label": pa.string()},
@@ -46,13 +47,18 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
 
     Raises
     ------
-    DataError : with file, line and reason, if the original is malformed or is not what the registry expects
+    DataError : with file, line and reason, if the original is malformed or is not what the registry
+        expects
     """
     wanted = dataset.part(part)
     if not Path(original).is_file():
         if Path(original).is_symlink():
             reason = f"it is a link to {Path(original).readlink()}, which is not there"
-            raise DataError(original, reason, advice="Put the file there, or delete the link: the next run looks anew")
+            raise DataError(
+                original,
+                reason,
+                advice=("Put the file there, or delete the link: the next run looks anew"),
+            )
         raise DataError(original, "there is no such file")
     files.refuse_page(original)
     if dataset.task == "ads":
@@ -61,7 +67,8 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
         return
     for ending in UNREAD:
         if Path(f"{wanted.file}{ending}").is_file():
-            print(f"scant: note: {wanted.file}{ending} is not read", file=sys.stderr)  # rows have no such thing here
+            # rows have no such thing here
+            print(f"scant: note: {wanted.file}{ending} is not read", file=sys.stderr)
     schema = _schema(dataset.task, dataset.features, printed=dataset.fractions is not None)
     if dataset.parser == GROUPS:
         blocks = _grouped(original, dataset, wanted)
@@ -72,27 +79,36 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     if dataset.task == "ranking":
         blocks = whole_queries(blocks)
     values, queries = Counter(), 0
-    # Metadata are known only at the end; without the Arrow schema in the file, readers find them in the schema.
+    # Metadata are known only at the end; without the Arrow schema in the file, readers find them in
+    # the schema.
     with files.atomic(target) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd", store_schema=False) as writer:
             for block in _with_progress(blocks, f"{dataset.id}/{wanted.id}", wanted.rows):
                 writer.write_table(_table(block, schema), row_group_size=len(block.features))
                 values.update(block.grade.tolist() if isinstance(block, Block) else block.label)
                 queries += len(np.unique(block.query)) if isinstance(block, Block) else 0
-            of_task = {"ranking": {"queries": queries, "grades": values}, "classification": {"classes": values}}
+            of_task = {
+                "ranking": {"queries": queries, "grades": values},
+                "classification": {"classes": values},
+            }
             counts = of_task[dataset.task]
-            metadata = _metadata(dataset, wanted, original, values.total(), dataset.features, **counts)
+            metadata = _metadata(
+                dataset, wanted, original, values.total(), dataset.features, **counts
+            )
             writer.add_key_value_metadata(files.encoded(metadata))
         files.seal(temporary)
 
 
 def _is_declared(part: Part) -> bool:
-    """Whether the registry has a digest, or a number of rows, by which a whole file of a part is told."""
+    """Whether the registry has a digest, or a number of rows, by which a whole file of a part is
+    told.
+    """
     return any((part.sha256, part.git_blob, part.rows))
 
 
 def _check_end(original, dataset: Dataset, part: Part) -> None:
-    """Raise a DataError for a text whose last line does not end, if nothing else tells that the text is whole.
+    """Raise a DataError for a text whose last line does not end, if nothing else tells that the
+    text is whole.
 
     Such a line may have been cut inside a field, `3:34` to `3:3`, which no reader could see.
     """
@@ -103,7 +119,10 @@ def _check_end(original, dataset: Dataset, part: Part) -> None:
         file.seek(max(size - 1, 0))
         if size and file.read() != b"\n":
             reason = "its last line has no end, so that the file may have been cut inside a field"
-            advice = "If it is whole, end the line (echo >> FILE), or declare how many `rows` it has, or its sha256"
+            advice = (
+                "If it is whole, end the line (echo >> FILE), or declare how many `rows` it "
+                "has, or its sha256"
+            )
             raise DataError(original, reason, advice=advice)
 
 
@@ -144,7 +163,11 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
     if len({table.num_columns for table in tables}) != 1:
-        raise DataError(paths, "no rows, or tables of different features", advice="Make them with `scant convert`")
+        raise DataError(
+            paths,
+            "no rows, or tables of different features",
+            advice=("Make them with `scant convert`"),
+        )
     labels = np.array([label for table in tables for label in table["label"].to_pylist()])
     return np.concatenate([_features(table) for table in tables]), labels
 
@@ -176,7 +199,9 @@ def _read_parquet(path, dataset: Dataset) -> Iterator[Block | Examples]:
     with files.foreign(path), pq.ParquetFile(path) as file:
         _check_columns(path, file.schema_arrow.names, dataset)
         names = _schema(dataset.task, dataset.features).names
-        yield from _read_batches(path, files.batches(file, max(FLOATS // dataset.features, 1), columns=names), dataset)
+        yield from _read_batches(
+            path, files.batches(file, max(FLOATS // dataset.features, 1), columns=names), dataset
+        )
 
 
 def _read_csv(path, dataset: Dataset) -> Iterator[Block | Examples]:
@@ -185,16 +210,23 @@ def _read_csv(path, dataset: Dataset) -> Iterator[Block | Examples]:
 
     types = {"label": pa.string()} if dataset.task == "classification" else {}
     options = csv.ConvertOptions(column_types=types)
-    with files.foreign(path, "readable CSV file", "Correct it"), csv.open_csv(path, convert_options=options) as file:
+    with (
+        files.foreign(path, "readable CSV file", "Correct it"),
+        csv.open_csv(path, convert_options=options) as file,
+    ):
         _check_columns(path, file.schema.names, dataset)
         yield from _read_batches(path, file, dataset)
 
 
 def _read_own(path, dataset: Dataset) -> Iterator[Block]:
-    """Read a file by the user's own function: from its path to features (n x d), grades (n) and ids of queries (n)."""
+    """Read a file by the user's own function: from its path to features (n x d), grades (n) and ids
+    of queries (n).
+    """
     name = dataset.parser
     try:
-        features, grades, queries = (np.asarray(part) for part in own(name, "parser", "function")(str(path)))
+        features, grades, queries = (
+            np.asarray(part) for part in own(name, "parser", "function")(str(path))
+        )
     except (TypeError, ValueError) as error:
         reason = f"{name} does not return features, grades and ids of queries of it ({error})"
         raise DataError(path, reason) from error
@@ -204,12 +236,21 @@ def _read_own(path, dataset: Dataset) -> Iterator[Block]:
         or {*map(np.shape, (grades, queries))} != {(len(features),)}
     ):
         shapes = ", ".join(str(np.shape(part)) for part in (features, grades, queries))
-        reason = f"{name} returns arrays of shapes {shapes}; (n, {dataset.features}), (n,) and (n,) are expected"
+        reason = (
+            f"{name} returns arrays of shapes {shapes}; (n, {dataset.features}), (n,) and "
+            "(n,) are expected"
+        )
         raise DataError(path, reason)
-    columns = {"query": queries, "grade": grades} | {f"f{i + 1}": features[:, i] for i in range(dataset.features)}
+    columns = {"query": queries, "grade": grades} | {
+        f"f{i + 1}": features[:, i] for i in range(dataset.features)
+    }
     with files.foreign(path, f"file that {name} reads to numbers", "Correct the function"):
-        table = pa.table({column: pa.array(np.ascontiguousarray(values)) for column, values in columns.items()})
-        yield from _read_batches(path, table.to_batches(max(FLOATS // dataset.features, 1)), dataset)
+        table = pa.table(
+            {column: pa.array(np.ascontiguousarray(values)) for column, values in columns.items()}
+        )
+        yield from _read_batches(
+            path, table.to_batches(max(FLOATS // dataset.features, 1)), dataset
+        )
 
 
 def _check_columns(path, names: list[str], dataset: Dataset) -> None:
@@ -218,29 +259,42 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
     if twice := [name for name in logs.repeated(names) if name in wanted]:
         raise DataError(path, f"two columns are called {twice[0]!r}")
     if "f0" in names and f"f{dataset.features}" not in names:
-        raise DataError(path, "its features count from f0", advice="Rename its columns: they count from f1 here")
+        raise DataError(
+            path,
+            "its features count from f0",
+            advice=("Rename its columns: they count from f1 here"),
+        )
     if missing := [name for name in wanted if name not in {*names}]:
         raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
     if f"f{dataset.features + 1}" in names:
-        raise DataError(path, f"there is a column 'f{dataset.features + 1}' beyond the declared features")
+        raise DataError(
+            path, (f"there is a column 'f{dataset.features + 1}' beyond the declared features")
+        )
 
 
-def _read_batches(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
+def _read_batches(
+    path, batches: Iterable[pa.RecordBatch], dataset: Dataset
+) -> Iterator[Block | Examples]:
     """The blocks of a user's columns, each checked and in the project's type."""
     blocks = _column_blocks(path, batches, dataset)
     return checked(path, blocks, text=False) if dataset.task == "ranking" else blocks
 
 
-def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) -> Iterator[Block | Examples]:
+def _column_blocks(
+    path, batches: Iterable[pa.RecordBatch], dataset: Dataset
+) -> Iterator[Block | Examples]:
     first, numbers = 1, {}
     names = _schema(dataset.task, dataset.features).names
     for batch in filter(len, batches):
         given = {name: batch[name] for name in names}
-        if "query" in given and pa.types.is_string(given["query"].type):  # names, numbered as they come
+        # names, numbered as they come
+        if "query" in given and pa.types.is_string(given["query"].type):
             queries = given["query"].to_pylist()
             ids = [numbers.setdefault(name, len(numbers) + 1) if name else None for name in queries]
             given["query"] = pa.array(ids, pa.int64())
-        columns = {name: _column(path, column, name, first, dataset) for name, column in given.items()}
+        columns = {
+            name: _column(path, column, name, first, dataset) for name, column in given.items()
+        }
         features = np.column_stack([columns.pop(f"f{i + 1}") for i in range(dataset.features)])
         block_type = Block if dataset.task == "ranking" else Examples
         columns |= {"printed": columns["grade"].astype(np.float32)} if "grade" in columns else {}
@@ -251,7 +305,9 @@ def _column_blocks(path, batches: Iterable[pa.RecordBatch], dataset: Dataset) ->
 
 
 def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> np.ndarray:
-    """One column of a user's file in the project's type; a DataError names the row (from 1) at fault."""
+    """One column of a user's file in the project's type; a DataError names the row (from 1) at
+    fault.
+    """
 
     def refuse(bad: np.ndarray, reason: str) -> None:
         if bad.any():
@@ -261,7 +317,9 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
 
     refuse(column.is_null().to_numpy(zero_copy_only=False), "is missing")
     if pa.types.is_nested(column.type):
-        raise DataError(path, f"column {name!r} has type {column.type}; numbers or text are expected")
+        raise DataError(
+            path, (f"column {name!r} has type {column.type}; numbers or text are expected")
+        )
     if name == "label":
         labels = np.array([label_text(str(label)) for label in column.to_pylist()], dtype=object)
         if dataset.classes is not None:
@@ -285,33 +343,44 @@ def _top(dataset: Dataset) -> int:
 def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:
     """The rows of a file without query ids; a second file says how many rows each query has.
 
-    The second file is looked for beside the file that the study names, then beside its copy at `path`.
+    The second file is looked for beside the file that the study names, then beside its copy at
+    `path`.
     """
     beside = groups_beside(part.file) or groups_beside(path)
     if beside is None:
         raise DataError(
-            part.file, "no file beside it says how many rows each query has",
+            part.file,
+            "no file beside it says how many rows each query has",
             advice=f"Put {Path(part.file).name}.query or .group beside it, with one number a line",
-        )  # fmt: skip
+        )
     return read_grouped(path, beside, dataset.features, dataset.grades, **dataset.text)
 
 
 def _read_log(path, whole: bool) -> logs.Log:
     """A log of visits, read by scant_ads, which Python finds by an entry point alone."""
     if (reads := reader("log")) is None:
-        raise SettingError("parser: log is read by scant_ads, which is not installed: pip install -e . in the clone")
+        raise SettingError(
+            "parser: log is read by scant_ads, which is not installed: pip install "
+            "-e . in the clone"
+        )
     return reads.load()(path, whole)
 
 
 GROUPS = "letor-groups"
 UNREAD = (".weight", ".position")  # of files that LightGBM reads beside another
 READERS = {
-    "letor": lambda path, dataset: read_letor(path, dataset.features, dataset.grades, **dataset.text),
+    "letor": lambda path, dataset: read_letor(
+        path, dataset.features, dataset.grades, **dataset.text
+    ),
     "letor-qid-in-comment": lambda path, dataset: read_letor(
         path, dataset.features, dataset.grades, qid="comment", **dataset.text
     ),
-    "csv-label-first": lambda path, dataset: read_uci(path, dataset.features, "first", dataset.classes),
-    "csv-label-last": lambda path, dataset: read_uci(path, dataset.features, "last", dataset.classes),
+    "csv-label-first": lambda path, dataset: read_uci(
+        path, dataset.features, "first", dataset.classes
+    ),
+    "csv-label-last": lambda path, dataset: read_uci(
+        path, dataset.features, "last", dataset.classes
+    ),
     "csv": _read_csv,
     "parquet": _read_parquet,
 }
@@ -325,7 +394,9 @@ LOG_READERS = {
 
 
 def _schema(task: str, features: int, printed: bool = False) -> pa.Schema:
-    """The columns of a table of this task; `printed` says whether it keeps grades as the file had them."""
+    """The columns of a table of this task; `printed` says whether it keeps grades as the file had
+    them.
+    """
     keys = KEYS[task] | ({PRINTED: pa.float32()} if printed else {})
     return pa.schema({**keys, **{f"f{i + 1}": pa.float32() for i in range(features)}})
 
@@ -333,7 +404,9 @@ def _schema(task: str, features: int, printed: bool = False) -> pa.Schema:
 def _table(block: Block | Examples, schema: pa.Schema) -> pa.Table:
     keys = [getattr(block, name) for name in schema.names if name in block._fields]
     columns = np.ascontiguousarray(block.features.T)
-    arrays = [_array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)]
+    arrays = [
+        _array(values, field.type) for values, field in zip([*keys, *columns], schema, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -343,7 +416,9 @@ def _array(values: np.ndarray, arrow_type: pa.DataType) -> pa.Array:
 
 
 def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, **counts) -> dict:
-    """The metadata of a table; a DataError if its counts are not those that the registry expects."""
+    """The metadata of a table; a DataError if its counts are not those that the registry
+    expects.
+    """
     metadata = {
         "dataset": dataset.id,
         "part": part.id,
@@ -356,7 +431,9 @@ def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, 
     for key in ("rows", "queries"):
         expected = getattr(part, key)
         if expected is not None and metadata.get(key) != expected:
-            raise DataError(original, f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}")
+            raise DataError(
+                original, (f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}")
+            )
     _check_end(original, dataset, part)
     return metadata
 
@@ -383,7 +460,11 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
         found_task = files.metadata_of(file.schema_arrow).get("task")
         printed = PRINTED in file.schema_arrow.names
         features = len(file.schema_arrow) - len(KEYS[task]) - printed
-        if found_task != task or features < 1 or not file.schema_arrow.equals(_schema(task, features, printed)):
+        if (
+            found_task != task
+            or features < 1
+            or not file.schema_arrow.equals(_schema(task, features, printed))
+        ):
             reason = f"not a {task} table of this project" + (
                 f": its task is {found_task}" if found_task != task else ""
             )
@@ -397,7 +478,9 @@ def _row_groups(path, task: str) -> Iterator[pa.Table]:
 
 
 def _features(table: pa.Table) -> np.ndarray:
-    names = [name for name in table.column_names if name not in ("query", "grade", "label", PRINTED)]
+    names = [
+        name for name in table.column_names if name not in ("query", "grade", "label", PRINTED)
+    ]
     features = np.empty((len(table), len(names)), np.float32)
     for i, name in enumerate(names):
         features[:, i] = _numpy(table[name])

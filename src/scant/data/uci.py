@@ -1,4 +1,6 @@
-"""Tables of the UCI repository: one example a line, numbers and a class label separated by commas or blanks."""
+"""Tables of the UCI repository: one example a line, numbers and a class label separated by commas
+or blanks.
+"""
 
 import re
 from collections.abc import Iterator
@@ -28,12 +30,14 @@ class Examples(NamedTuple):
     line: np.ndarray  # int64 (n,), the line of each row in the file, from 1
 
 
-def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] | None = None) -> Iterator[Examples]:
+def read_uci(
+    path, features: int, label: str = "last", classes: tuple[str, ...] | None = None
+) -> Iterator[Examples]:
     """Read a table without a header in blocks of rows.
 
-    Fields are separated by commas if there is one on the first line, and may then be padded with blanks; else by
-    blanks. Lines may end in CR LF, blank lines are skipped. A label that is a whole number is written as one ("1."
-    becomes "1").
+    Fields are separated by commas if there is one on the first line, and may then be padded with
+    blanks; else by blanks. Lines may end in CR LF, blank lines are skipped. A label that is a whole
+    number is written as one ("1." becomes "1").
 
     Parameters
     ----------
@@ -44,8 +48,8 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
 
     Raises
     ------
-    DataError : with the line, for a wrong number of fields, a feature that is not a finite number, a label
-        outside the classes; and for a file without rows.
+    DataError : with the line, for a wrong number of fields, a feature that is not a finite number,
+        a label outside the classes; and for a file without rows.
     """
     place = {"first": 0, "last": features}[label]
     labels, rows, lines, any_rows, delimiter = [], [], [], False, b""
@@ -70,12 +74,19 @@ def read_uci(path, features: int, label: str = "last", classes: tuple[str, ...] 
     if rows:
         yield _examples(labels, rows, lines)
     elif not any_rows:
-        raise DataError(path, "the file has no rows", advice="It may have been cut short; fetch it again")
+        raise DataError(
+            path, "the file has no rows", advice=("It may have been cut short; fetch it again")
+        )
 
 
-def _miscounted(line: bytes, delimiter: bytes | None, features: int, count: int, number: int) -> tuple[str, int, str]:
+def _miscounted(
+    line: bytes, delimiter: bytes | None, features: int, count: int, number: int
+) -> tuple[str, int, str]:
     """Reason, line and advice for a line that has not as many fields as are expected."""
-    reason = f"{count} fields, separated by {DELIMITERS[delimiter]}; {features} features and a label are expected"
+    reason = (
+        f"{count} fields, separated by {DELIMITERS[delimiter]}; {features} features and a "
+        "label are expected"
+    )
     for other, name in DELIMITERS.items():
         if other != delimiter and len(line.strip().split(other)) == features + 1:
             return (
@@ -91,7 +102,9 @@ def _examples(labels: list[str], rows: list, lines: list[int]) -> Examples:
 
 
 def label_text(text: str) -> str:
-    """A class label as tables have it: stripped of blanks; whole numbers lose leading zeros and a decimal point."""
+    """A class label as tables have it: stripped of blanks; whole numbers lose leading zeros and a
+    decimal point.
+    """
     whole = re.fullmatch(r"\s*(\d+)(\.0*)?\s*", text, re.ASCII)
     return (whole[1].lstrip("0") or "0") if whole else text.strip()
 
@@ -109,7 +122,9 @@ def _numbers(path, fields: list[bytes], number: int) -> np.ndarray:
         try:
             if abs(_number(field)) <= LARGEST:
                 continue
-            reason = f"the value of feature {index} is not finite in single precision: {short(text)}"
+            reason = (
+                f"the value of feature {index} is not finite in single precision: {short(text)}"
+            )
         except ValueError:
             reason = f"the value of feature {index} is not a number: {short(text)}"
         raise DataError(path, reason, number, "Correct the line, or fetch the file again")

@@ -23,13 +23,16 @@ class Setting:
     about : what it means, in a sentence
     plays : whether it is passed to runs, because it may change their results
     adds : whether it only makes runs record more, and changes nothing else in them
-    reading : whether it is a reading: a choice that the papers leave open, and that a sweep may vary
+    reading : whether it is a reading: a choice that the papers leave open, and that a sweep may
+        vary
     some : whether it affects only the learners that list it in `Learner.heeds`; else it affects all
     absent : for a setting of a learner, its value if the study gives none
-    when : for a setting of a learner, (name, value) of another setting: this one has an effect only if that one has
-        this value
-    unless : settings of the experiment by name: this one has no effect if one of them has the value listed here
-    ours : whether it goes beyond the papers, so that a claim that does not name it is about learners without it
+    when : for a setting of a learner, (name, value) of another setting: this one has an effect only
+        if that one has this value
+    unless : settings of the experiment by name: this one has no effect if one of them has the value
+        listed here
+    ours : whether it goes beyond the papers, so that a claim that does not name it is about
+        learners without it
     """
 
     name: str
@@ -63,17 +66,22 @@ class Look(NamedTuple):
 
 
 class Learner:
-    """What a learner of any family declares about itself. A user's own learner may declare the same.
+    """What a learner of any family declares about itself. A user's own learner may declare the
+    same.
 
     kind : its name in study files
     about : what it is, in a sentence, with its source
     settings : the settings that a study may give it, besides title and kind
-    looks : how figures draw it. The key is its measure or surrogate, or "#" and its id in the study, for figures that
-        show several learners of this kind; "" is the look of all others
-    sees : the feedback that it gets in a round: "all", "top" (on the first k of its ranking), "loss" or "nothing"
-    draws : whether it draws random numbers. If it does not, seeds that share their place's draws are one observation
-    heeds : the readings that affect it, among those of its family that affect only some learners (`Setting.some`)
-    released : the settings that differ in the authors' released code (the reading `source: released-code`)
+    looks : how figures draw it. The key is its measure or surrogate, or "#" and its id in the
+        study, for figures that show several learners of this kind; "" is the look of all others
+    sees : the feedback that it gets in a round: "all", "top" (on the first k of its ranking),
+        "loss" or "nothing"
+    draws : whether it draws random numbers. If it does not, seeds that share their place's draws
+        are one observation
+    heeds : the readings that affect it, among those of its family that affect only some learners
+        (`Setting.some`)
+    released : the settings that differ in the authors' released code (the reading `source:
+        released-code`)
     released_rates : the learning rates in that code; None if it takes the study's rates
     """
 
@@ -94,11 +102,16 @@ class Learner:
 
     @classmethod
     def check(cls, settings: Mapping) -> None:
-        """Raise a SettingError if the settings contradict each other. Each by itself fits its rule already."""
+        """Raise a SettingError if the settings contradict each other.
+
+        Each by itself fits its rule already.
+        """
 
 
 def settings_of(learner: type) -> dict[str, Setting]:
-    """The settings that a learner's class declares, by name; none for a user's own class that declares nothing."""
+    """The settings that a learner's class declares, by name; none for a user's own class that
+    declares nothing.
+    """
     return {setting.name: setting for setting in getattr(learner, "settings", ())}
 
 
@@ -107,7 +120,9 @@ _looking: ContextVar[bool] = ContextVar("looking", default=False)
 
 @contextmanager
 def looking() -> Iterator[None]:
-    """Within it no module that a study names is imported: somebody else's results are looked at, and not run."""
+    """Within it no module that a study names is imported: somebody else's results are looked at,
+    and not run.
+    """
     before = _looking.set(True)
     try:
         yield
@@ -121,7 +136,8 @@ def own_class(kind: str) -> type:
 
 
 def own(named: str, what: str, form: str) -> Any:
-    """What a user's own module has, by its name "module:name". The module may be in the working folder.
+    """What a user's own module has, by its name "module:name". The module may be in the working
+    folder.
 
     what, form : what it is, and what stands for it after the colon, for errors
 
@@ -130,7 +146,9 @@ def own(named: str, what: str, form: str) -> Any:
     SettingError : it cannot be imported, or must not be, see `looking`
     """
     if _looking.get():
-        raise SettingError(f"{what} {named!r} is code of the study, which is not run by a command that only looks")
+        raise SettingError(
+            f"{what} {named!r} is code of the study, which is not run by a command that only looks"
+        )
     module, _, name = named.partition(":")
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, folder)  # the console script does not look there
@@ -143,7 +161,11 @@ def own(named: str, what: str, form: str) -> Any:
         else:
             near = nearest(module, [path.stem for path in Path().glob("*.py")])
             hint = f"; did you mean {near}:{name}?" if near and near != module else ""
-        reason = error if isinstance(error, (ImportError, AttributeError)) else f"{type(error).__name__}: {error}"
+        reason = (
+            error
+            if isinstance(error, (ImportError, AttributeError))
+            else f"{type(error).__name__}: {error}"
+        )
         raise SettingError(
             f"{what} {named!r} cannot be imported ({reason}{hint}). It is to be module:{form}"
         ) from error
@@ -152,11 +174,18 @@ def own(named: str, what: str, form: str) -> Any:
 def defaults_of(function: Callable) -> dict[str, Any]:
     """The default of each parameter of a function that has one."""
     parameters = inspect.signature(function).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty}
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    }
 
 
-def check_limits(settings: Mapping[str, Any], rules: Mapping[str, tuple[str, Mapping]], whose: str) -> None:
-    """Raise a SettingError for a setting beyond the limits of its rule: what studies are refused for, in Python.
+def check_limits(
+    settings: Mapping[str, Any], rules: Mapping[str, tuple[str, Mapping]], whose: str
+) -> None:
+    """Raise a SettingError for a setting beyond the limits of its rule: what studies are refused
+    for, in Python.
 
     rules : as `scant.declare.families.Place.rules`
     whose : what they are the settings of
@@ -171,7 +200,11 @@ def check_limits(settings: Mapping[str, Any], rules: Mapping[str, tuple[str, Map
         most, below = limits.get("maximum", math.inf), limits.get("exclusiveMaximum", math.inf)
         if not (least <= value <= most and above < value < below):
             low = f"above {above:,}" if above > least else f"{least:,} or more"
-            ranges = {most: f"from {least:,} to {most:,}", below: f"from {least:,} to below {below:,}", math.inf: low}
+            ranges = {
+                most: f"from {least:,} to {most:,}",
+                below: (f"from {least:,} to below {below:,}"),
+                math.inf: low,
+            }
             raise SettingError(f"{whose}: {key} is {value}; it must be {ranges[min(most, below)]}")
 
 

@@ -1,7 +1,8 @@
 """The families of experiments, and what each of them declares.
 
-A family is a folder with a subclass of `Family` in its `family.py`. `FAMILIES` lists them all. Outside its folder,
-only study files, tests and docs name a family. This module is quick to import, since the workflow and every job do.
+A family is a folder with a subclass of `Family` in its `family.py`. `FAMILIES` lists them all.
+Outside its folder, only study files, tests and docs name a family. This module is quick to import,
+since the workflow and every job do.
 """
 
 import inspect
@@ -21,31 +22,48 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "ads": "scant.ads.family:Ads",
     "generalisation": "scant.generalisation.family:Generalisation",
 }
-TUNING = 1_000_000  # the number of the first seed that chooses learning rates; those below are reported
+# the number of the first seed that chooses learning rates; those below are reported
+TUNING = 1_000_000
 HEADLINE = "feedback"  # the question that pages open with
-READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")  # what figures and tables are made of
+# what figures and tables are made of
+READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")  # of a user's own figure or table
-TITLE = {"description": "The name that figures and tables show; the id if absent.", "type": "string"}
+TITLE = {
+    "description": "The name that figures and tables show; the id if absent.",
+    "type": "string",
+}
 CLOSED = {"type": "object", "additionalProperties": False}
-TYPES = {int: {"type": "integer"}, int | None: {"type": "integer"}, float: {"type": "number"}, str: {}}
+TYPES = {
+    int: {"type": "integer"},
+    int | None: {"type": "integer"},
+    float: {"type": "number"},
+    str: {},
+}
 
 
 @dataclass(frozen=True)
 class Place:
-    """What learners of a family play on: streams, games or logs. A study defines several of them, each with an id.
+    """What learners of a family play on: streams, games or logs. A study defines several of them,
+    each with an id.
 
     key : the section of a study file that defines them: "streams", "games" or "logs"
     name : what a single one is called: "stream", "game" or "log"
     about : what they are, in a sentence
-    keys : the JSON schema of a place, but for what `schema` completes: its title, and what simulations take
-    check : takes the settings of a place and the data sets by id; raises a SettingError if the settings are not valid
-    simulations : of places that are simulated, the key that names the simulation, and "module:name" of a mapping from
-        these names to the functions that draw it, whose parameters are its `settings`
-    own : whether a simulation may be a user's own function, "module:function", whose settings it checks itself
-    rules : of these settings, by name: what each means, in a sentence, and its limits, as a JSON schema. Their types
-        and defaults are in the functions' signatures; a parameter without a rule is no setting
+    keys : the JSON schema of a place, but for what `schema` completes: its title, and what
+        simulations take
+    check : takes the settings of a place and the data sets by id; raises a SettingError if the
+        settings are not valid
+    simulations : of places that are simulated, the key that names the simulation, and "module:name"
+        of a mapping from these names to the functions that draw it, whose parameters are its
+        `settings`
+    own : whether a simulation may be a user's own function, "module:function", whose settings it
+        checks itself
+    rules : of these settings, by name: what each means, in a sentence, and its limits, as a JSON
+        schema. Their types and defaults are in the functions' signatures; a parameter without a
+        rule is no setting
     readings : the settings of a place that are readings, which a sweep may vary
-    level : takes (settings, reading, data sets or None); the value of a reading, or None if it cannot change the place
+    level : takes (settings, reading, data sets or None); the value of a reading, or None if it
+        cannot change the place
     changes : takes (settings, reading); whether the reading can change the place
     """
 
@@ -65,7 +83,10 @@ class Place:
     def schema(self) -> dict:
         """The JSON schema of a place."""
         keys = dict(self.keys)
-        description, properties = keys.pop("description"), {"title": TITLE, **keys.pop("properties")}
+        description, properties = (
+            keys.pop("description"),
+            {"title": TITLE, **keys.pop("properties")},
+        )
         if self.simulations:
             simulated, clauses = self._simulated()
             properties |= simulated
@@ -73,15 +94,24 @@ class Place:
         return {"description": description, **CLOSED, **keys, "properties": properties}
 
     def _simulated(self) -> tuple[dict, list[dict]]:
-        """The schemas of a simulation's name and of its settings, and the clauses that say which go together."""
+        """The schemas of a simulation's name and of its settings, and the clauses that say which go
+        together.
+        """
         key, dotted = self.simulations
         named, settings = self.keys["properties"][key], self.keys["properties"]["settings"]
         taken = {
-            simulation: [one for one in inspect.signature(draw).parameters.values() if one.name in self.rules]
+            simulation: [
+                one for one in inspect.signature(draw).parameters.values() if one.name in self.rules
+            ]
             for simulation, draw in called(dotted).items()
         }
-        types = {one.name: TYPES[one.annotation] for parameters in taken.values() for one in parameters}
-        rules = {name: {"description": about, **types[name], **limits} for name, (about, limits) in self.rules.items()}
+        types = {
+            one.name: TYPES[one.annotation] for parameters in taken.values() for one in parameters
+        }
+        rules = {
+            name: {"description": about, **types[name], **limits}
+            for name, (about, limits) in self.rules.items()
+        }
         built_in = {**settings, **CLOSED, "default": {}, "properties": rules}
         clauses = [
             _clause(key, simulation, parameters)
@@ -90,7 +120,8 @@ class Place:
         ]
         if not self.own:
             return {key: {**named, "enum": list(taken)}, "settings": built_in}, clauses
-        # A user's own function checks its settings itself, so that only those of the others are held to `built_in`.
+        # A user's own function checks its settings itself, so that only those of the others are
+        # held to `built_in`.
         is_built_in = {"properties": {key: {"pattern": "^[^:]*$"}}, "required": [key]}
         of_built_in = {"if": is_built_in, "then": {"properties": {"settings": built_in}}}
         any_name = {**named, "type": "string", **named_or_own(list(taken))}
@@ -99,15 +130,25 @@ class Place:
 
 
 def named_or_own(names: list[str]) -> dict:
-    """The schema of a name that is one of these, or that of a user's own function, "module:function"."""
-    return {"if": {"pattern": ":"}, "then": {"pattern": "^[A-Za-z0-9_.]+:[A-Za-z0-9_]+$"}, "else": {"enum": names}}
+    """The schema of a name that is one of these, or that of a user's own function,
+    "module:function".
+    """
+    return {
+        "if": {"pattern": ":"},
+        "then": {"pattern": "^[A-Za-z0-9_.]+:[A-Za-z0-9_]+$"},
+        "else": {"enum": names},
+    }
 
 
 def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:
     """The schema's clause for the settings of a simulation that has not all of its place's."""
-    allowed: dict[str, Any] = {"propertyNames": {"enum": [parameter.name for parameter in parameters]}}
+    allowed: dict[str, Any] = {
+        "propertyNames": {"enum": [parameter.name for parameter in parameters]}
+    }
     then: dict[str, Any] = {"properties": {"settings": allowed}}
-    if needed := [parameter.name for parameter in parameters if parameter.default is parameter.empty]:
+    if needed := [
+        parameter.name for parameter in parameters if parameter.default is parameter.empty
+    ]:
         allowed["required"], then["required"] = needed, ["settings"]
     return {"if": {"properties": {key: {"const": simulation}}, "required": [key]}, "then": then}
 
@@ -130,13 +171,14 @@ class Shown:
     caption : what it shows, in sentences
     frame : the function that computes its data frame, as "module:function"
     draw : the function that draws the frame, likewise; "" for a table
-    reads : the input of the function `frame`: "traces" (the traces and the experiments' details), "regret" (these and
-        comparators), "times" or "coverage" (as traces), "streams" or "logs" (the paths of their files), or "nothing"
-        (at most the study's seed)
+    reads : the input of the function `frame`: "traces" (the traces and the experiments' details),
+        "regret" (these and comparators), "times" or "coverage" (as traces), "streams" or "logs"
+        (the paths of their files), or "nothing" (at most the study's seed)
     heading : its title on the page; made from the name if empty
     options : further keyword arguments of the function `frame`
     shows : takes (study, experiment, name); whether it shows an experiment
-    sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for all
+    sources : if it shows logs or experiments on them, the kinds of logs that it shows; empty for
+        all
     """
 
     name: str
@@ -157,7 +199,9 @@ class Shown:
     @property
     def modules(self) -> list[str]:
         """The modules of its functions."""
-        return [dotted.partition(":")[0] for dotted in (self.frame, self.draw, self.writer) if dotted]
+        return [
+            dotted.partition(":")[0] for dotted in (self.frame, self.draw, self.writer) if dotted
+        ]
 
 
 @dataclass(frozen=True)
@@ -165,20 +209,24 @@ class Quantity:
     """What a claim can be about: one number for each place, learner and seed of an experiment.
 
     words : its name in figures, with its unit
-    values : the function that computes it, as "module:function". It takes a `scant.present.traces.Played` and the
-        claim's `options`, and returns a frame with the columns `stream` (the place's id), `learner`, `seed` and
-        `value`, and those of `scant.verdict.claims.VALUES` that it has
+    values : the function that computes it, as "module:function". It takes a
+        `scant.present.traces.Played` and the claim's `options`, and returns a frame with the
+        columns `stream` (the place's id), `learner`, `seed` and `value`, and those of
+        `scant.verdict.claims.VALUES` that it has
     options : the keys of a claim that are passed to the function
-    plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have been
+    plays : trivial plays, such as weights 0, each a column of the frame: what `value` would have
+        been
     tuned : whether it depends on how learning rates are chosen
     most : the most that it may be, for a quantity that involves no chance
     compared : whether `words` already says that it compares two things
     share : whether each value is 0 or 1, so that its mean is a share, and has exact tests
-    range : the least and the largest value that it can have, if that is known. If it is of a `measure`, among its
-        options, the range is that of measures between 0 and 1
-    reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the study of bounds (see
-        `scant.ads.coverage.coverage`) that have the columns' values that the claim is on
-    better : "high" or "low", which values are better, of the one quantity of a family that `scant table` ranks by
+    range : the least and the largest value that it can have, if that is known. If it is of a
+        `measure`, among its options, the range is that of measures between 0 and 1
+    reads : what the function takes: the "traces" of an experiment, or "coverage", the rows of the
+        study of bounds (see `scant.ads.coverage.coverage`) that have the columns' values that the
+        claim is on
+    better : "high" or "low", which values are better, of the one quantity of a family that `scant
+        table` ranks by
     """
 
     words: str
@@ -196,11 +244,13 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Answer:
-    """A sentence that answers a question by the verdict on a claim; the page adds where it is so, and the numbers.
+    """A sentence that answers a question by the verdict on a claim; the page adds where it is so,
+    and the numbers.
 
     claim : its id
     subject : who or what the sentence is about, "SLAM"
-    holds, fails : what is said of the subject if the claim holds, "keeps up with ListNet", and if it fails
+    holds, fails : what is said of the subject if the claim holds, "keeps up with ListNet", and if
+        it fails
     """
 
     claim: str
@@ -211,14 +261,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that the page of a study opens with, if the study tests one of its claims or has one of its figures.
+    """A question that the page of a study opens with, if the study tests one of its claims or has
+    one of its figures.
 
     id : by which the page links to it
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences about some of these claims, the most telling first. On the page those whose claims are decided
-        come before others. If none of their claims is tested, the page says how many of `claims` hold and fail instead
+    answers : sentences about some of these claims, the most telling first. On the page those whose
+        claims are decided come before others. If none of their claims is tested, the page says how
+        many of `claims` hold and fail instead
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too
     """
@@ -241,8 +293,8 @@ QUESTIONS = (  # of all families, after theirs
 class Job:
     """A run file to make: of one place, one learner or all of them, and a batch of seeds.
 
-    path : of the file below results/{study}/runs, without its ending: experiment/place/learner/seeds, or
-        experiment/place/seeds if all learners play in one job
+    path : of the file below results/{study}/runs, without its ending:
+        experiment/place/learner/seeds, or experiment/place/seeds if all learners play in one job
     settings : everything that can change its result, except the seeds
     seeds : the seeds that it plays
     inputs : the paths of the files that it reads, by what they hold, such as "streams"
@@ -257,8 +309,12 @@ class Job:
 
     @property
     def identity(self) -> dict[str, str]:
-        """The ids in its path: `experiment`, `stream` (the place), and `learner` or `judge` if it has one."""
-        return dict(zip(("experiment", "stream", self.player), self.path.split("/")[:-1], strict=False))
+        """The ids in its path: `experiment`, `stream` (the place), and `learner` or `judge` if it
+        has one.
+        """
+        return dict(
+            zip(("experiment", "stream", self.player), self.path.split("/")[:-1], strict=False)
+        )
 
     @property
     def files(self) -> list[str]:
@@ -271,10 +327,10 @@ class Family:
 
     kind : its name in study files
     about : what its learners do, in a few words
-    engine : the function that makes a run file, as "module:function". It takes the settings of a `Job`, together with
-        `study`, `experiment`, `stream` (the place's id) and `learner`, if the job has one; the file to write; the
-        seeds; and the files to read, as `Job.inputs`. Besides these settings, only what this function's module imports
-        can change a result
+    engine : the function that makes a run file, as "module:function". It takes the settings of a
+        `Job`, together with `study`, `experiment`, `stream` (the place's id) and `learner`, if the
+        job has one; the file to write; the seeds; and the files to read, as `Job.inputs`. Besides
+        these settings, only what this function's module imports can change a result
     place : what its learners play on
     settings : of its experiments, besides those of all experiments (`scant.study.schema.COMMON`)
     learners : the classes of its built-in learners, by kind
@@ -283,9 +339,11 @@ class Family:
     quantities : what claims can be about, by name
     questions : what the page of a study opens with
     told : the settings that reports need, besides those of `played`
-    sections : the family's own sections of a study file, besides experiments and places: the JSON schema of each
-    toys : the function without arguments that plays a toy with each loop that the family has compiled, for the types
-        that studies call it with, as "module:function"; empty if it has none
+    sections : the family's own sections of a study file, besides experiments and places: the JSON
+        schema of each
+    toys : the function without arguments that plays a toy with each loop that the family has
+        compiled, for the types that studies call it with, as "module:function"; empty if it has
+        none
     memory, minutes : what a run needs at most, in MB and minutes
     """
 
@@ -312,10 +370,11 @@ class Family:
     # --- planning
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
-        """Raise a SettingError if the experiment cannot be played, as far as that can be told without its data.
+        """Raise a SettingError if the experiment cannot be played, as far as that can be told
+        without its data.
 
-        When this is called, its settings fit their schema, and its places, learners and figures exist and fit the
-        family.
+        When this is called, its settings fit their schema, and its places, learners and figures
+        exist and fit the family.
         """
 
     def jobs(self, study: dict, datasets: Mapping, name: str) -> list[Job]:
@@ -323,17 +382,27 @@ class Family:
         raise NotImplementedError
 
     def comparators(self, study: dict, name: str) -> list[Job]:
-        """The files of best fixed weights, against which the regret of an experiment is measured, if it is."""
+        """The files of best fixed weights, against which the regret of an experiment is measured,
+        if it is.
+        """
         return []
 
     def played(self, experiment: dict) -> dict:
-        """The settings of an experiment that are passed to its runs: all that can change their results."""
+        """The settings of an experiment that are passed to its runs: all that can change their
+        results.
+        """
         played = [setting.name for setting in self.settings if setting.plays]
         return {name: experiment[name] for name in played if name in experiment}
 
     def conditions(self, experiment: dict) -> dict:
-        """The settings of an experiment that its measured values may depend on: those played, and all readings."""
-        names = [setting.name for setting in self.settings if (setting.plays or setting.reading) and not setting.adds]
+        """The settings of an experiment that its measured values may depend on: those played, and
+        all readings.
+        """
+        names = [
+            setting.name
+            for setting in self.settings
+            if (setting.plays or setting.reading) and not setting.adds
+        ]
         return {name: experiment[name] for name in names if name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
@@ -352,20 +421,31 @@ class Family:
         }
 
     def certain(self, study: dict, place: str) -> bool:
-        """Whether the place with this id involves no chance, so that all seeds give the same result."""
+        """Whether the place with this id involves no chance, so that all seeds give the same
+        result.
+        """
         return False
 
-    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
-        """Whether each seed of a learner at a place draws something anew. If not, all seeds are one observation."""
+    def drawn_anew(
+        self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str
+    ) -> bool:
+        """Whether each seed of a learner at a place draws something anew.
+
+        If not, all seeds are one observation.
+        """
         return True
 
     def draws(self, study: dict, learner: str) -> bool:
-        """Whether the learner with this id draws random numbers; a user's own does unless its class denies it."""
+        """Whether the learner with this id draws random numbers; a user's own does unless its class
+        denies it.
+        """
         kind = study["learners"][learner]["kind"]
         return getattr(own_class(kind) if ":" in kind else self.learners[kind], "draws", True)
 
     def idle(self, study: dict, experiment: dict, name: str) -> str:
-        """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if it may."""
+        """Why the reading `name` changes nothing in an experiment, if no setting declares it; "" if
+        it may.
+        """
         return ""
 
     def read(self, plan, shown: Shown) -> list[str]:
@@ -386,20 +466,27 @@ class Family:
         return table
 
     def feedback(self, traces) -> dict[str, str]:
-        """What each learner of an experiment sees, by its id: "top 2"; empty if learners of the family see the same."""
+        """What each learner of an experiment sees, by its id: "top 2"; empty if learners of the
+        family see the same.
+        """
         if "k" not in traces:
             return {}
         first = traces[~traces["learner"].duplicated()]
         return {
-            learner: f"top {k}" if k > 0 else "all" for learner, k in zip(first["learner"], first["k"], strict=True)
+            learner: f"top {k}" if k > 0 else "all"
+            for learner, k in zip(first["learner"], first["k"], strict=True)
         }
 
     def further_measures(self, columns) -> list[str]:
-        """The measures among the columns of traces that an experiment asked for, besides those that all runs record."""
+        """The measures among the columns of traces that an experiment asked for, besides those that
+        all runs record.
+        """
         return []
 
     def tunings(self, study: dict, details: dict, traces, learners: set[str]) -> list[str | None]:
-        """The readings of `tuning` that the runs of some learners allow, the experiment's own first."""
+        """The readings of `tuning` that the runs of some learners allow, the experiment's own
+        first.
+        """
         return [details.get("tuning")]
 
 
@@ -433,7 +520,10 @@ def places() -> dict[str, Place]:
 
 @cache
 def kinds() -> dict[str, list[type[Learner]]]:
-    """The classes of each kind of built-in learner. Families that have the same kind may have different classes."""
+    """The classes of each kind of built-in learner.
+
+    Families that have the same kind may have different classes.
+    """
     classes_by_kind = {}
     for family in families().values():
         for kind, learner in family.learners.items():
@@ -443,7 +533,9 @@ def kinds() -> dict[str, list[type[Learner]]]:
 
 
 def classes(kind: str) -> list[type[Learner]]:
-    """The classes of a kind of learner; for a user's own, its class if that declares how it is drawn, else none."""
+    """The classes of a kind of learner; for a user's own, its class if that declares how it is
+    drawn, else none.
+    """
     if ":" in kind:
         return [learner for learner in [own_class(kind)] if hasattr(learner, "looks")]
     return kinds().get(kind, [])
@@ -466,13 +558,17 @@ def own_shown(named: str) -> Shown:
 
     Raises
     ------
-    SettingError : it cannot be imported, or is none; or what it names is no function, or cannot be read
+    SettingError : it cannot be imported, or is none; or what it names is no function, or cannot be
+        read
     """
     shown = _own(named, "figure or table", Shown, "frame", "draw")
     if shown.reads not in READS:
         raise SettingError(f"{named}: {unknown('input (reads)', shown.reads, READS)}")
     if not FILE_NAME.fullmatch(shown.name):
-        raise SettingError(f"{named}: its name {shown.name!r} is to be letters, digits, hyphens and dots, as of a file")
+        raise SettingError(
+            f"{named}: its name {shown.name!r} is to be letters, digits, hyphens "
+            "and dots, as of a file"
+        )
     return shown
 
 
@@ -497,12 +593,14 @@ def own_quantities(claims: Mapping[str, dict]) -> dict[str, Quantity]:
 
 
 def _own(named: str, what: str, form: type, *functions: str) -> Any:
-    """What a user's own module declares as "module:NAME"; `functions` are the fields that name its functions."""
+    """What a user's own module declares as "module:NAME"; `functions` are the fields that name its
+    functions.
+    """
     declared = own(named, what, "NAME")
     if not isinstance(declared, form):
         raise SettingError(
-            f"{what} {named!r} is {type(declared).__name__}, and is to be a scant.declare.families.{form.__name__}. "
-            "docs/extending.md has an example"
+            f"{what} {named!r} is {type(declared).__name__}, and is to be a "
+            f"scant.declare.families.{form.__name__}. docs/extending.md has an example"
         )
     for field_name in functions:
         dotted = getattr(declared, field_name)
@@ -512,11 +610,13 @@ def _own(named: str, what: str, form: type, *functions: str) -> Any:
 
 
 def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
-    """The figures and tables of a user's own that the experiments of a study name, each with its experiments' family.
+    """The figures and tables of a user's own that the experiments of a study name, each with its
+    experiments' family.
 
     Raises
     ------
-    SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of several kinds
+    SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of
+        several kinds
     """
     declarations: dict[str, tuple[Family, Shown]] = {}
     named: dict[str, str] = dict.fromkeys((one.name for _, one in shown()), "of scant's own")
@@ -525,7 +625,9 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
             where = f"experiments.{experiment}.figures: {dotted}"
             if dotted in declarations:
                 if declarations[dotted][0] is not of(settings):
-                    raise SettingError(f"{where} shows experiments of another kind, too. Declare one for each kind")
+                    raise SettingError(
+                        f"{where} shows experiments of another kind, too. Declare one for each kind"
+                    )
                 continue
             try:
                 declared = own_shown(dotted)
@@ -533,7 +635,8 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
                 raise SettingError(f"experiments.{experiment}.figures: {error}") from None
             if declared.name in named:
                 raise SettingError(
-                    f"{where}: a figure or table {named[declared.name]} has the name {declared.name!r}. Choose another"
+                    f"{where}: a figure or table {named[declared.name]} has the name "
+                    f"{declared.name!r}. Choose another"
                 )
             named[declared.name] = f"({dotted})"
             declarations[dotted] = of(settings), replace(declared, shows=partial(_names, dotted))

@@ -1,4 +1,6 @@
-"""What a user's own learners are held to while they play, and how errors of their code say where they came from."""
+"""What a user's own learners are held to while they play, and how errors of their code say where
+they came from.
+"""
 
 import traceback
 from collections.abc import Iterator
@@ -34,16 +36,25 @@ def naming(where: str) -> Iterator[None]:
     except OwnError as raised:
         error, frame = raised.error, traceback.extract_tb(raised.error.__traceback__)[-1]
         raise SettingError(
-            f"{where}, round {raised.round}: {type(error).__name__}: {error} ({frame.filename}, line {frame.lineno})"
+            f"{where}, round {raised.round}: {type(error).__name__}: {error} ({frame.filename}, "
+            f"line {frame.lineno})"
         ) from error
 
 
 def check_scores(learner) -> None:
-    """Raise a ValueError if the last scores of a user's own learner, its attribute `scores`, are not all finite.
+    """Raise a ValueError if the last scores of a user's own learner, its attribute `scores`, are
+    not all finite.
 
     Its own sort would silently put NaN last; `scant.measures.rank` refuses it.
     """
     scores = getattr(learner, "scores", None)
-    if isinstance(scores, np.ndarray) and scores.dtype.kind == "f" and not np.isfinite(scores).all():
+    if (
+        isinstance(scores, np.ndarray)
+        and scores.dtype.kind == "f"
+        and not np.isfinite(scores).all()
+    ):
         place = int(np.argmin(np.isfinite(scores)))
-        raise ValueError(f"score {place + 1} of {len(scores)} is {scores[place]}; scores are to be finite numbers")
+        raise ValueError(
+            f"score {place + 1} of {len(scores)} is {scores[place]}; scores are to be "
+            "finite numbers"
+        )

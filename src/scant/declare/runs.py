@@ -1,4 +1,6 @@
-"""What the run files of all families share: the rounds that they keep, their tables and their metadata."""
+"""What the run files of all families share: the rounds that they keep, their tables and their
+metadata.
+"""
 
 from pathlib import Path
 
@@ -10,7 +12,9 @@ from scant.files import arrow_array, sha256
 
 
 def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
-    """The rounds that a trace keeps, int64, ascending from 1: about `per_decade` in each power of ten, the last ten."""
+    """The rounds that a trace keeps, int64, ascending from 1: about `per_decade` in each power of
+    ten, the last ten.
+    """
     if horizon < 1:
         return np.array([], np.int64)
     grid = np.geomspace(1, horizon, max(2, int(per_decade * np.log10(horizon)) + 1)).round()
@@ -19,7 +23,9 @@ def kept_rounds(horizon: int, per_decade: int = 20) -> np.ndarray:
 
 
 def origin(seeds: list[int], stream_paths) -> dict:
-    """The part of a run file's metadata that tells how it was made: seeds, versions, and checksums of its inputs."""
+    """The part of a run file's metadata that tells how it was made: seeds, versions, and checksums
+    of its inputs.
+    """
     return {
         "seeds": list(seeds),
         "versions": {"scant": __version__, "numpy": np.__version__},
@@ -32,7 +38,9 @@ def table_of(schema: pa.Schema, columns: dict) -> pa.Table:
 
     columns : arrays of equal length, by name
     """
-    return pa.Table.from_arrays([arrow_array(columns[field.name], field.type) for field in schema], schema=schema)
+    return pa.Table.from_arrays(
+        [arrow_array(columns[field.name], field.type) for field in schema], schema=schema
+    )
 
 
 def table_of_rows(schema: pa.Schema, rows: list[dict]) -> pa.Table:

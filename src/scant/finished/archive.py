@@ -1,8 +1,10 @@
-"""One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate, and a folder to run the study in.
+"""One zip of a finished study, to send, keep or deposit: a Workflow Run RO-Crate, and a folder to
+run the study in.
 
-It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the settings that it was
-given, the results, and the run that made them (https://w3id.org/ro/wfrun/workflow/0.5). What the study reads, and its
-results, are where they were below the working folder; by what Snakemake knows of them, nothing is to be made anew.
+It is a Workflow Run Crate 0.5 on RO-Crate 1.1: `ro-crate-metadata.json` names the workflow, the
+settings that it was given, the results, and the run that made them
+(https://w3id.org/ro/wfrun/workflow/0.5). What the study reads, and its results, are where they were
+below the working folder; by what Snakemake knows of them, nothing is to be made anew.
 """
 
 import json
@@ -30,16 +32,31 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 TYPES = {
-    ".csv": "text/csv", ".json": "application/json", ".html": "text/html", ".svg": "image/svg+xml",
-    ".png": "image/png", ".pdf": "application/pdf", ".tex": "application/x-tex",
+    ".csv": "text/csv",
+    ".json": "application/json",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".pdf": "application/pdf",
+    ".tex": "application/x-tex",
     ".parquet": "application/vnd.apache.parquet",
-    ".arrow": "application/vnd.apache.arrow.file", ".yaml": "application/yaml", ".cff": "application/yaml",
-    ".py": "text/x-python", ".txt": "text/plain", ".smk": "text/plain", ".lock": "text/plain", ".rst": "text/x-rst",
-    ".md": "text/markdown", "": "text/plain",
-}  # fmt: skip
+    ".arrow": "application/vnd.apache.arrow.file",
+    ".yaml": "application/yaml",
+    ".cff": "application/yaml",
+    ".py": "text/x-python",
+    ".txt": "text/plain",
+    ".smk": "text/plain",
+    ".lock": "text/plain",
+    ".rst": "text/x-rst",
+    ".md": "text/markdown",
+    "": "text/plain",
+}
 MANIFEST = re.compile(rf"results/[^/]+/{re.escape(manifest.NAME)}")
 LARGEST = 1 << 26  # bytes of a manifest
-ABOUT = "A study of learning to rank from scant feedback: verdicts on claims, tables, figures and settings."
+ABOUT = (
+    "A study of learning to rank from scant feedback: verdicts on claims, tables, figures and "
+    "settings."
+)
 
 
 def write(folder, target=None, runs: bool = False) -> Path:
@@ -48,8 +65,8 @@ def write(folder, target=None, runs: bool = False) -> Path:
     Parameters
     ----------
     folder : the study's results, results/{study}
-    target : the file to write. It may replace an earlier archive of the study, and no other file. By default it has
-        the folder's name, with .zip, and is in the working folder
+    target : the file to write. It may replace an earlier archive of the study, and no other file.
+        By default it has the folder's name, with .zip, and is in the working folder
     runs : whether to pack run files and streams, too, which are large and can be made again
 
     Raises
@@ -60,30 +77,49 @@ def write(folder, target=None, runs: bool = False) -> Path:
     folder = Path(folder)
     found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
-        raise DataError(folder / wrong[0], "is not what it was when the study was made", advice=anew(folder / wrong[0]))
+        raise DataError(
+            folder / wrong[0],
+            "is not what it was when the study was made",
+            advice=anew(folder / wrong[0]),
+        )
     content, listed = reading.manifest_of(folder), folder / manifest.NAME
     if found.workflow:
-        raise DataError(listed, f"lists another {found.workflow[0]} than there is here", advice=anew(listed))
+        raise DataError(
+            listed, f"lists another {found.workflow[0]} than there is here", advice=anew(listed)
+        )
     if "inputs" not in content:
-        raise DataError(listed, "does not list what the study reads, as newer ones do", advice=anew(listed))
+        raise DataError(
+            listed, "does not list what the study reads, as newer ones do", advice=anew(listed)
+        )
     study = content["study"]
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
     if os.path.lexists(target) and _study_of(target) != study:
         raise SettingError(
-            f"{target} is there, and is no archive of the study {study}: give another name, with --output"
+            f"{target} is there, and is no archive of the study {study}: give another name, with "
+            "--output"
         )
     names = [name for name in content["results"] if runs or not name.startswith(provenance.LARGE)]
     results = {f"results/{study}/{name}": folder / name for name in (*names, manifest.NAME)}
     results = {name: path for name, path in results.items() if path.is_file()}
     workflow = {name: PROJECT / name for name in content["workflow"]}
-    workflow |= {name: provenance.source(name, folder) for name in content["inputs"] if name not in results}
+    workflow |= {
+        name: provenance.source(name, folder) for name in content["inputs"] if name not in results
+    }
     if taken := {provenance.CRATE, README} & workflow.keys():
-        raise DataError(listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed))
-    stamp = tuple(int(part) for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-"))
+        raise DataError(
+            listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed)
+        )
+    stamp = tuple(
+        int(part)
+        for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-")
+    )
     read_me = readme(content, workflow).encode()
     described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
-    with atomic(target) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        atomic(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         _add(archive, provenance.CRATE, described, stamp)
         _add(archive, README, read_me, stamp)
         for name, path in (workflow | results | _records(results, folder)).items():
@@ -92,21 +128,31 @@ def write(folder, target=None, runs: bool = False) -> Path:
 
 
 def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
-    """What Snakemake has on record of how results were made, and its marks of folders that are outputs, by name.
+    """What Snakemake has on record of how results were made, and its marks of folders that are
+    outputs, by name.
 
     With it, a change of settings or code plays again what depends on it, and nothing else.
     """
     place, found = folder.absolute().parents[1], {}
-    for name in dict.fromkeys(name for result in results for name in (str(Path(result).parent), result)):
+    for name in dict.fromkeys(
+        name for result in results for name in (str(Path(result).parent), result)
+    ):
         text = urlsafe_b64encode(name.encode()).decode()
-        *parts, last = (text[start : start + 254] for start in range(0, len(text), 254))  # as Snakemake's persistence
-        records = ("/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last]), f"{name}/{FOLDER_MARK}")
+        # as Snakemake's persistence
+        *parts, last = (text[start : start + 254] for start in range(0, len(text), 254))
+        records = (
+            "/".join([".snakemake/metadata", *(f"@{part}" for part in parts), last]),
+            f"{name}/{FOLDER_MARK}",
+        )
         found |= {record: place / record for record in records if (place / record).is_file()}
     return found
 
 
 class Attribution(NamedTuple):
-    """Whose results these are. Where the study says nothing there is a neutral word, which the README explains."""
+    """Whose results these are.
+
+    Where the study says nothing there is a neutral word, which the README explains.
+    """
 
     authors: list[str]
     persons: bool
@@ -116,7 +162,9 @@ class Attribution(NamedTuple):
 
 
 def attribution(content: dict) -> Attribution:
-    """Whose results a study's are: what its settings say; the project's, for a study that comes with scant."""
+    """Whose results a study's are: what its settings say; the project's, for a study that comes
+    with scant.
+    """
     cited, said = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
     if not said and content["made"]["project"]:
         names = [author["name"] for author in cited["authors"]]
@@ -124,7 +172,9 @@ def attribution(content: dict) -> Attribution:
     nobody = f"the authors of the study {content['study']}"
     authors = said.get("authors", [nobody])
     publisher = said.get("publisher", nobody)
-    return Attribution(authors, "authors" in said, publisher, said.get("url", NOWHERE), said.get("licence"))
+    return Attribution(
+        authors, "authors" in said, publisher, said.get("url", NOWHERE), said.get("licence")
+    )
 
 
 def readme(content: dict, workflow: dict[str, Path]) -> str:
@@ -175,7 +225,9 @@ After a change of the settings, or of code, these play what depends on it and no
     parts = [
         title,
         again,
-        "## Data\n\n| part | file | | terms | SHA-256 |\n|---|---|---|---|---|\n" + "\n".join(rows) if rows else "",
+        "## Data\n\n| part | file | | terms | SHA-256 |\n|---|---|---|---|---|\n" + "\n".join(rows)
+        if rows
+        else "",
         f"## What is not here\n{needs}" if needs else "",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
@@ -187,16 +239,29 @@ def _study_of(path: Path) -> str | None:
         with zipfile.ZipFile(path) as archive:
             archive.getinfo(provenance.CRATE)
             (name,) = (name for name in archive.namelist() if MANIFEST.fullmatch(name))
-            if archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED:  # others raise more errors
+            # others raise more errors
+            if archive.getinfo(name).compress_type != zipfile.ZIP_DEFLATED:
                 return None
             with archive.open(name) as file:
                 return json.loads(file.read(LARGEST))["study"]
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError):
-        return None  # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        RuntimeError,
+    ):
+        # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
+        return None
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, stamp: tuple) -> None:
-    """Add a file with the time at which the study was made: the same study gives the same archive."""
+    """Add a file with the time at which the study was made: the same study gives the same
+    archive.
+    """
     entry = zipfile.ZipInfo(name, stamp)
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     archive.writestr(entry, content)
@@ -206,7 +271,8 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     """The metadata of the archive, as JSON-LD.
 
     content : the study's manifest
-    results, workflow : the files of both, by their names in the archive; what the study reads is among the latter
+    results, workflow : the files of both, by their names in the archive; what the study reads is
+        among the latter
     """
     from rocrate.model import ContextEntity
     from rocrate.rocrate import ROCrate
@@ -223,22 +289,43 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
 
     publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
-    authors = [add(f"#author-{number}", "Person", name=name, affiliation=publisher)
-               for number, name in enumerate(whose.authors if whose.persons else (), 1)]  # fmt: skip
+    authors = [
+        add(f"#author-{number}", "Person", name=name, affiliation=publisher)
+        for number, name in enumerate(whose.authors if whose.persons else (), 1)
+    ]
     by = authors or [publisher]
     by = by[0] if len(by) == 1 else by
-    unsaid = {"name": "not stated", "description": "The study states no licence of its results: ask its authors."}
-    ours = add("#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE))
+    unsaid = {
+        "name": "not stated",
+        "description": ("The study states no licence of its results: ask its authors."),
+    }
+    ours = add(
+        "#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE)
+    )
     settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
-    outcome = found.add_formal_parameter("results", "File", "#results", properties={"multipleValues": True})
+    outcome = found.add_formal_parameter(
+        "results", "File", "#results", properties={"multipleValues": True}
+    )
     main = found.add_workflow(
-        workflow.get("Snakefile"), "Snakefile", main=True, lang="snakemake", lang_version=metadata.version("snakemake"),
-        properties={"name": cited["title"], "version": _version(made), "encodingFormat": "text/plain",
-                    "license": licence(cited["license"]), "input": settings, "output": outcome,
-                    "author": ours},
-    )  # fmt: skip
+        workflow.get("Snakefile"),
+        "Snakefile",
+        main=True,
+        lang="snakemake",
+        lang_version=metadata.version("snakemake"),
+        properties={
+            "name": cited["title"],
+            "version": _version(made),
+            "encodingFormat": "text/plain",
+            "license": licence(cited["license"]),
+            "input": settings,
+            "output": outcome,
+            "author": ours,
+        },
+    )
     found.add_file(
-        None, README, properties={"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]}
+        None,
+        README,
+        properties={"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]},
     )
     files = {}
     for name, path in (results | workflow).items():
@@ -251,22 +338,39 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
             about["exampleOfWork"] = settings if name == given else outcome
         files[name] = found.add_file(path, name, properties=about)
     run = found.add_action(
-        main, "#run", object=files.get(given),
+        main,
+        "#run",
+        object=files.get(given),
         result=[file for name, file in files.items() if name in results and name != given],
-        properties={"name": f"Run of the study {content['study']}", "endTime": made["date"], "agent": by,
-                    "description": "Snakemake made all results from the study file and the code named in the manifest.",
-                    "actionStatus": "http://schema.org/CompletedActionStatus"},
-    )  # fmt: skip
+        properties={
+            "name": f"Run of the study {content['study']}",
+            "endTime": made["date"],
+            "agent": by,
+            "description": (
+                "Snakemake made all results from the study file and the code named in the manifest."
+            ),
+            "actionStatus": "http://schema.org/CompletedActionStatus",
+        },
+    )
     about = {
-        "name": f"Results of the study {content['study']}, made by scant", "description": ABOUT, "author": by,
+        "name": f"Results of the study {content['study']}, made by scant",
+        "description": ABOUT,
+        "author": by,
         "publisher": publisher,
-        "license": licence(whose.licence) if whose.licence else add("#licence", "CreativeWork", **unsaid),
-        "datePublished": made["date"], "mentions": run,
-        "conformsTo": [add(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
-                       for id, name in PROFILES.items()],
-        "citation": [add(source["url"] or f"#source-{number}", "ScholarlyArticle", name=source["title"])
-                     for number, source in enumerate(content.get("sources", []), 1)],
-    }  # fmt: skip
+        "license": licence(whose.licence)
+        if whose.licence
+        else add("#licence", "CreativeWork", **unsaid),
+        "datePublished": made["date"],
+        "mentions": run,
+        "conformsTo": [
+            add(id, "CreativeWork", name=name, version=id.rpartition("/")[2])
+            for id, name in PROFILES.items()
+        ],
+        "citation": [
+            add(source["url"] or f"#source-{number}", "ScholarlyArticle", name=source["title"])
+            for number, source in enumerate(content.get("sources", []), 1)
+        ],
+    }
     about |= {"url": whose.url} if whose.url != NOWHERE else {}
     for name, value in about.items():
         found.root_dataset[name] = value

@@ -1,4 +1,6 @@
-"""What differs between two finished studies: one table of verdicts, estimates, tables, settings, code and data."""
+"""What differs between two finished studies: one table of verdicts, estimates, tables, settings,
+code and data.
+"""
 
 import json
 import math
@@ -15,35 +17,67 @@ from scant.files import write_text
 from scant.finished.reading import CELL, NUMBERS, Finished, csv_text, number, studied
 from scant.page.page import ABSENT
 
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # numbers within the first of the larger, or within the second, are equal to rounding
-# How an estimate of B lies to that of A, the most telling first; docs/running.md says what each word means.
+# numbers within the first of the larger, or within the second, are equal to rounding
+RELATIVE, ABSOLUTE = 1e-6, 1e-9
+# How an estimate of B lies to that of A, the most telling first; docs/running.md says what each
+# word means.
 ONLY_A, ONLY_B = "only in A", "only in B"
-APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = "apart", "unequal", "outside", "within", "interval", "same"
+APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = (
+    "apart",
+    "unequal",
+    "outside",
+    "within",
+    "interval",
+    "same",
+)
 HOWS = (ONLY_A, ONLY_B, APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME)
 MOVED = (ONLY_A, ONLY_B, APART, UNEQUAL)  # beyond the intervals, or gone
-VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE = "verdict", "cell verdict", "estimate", "cell", "table"
+VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE = (
+    "verdict",
+    "cell verdict",
+    "estimate",
+    "cell",
+    "table",
+)
 MADE_BY = {  # what made the studies: keys of a manifest, and their names in sentences
-    "settings": "settings", "code": "code", "modules": "", "versions": "packages", "data": "data sets",
+    "settings": "settings", "code": "code", "modules": "", "versions": "packages",
+    "data": "data sets",
     "claims": "claims",
 }  # fmt: skip
-NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}  # of what is counted
+# of what is counted
+NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}
 OF_BOTH = ("modules", "claims")  # the keys of which only that counts which both have
 PARTS = (VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE, *MADE_BY)
 COLUMNS = ("part", "name", "where", "column", "difference")
 COLUMNS += tuple(f"{side}{number}" for side in "ab" for number in ("", "_low", "_high", "_n"))
-# Columns of tables that say what a row is about; the first where they hold words, as `bound` does in some tables.
+# Columns of tables that say what a row is about; the first where they hold words, as `bound` does
+# in some tables.
 NAMES = (
-    *("experiment", "stream", "log", "campaign", "policy", "learner", "against", "measure", "tuning", "along"),
+    *(
+        "experiment",
+        "stream",
+        "log",
+        "campaign",
+        "policy",
+        "learner",
+        "against",
+        "measure",
+        "tuning",
+        "along",
+    ),
     *("estimator", "bound", "part"),
 )
 LEVELS = ("rounds", "epsilon", "seed")
 ENDS = ("_low", "_high")
 MOST = 40  # differences in the terminal
-LEAST, LONGEST = 40, 60  # columns of the terminal, however narrow; characters of a name, or of one side of a difference
+# columns of the terminal, however narrow; characters of a name, or of one side of a difference
+LEAST, LONGEST = 40, 60
 
 
 class Estimate(NamedTuple):
-    """An estimate with the ends of its interval and the number of seeds; each None if there is none."""
+    """An estimate with the ends of its interval and the number of seeds; each None if there is
+    none.
+    """
 
     value: float | None
     low: float | None = None
@@ -55,8 +89,9 @@ class Difference(NamedTuple):
     """A row of the table of what differs.
 
     part : what it is about, one of PARTS
-    name, where, column : a claim's id and its cell; a table, its row and its column; a setting's path of keys; a part
-        of the code, a module, a package, a data set, or a claim that is tested otherwise
+    name, where, column : a claim's id and its cell; a table, its row and its column; a setting's
+        path of keys; a part of the code, a module, a package, a data set, or a claim that is tested
+        otherwise
     how : of an estimate or a table's cell, one of HOWS; else ""
     a, b : in A and in B: an estimate or a text; "" or None where there is none
     """
@@ -74,8 +109,10 @@ class Difference(NamedTuple):
 class Comparison:
     """What differs between the studies A and B.
 
-    rows : what differs: verdicts, then what moved, the most telling first, then what made the studies
-    shared : how many verdicts, cells of claims, and rows of tables both studies have, by "verdict", "cell", "table row"
+    rows : what differs: verdicts, then what moved, the most telling first, then what made the
+        studies
+    shared : how many verdicts, cells of claims, and rows of tables both studies have, by "verdict",
+        "cell", "table row"
     """
 
     a: Finished
@@ -90,8 +127,8 @@ class Comparison:
     def fails(self, on: str) -> bool:
         """Whether the studies differ in verdicts, in which claims they judge, or in what `on` adds.
 
-        on : "verdicts" adds nothing; "estimates" those that moved beyond their intervals; "numbers" any number that
-            differs by more than rounding
+        on : "verdicts" adds nothing; "estimates" those that moved beyond their intervals; "numbers"
+            any number that differs by more than rounding
         """
         differing = self.of(VERDICT)
         if on == "estimates":
@@ -112,13 +149,17 @@ def compare(a: Finished, b: Finished) -> Comparison:
     tables = [name for name in b.tables if name in a.tables]
     if not judged and not tables:
         raise SettingError(
-            f"{a.folder} and {b.folder} have no claims and no table in common: there is nothing to compare"
+            f"{a.folder} and {b.folder} have no claims and no table in common: there is nothing to "
+            "compare"
         )
     rows, shared = [], Counter()
     if judged:
         claims = [{(id,): row for id, row in study.claims.items()} for study in (a, b)]
         both = claims[0].keys() & claims[1].keys()
-        cells = [_by_key((row for row in study.cells if (row["claim"],) in both), CELL) for study in (a, b)]
+        cells = [
+            _by_key((row for row in study.cells if (row["claim"],) in both), CELL)
+            for study in (a, b)
+        ]
         shared["verdict"], shared["cell"] = len(both), len(cells[0].keys() & cells[1].keys())
         rows += [*_judged(*claims, VERDICT, ESTIMATE), *_judged(*cells, CELL_VERDICT, OF_CELL)]
     for name in tables:
@@ -127,7 +168,9 @@ def compare(a: Finished, b: Finished) -> Comparison:
         shared["table row"] += count
     if a.manifest and b.manifest:
         for part in MADE_BY:
-            for name, before, after in differing(a.manifest.get(part, {}), b.manifest.get(part, {})):
+            for name, before, after in differing(
+                a.manifest.get(part, {}), b.manifest.get(part, {})
+            ):
                 if part not in OF_BOTH or (before and after):
                     rows.append(Difference(part, name, a=before, b=after))
     return Comparison(a, b, sorted(rows, key=_order), shared)
@@ -136,7 +179,13 @@ def compare(a: Finished, b: Finished) -> Comparison:
 def _order(row: Difference) -> tuple[bool, bool, int, int, bool]:
     """The place of a row: verdicts, then what moved most, then what made the studies."""
     of_verdicts = row.part in (VERDICT, CELL_VERDICT)
-    return not of_verdicts, row.part in MADE_BY, HOWS.index(row.how or SAME), PARTS.index(row.part), bool(_alone(row))
+    return (
+        not of_verdicts,
+        row.part in MADE_BY,
+        HOWS.index(row.how or SAME),
+        PARTS.index(row.part),
+        bool(_alone(row)),
+    )
 
 
 def equal(a: float | None, b: float | None) -> bool:
@@ -161,9 +210,11 @@ def moved(a: Estimate | None, b: Estimate | None) -> str:
 
 
 def differing(a: Mapping, b: Mapping, path: str = "") -> list[tuple[str, str, str]]:
-    """The values that differ between two nested mappings, in the order of B, then of A: path of keys, and both as text.
+    """The values that differ between two nested mappings, in the order of B, then of A: path of
+    keys, and both as text.
 
-    Lists are compared as a whole. A mapping that only one of them has is one change; the other's text is "".
+    Lists are compared as a whole. A mapping that only one of them has is one change; the other's
+    text is "".
     """
     changes = []
     for key in dict.fromkeys([*b, *a]):
@@ -183,11 +234,16 @@ def _text(value) -> str:
 def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Difference], int]:
     """The cells of a table that differ, and how many rows both have.
 
-    Rows belong together if they have the same words in the columns NAMES and the same numbers in LEVELS. Where several
-    rows have the same, they are matched in their order. An estimate with its interval is one cell.
+    Rows belong together if they have the same words in the columns NAMES and the same numbers in
+    LEVELS. Where several rows have the same, they are matched in their order. An estimate with its
+    interval is one cell.
     """
     columns = [column for column in (b[0] if b else {}) if a and column in a[0]]
-    about = [column for column in columns if column in LEVELS or (column in NAMES and _words(column, a, b))]
+    about = [
+        column
+        for column in columns
+        if column in LEVELS or (column in NAMES and _words(column, a, b))
+    ]
     rows_a, rows_b = (_by_key(rows, about) for rows in (a, b))
     intervals = {column: _interval(column, columns) for column in columns if column not in about}
     ends = {end for interval in intervals.values() for end in interval}
@@ -217,7 +273,9 @@ def _words(column: str, *tables: list[dict]) -> bool:
 
 
 def _by_key(rows: Iterable[dict], about: Iterable[str]) -> dict[tuple, dict]:
-    """Rows by what they are about, and by how many earlier rows are about the same; numbers in one form."""
+    """Rows by what they are about, and by how many earlier rows are about the same; numbers in one
+    form.
+    """
     seen, by_key = Counter(), {}
     for row in rows:
         key = tuple(_name(row.get(column, "")) for column in about)
@@ -232,9 +290,13 @@ def _name(text: str) -> str:
 
 
 def _key_words(key: tuple) -> str:
-    """The key of a row in words; its last part counts earlier rows with the same words, after which it is "row 2"."""
+    """The key of a row in words; its last part counts earlier rows with the same words, after which
+    it is "row 2".
+    """
     *words, before = key
-    return ", ".join([*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])])
+    return ", ".join(
+        [*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])]
+    )
 
 
 def _interval(column: str, columns: list[str]) -> tuple[str, ...]:
@@ -255,7 +317,8 @@ def _value(row: dict, column: str, interval: tuple[str, ...]) -> Estimate | str:
 def _judged(
     a: Mapping[tuple, Mapping], b: Mapping[tuple, Mapping], verdict: str, estimate: str
 ) -> Iterator[Difference]:
-    """Where the verdicts and the estimates of claims, or of their cells, differ: rows of the parts that are named.
+    """Where the verdicts and the estimates of claims, or of their cells, differ: rows of the parts
+    that are named.
 
     a, b : by the claim's id, and what tells its cells apart
     """
@@ -264,7 +327,9 @@ def _judged(
         verdicts = ["" if row is None else row["verdict"] for row in sides]
         if verdicts[0] != verdicts[1]:
             yield Difference(verdict, key[0], where, "", "", *verdicts)
-        estimates = [None if row is None else Estimate(*(row[name] for name in NUMBERS)) for row in sides]
+        estimates = [
+            None if row is None else Estimate(*(row[name] for name in NUMBERS)) for row in sides
+        ]
         if (how := moved(*estimates)) != SAME:
             yield Difference(estimate, key[0], where, "", how, *estimates)
 
@@ -273,13 +338,17 @@ def _judged(
 
 
 def describe(comparison: Comparison) -> str:
-    """What differs between two studies, for the terminal: a few sentences, and the first rows of the table."""
+    """What differs between two studies, for the terminal: a few sentences, and the first rows of
+    the table.
+    """
     text = "".join(f"{side}  {printable(_called(study))}\n" for side, study in _sides(comparison))
     text += "\n" + textwrap.fill(printable(" ".join(sentences(comparison))), _width()) + "\n"
     if rows := comparison.rows[:MOST]:
         lines = [(row.part, _shortened(_place(row)), _both(row)) for row in rows]
         widths = [max(len(line[column]) for line in lines) for column in range(2)]
-        text += "\n" + "".join(f"{part:<{widths[0]}}  {place:<{widths[1]}}  {both}\n" for part, place, both in lines)
+        text += "\n" + "".join(
+            f"{part:<{widths[0]}}  {place:<{widths[1]}}  {both}\n" for part, place, both in lines
+        )
     if (more := len(comparison.rows) - MOST) > 0:
         text += f"and {more:,} more: --output FILE.csv writes all of them\n"
     folders = [study.folder for _, study in _sides(comparison) if study.is_reference]
@@ -309,7 +378,9 @@ def _place(row: Difference) -> str:
 
 def _both(row: Difference) -> str:
     """What a row says of A and of B: "0.1 [-0.1, 0.3], n = 8 → 0.5 [0.4, 0.6], n = 9: apart"."""
-    sides = [] if row.a in ("", None) and row.b in ("", None) else map(_shortened, both(row.a, row.b))
+    sides = (
+        [] if row.a in ("", None) and row.b in ("", None) else map(_shortened, both(row.a, row.b))
+    )
     return ": ".join(filter(None, (" → ".join(sides), row.how)))
 
 
@@ -320,7 +391,11 @@ def _shortened(text: str) -> str:
 def sentences(comparison: Comparison) -> list[str]:
     """How much differs, and what made the studies, in a few sentences."""
     lacking = [side for side, study in _sides(comparison) if study.claims is None]
-    lines = [f"{_listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims."] if lacking else []
+    lines = (
+        [f"{_listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims."]
+        if lacking
+        else []
+    )
     of_both = [_many(count, noun) for noun, count in comparison.shared.items() if count]
     of_one = sum(row.how in (ONLY_A, ONLY_B) for row in comparison.rows)
     differing = (row for row in comparison.rows if row.part in NOUNS and not _alone(row))
@@ -328,16 +403,28 @@ def sentences(comparison: Comparison) -> list[str]:
     of_parts = _listed([_many(counts[part], noun) for part, noun in NOUNS.items() if counts[part]])
     differ = f"{of_parts} {'differs' if counts.total() == 1 else 'differ'}"
     if of_both:
-        lines.append(f"Both have {_listed(of_both)}: {differ if counts else 'all are the same to rounding'}.")
+        lines.append(
+            f"Both have {_listed(of_both)}: {differ if counts else 'all are the same to rounding'}."
+        )
     lines += [f"Estimates and rows of only one of them: {of_one:,}."] if of_one else []
     alone = Counter(_alone(row) for row in comparison.of(VERDICT) if _alone(row))
-    lines += [f"{side} alone judges {_many(count, 'claim')}." for side, count in sorted(alone.items())]
+    lines += [
+        f"{side} alone judges {_many(count, 'claim')}." for side, count in sorted(alone.items())
+    ]
     return [*lines, _made_by(comparison)]
 
 
 def _alone(row: Difference) -> str:
-    """The study that alone judges the claim or cell of a verdict, "A" or "B"; "" for all other rows."""
-    return "" if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b) else "A" if row.a else "B"
+    """The study that alone judges the claim or cell of a verdict, "A" or "B"; "" for all other
+    rows.
+    """
+    return (
+        ""
+        if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b)
+        else "A"
+        if row.a
+        else "B"
+    )
 
 
 def _made_by(comparison: Comparison) -> str:
@@ -350,10 +437,16 @@ def _made_by(comparison: Comparison) -> str:
         text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "
     if changed := [title for part, title in MADE_BY.items() if title and comparison.of(part)]:
         alike = not comparison.of("settings", "data")
-        cause = " Seeds and data are the same, so this or the processor is what makes numbers differ." if alike else ""
+        cause = (
+            (" Seeds and data are the same, so this or the processor is what makes numbers differ.")
+            if alike
+            else ""
+        )
         return f"{text}They were made with different {_listed(changed)}.{cause}"
     processor = " What differs is due to the processor." if comparison.fails("numbers") else ""
-    return f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
+    return (
+        f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
+    )
 
 
 def _many(number: int, noun: str) -> str:
@@ -376,12 +469,16 @@ def both(a: Estimate | str | None, b: Estimate | str | None) -> tuple[str, str]:
     for side, estimate in enumerate(pair):
         has_interval = None not in (estimate.value, estimate.low, estimate.high)
         seeds = f", n = {estimate.n:g}" if estimate.value is not None and estimate.n else ""
-        texts.append(values[side] + (f" [{lows[side]}, {highs[side]}]" if has_interval else "") + seeds)
+        texts.append(
+            values[side] + (f" [{lows[side]}, {highs[side]}]" if has_interval else "") + seeds
+        )
     return tuple(texts)
 
 
 def numbers(a: float | None, b: float | None) -> tuple[str, str]:
-    """Two numbers, to four digits, or as many more as show that they differ by more than rounding."""
+    """Two numbers, to four digits, or as many more as show that they differ by more than
+    rounding.
+    """
     for digits in range(4, 18):
         texts = tuple(ABSENT if value is None else f"{value:.{digits}g}" for value in (a, b))
         if equal(a, b) or texts[0] != texts[1]:
@@ -400,7 +497,10 @@ def write(comparison: Comparison, file: Path) -> None:
     """
     if file.suffix != ".csv":
         raise SettingError(f"{file}: what differs is written as CSV: end its name in .csv")
-    rows = [dict(zip(COLUMNS, (*row[:5], *_side(row.a), *_side(row.b)), strict=True)) for row in comparison.rows]
+    rows = [
+        dict(zip(COLUMNS, (*row[:5], *_side(row.a), *_side(row.b)), strict=True))
+        for row in comparison.rows
+    ]
     write_text(file, printable_lines(csv_text(rows, COLUMNS)))
 
 

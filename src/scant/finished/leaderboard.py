@@ -1,4 +1,6 @@
-"""The table of final measures, for the terminal or a paper: see `scant.present.ranking` and `scant.page.boards`."""
+"""The table of final measures, for the terminal or a paper: see `scant.present.ranking` and
+`scant.page.boards`.
+"""
 
 from pathlib import Path
 
@@ -31,7 +33,9 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
     """
 
     def cell(one: dict) -> str:
-        return _cell(one, f"{one['mean']}{BEST if one['best'] else '' if one['told_apart'] else ALIKE}")
+        return _cell(
+            one, f"{one['mean']}{BEST if one['best'] else '' if one['told_apart'] else ALIKE}"
+        )
 
     of = board(frame)
     lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
@@ -42,11 +46,20 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
 
 
 def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
-    """The table for LaTeX with the package booktabs: the best in bold, those not told apart with a dagger."""
+    """The table for LaTeX with the package booktabs: the best in bold, those not told apart with a
+    dagger.
+    """
 
     def cell(one: dict) -> str:
         mean = one["mean"]
-        return _cell(one, rf"\textbf{{{mean}}}" if one["best"] else mean if one["told_apart"] else rf"{mean}$^\dagger$")
+        return _cell(
+            one,
+            rf"\textbf{{{mean}}}"
+            if one["best"]
+            else mean
+            if one["told_apart"]
+            else rf"{mean}$^\dagger$",
+        )
 
     def name(title: str) -> str:
         return tables.escaped(title).replace(ABSENT, "--")
@@ -60,9 +73,13 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
 
 
 def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False) -> None:
-    """Write the table to a file, as CSV with a row for each learner and stream or as LaTeX, by its ending."""
+    """Write the table to a file, as CSV with a row for each learner and stream or as LaTeX, by its
+    ending.
+    """
     if Path(path).suffix == ".csv":
-        write_csv(frame.map(lambda value: printable(value) if isinstance(value, str) else value), path)
+        write_csv(
+            frame.map(lambda value: printable(value) if isinstance(value, str) else value), path
+        )
     else:
         write_text(path, latex(frame, rows, rank))
 
@@ -72,12 +89,19 @@ def check(rows: str, output=None) -> None:
     if rows not in ROWS:
         raise unknown("kind of rows", rows, ROWS)
     if output is not None and Path(output).suffix not in ENDINGS:
-        raise SettingError(f"{output} does not say which form the table is to have: end it in {' or '.join(ENDINGS)}")
+        raise SettingError(
+            f"{output} does not say which form the table is to have: end it in "
+            f"{' or '.join(ENDINGS)}"
+        )
 
 
 def _cell(one: dict, mean: str) -> str:
-    """A mean as marked, with its interval, and the difference to the best where the means print equal."""
-    return " ".join(filter(None, (mean, one["interval"], f"({one['near']})" if one["near"] else "")))
+    """A mean as marked, with its interval, and the difference to the best where the means print
+    equal.
+    """
+    return " ".join(
+        filter(None, (mean, one["interval"], f"({one['near']})" if one["near"] else ""))
+    )
 
 
 def _turned(lines: list[list[str]], rows: str) -> list[list[str]]:

@@ -1,4 +1,6 @@
-"""What made the results of a study: its settings, its code, the versions of packages, its claims and its data."""
+"""What made the results of a study: its settings, its code, the versions of packages, its claims
+and its data.
+"""
 
 import hashlib
 import json
@@ -28,7 +30,10 @@ OF_A_RUN = (
     "workflow",
     "elsewhere",
 )  # what a manifest says of one run alone: references leave it out
-CHECKSUMS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+CHECKSUMS = {
+    "type": "object",
+    "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+}
 LISTS = ("files", "results", "earlier", "workflow", "inputs")
 SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
 SCHEMA = {
@@ -57,11 +62,19 @@ SCHEMA = {
         },
     },
 }
-WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")  # keys of a claim that do not test it
+# keys of a claim that do not test it
+WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")
 
 
 def write(
-    config: dict, plan: Plan, stated: dict, folder, facts: dict, made: dict, target, study_file: str = ""
+    config: dict,
+    plan: Plan,
+    stated: dict,
+    folder,
+    facts: dict,
+    made: dict,
+    target,
+    study_file: str = "",
 ) -> None:
     """Write the manifest of a study whose claims and tables are made.
 
@@ -89,8 +102,12 @@ def write(
         "claims": {name: _digest(_tested(claim)) for name, claim in stated.items()},
         "code": {part: code.digest(*names) for part, names in entries.items()},
         "modules": code.digests(*(name for names in entries.values() for name in names)),
-        "versions": {name: facts["environment"][name] for name in VERSIONS} | {"system": processor()},
-        "data": {f"{row['data set']}/{row['part']}": _checksum(row, plan, folder) for row in facts["datasets"]},
+        "versions": {name: facts["environment"][name] for name in VERSIONS}
+        | {"system": processor()},
+        "data": {
+            f"{row['data set']}/{row['part']}": _checksum(row, plan, folder)
+            for row in facts["datasets"]
+        },
         "sources": facts["sources"],
         "made": made,
         "results": results,
@@ -103,7 +120,9 @@ def write(
 
 
 def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
-    """The files that are no results any more, and are still there, as the manifest that is replaced lists them."""
+    """The files that are no results any more, and are still there, as the manifest that is replaced
+    lists them.
+    """
     try:
         before = read(folder)
     except DataError:
@@ -111,7 +130,9 @@ def _earlier(folder: Path, study: str, results: dict) -> dict[str, str]:
     if before.get("study") != study:
         return {}
     listed = before.get("earlier", {}) | before.get("results", {})
-    return {name: listed[name] for name in listed if name not in results and (folder / name).is_file()}
+    return {
+        name: listed[name] for name in listed if name not in results and (folder / name).is_file()
+    }
 
 
 def read(folder, advice: str = "") -> dict:
@@ -132,8 +153,15 @@ def read(folder, advice: str = "") -> dict:
         check(content, SCHEMA, "manifest")
         if content["study"] in TAKEN:
             raise ValueError(f"no study is named {content['study']}")
-        for name in (name for part in LISTS for name in content.get(part, {}) if not provenance.PLAIN.fullmatch(name)):
-            raise ValueError(f"it lists {short(name)}, which is no plain path below the study's folder")
+        for name in (
+            name
+            for part in LISTS
+            for name in content.get(part, {})
+            if not provenance.PLAIN.fullmatch(name)
+        ):
+            raise ValueError(
+                f"it lists {short(name)}, which is no plain path below the study's folder"
+            )
     except (ValueError, RecursionError, SettingError) as error:
         reason = f"is no whole manifest of a study ({printable(error)})"
         raise DataError(path, reason, advice=advice or anew(path)) from None
@@ -164,7 +192,8 @@ def checksums(folder: Path, names) -> dict[str, str]:
 
 
 def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
-    """The modules that the jobs of a study start from: of each family, the data, the tables and the verdicts.
+    """The modules that the jobs of a study start from: of each family, the data, the tables and the
+    verdicts.
 
     All that they import belongs to them, too, see `scant.study.code`.
     """
@@ -173,19 +202,32 @@ def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
         kind = plan.families[name].kind
         entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
-    generators = (stream.get("generator", "").partition(":") for stream in study["streams"].values())
+    generators = (
+        stream.get("generator", "").partition(":") for stream in study["streams"].values()
+    )
     entries["data"] += dict.fromkeys(module for module, own, _ in generators if own)
     entries["data"] += ["scant.bandits.campaigns", "scant.ads.draw"] if study["logs"] else []
     read = [dataset for dataset in plan.datasets.values() if study["logs"] or ":" in dataset.parser]
-    entries["data"] += dict.fromkeys(module for dataset in read for module in reading_modules(dataset))
+    entries["data"] += dict.fromkeys(
+        module for dataset in read for module in reading_modules(dataset)
+    )
     if any(plan.comparators.values()):
         entries["comparators"] = ["scant.rankers.comparator"]
-    if any(COVERAGE.format(study=study["study"]) in plan.files(target) for target in plan.figures.values()):
+    if any(
+        COVERAGE.format(study=study["study"]) in plan.files(target)
+        for target in plan.figures.values()
+    ):
         entries["coverage"] = ["scant.ads.coverage"]
-    drawing = dict.fromkeys(module for target in plan.tables.values() for module in target.shown.modules)
+    drawing = dict.fromkeys(
+        module for target in plan.tables.values() for module in target.shown.modules
+    )
     entries["tables"] = ["scant.present.traces", *drawing]
     if study["claims"]:
-        entries["verdicts"] = ["scant.study.settings", "scant.verdict.tables", *selection.modules(stated)]
+        entries["verdicts"] = [
+            "scant.study.settings",
+            "scant.verdict.tables",
+            *selection.modules(stated),
+        ]
     return entries
 
 
@@ -195,8 +237,14 @@ def processor() -> str:
 
 
 def _settings(config: dict) -> dict:
-    """The settings with defaults filled in and sweeps as they are written; not the study's name and `data`."""
-    return {key: value for key, value in with_defaults(config, schema()).items() if key not in ("study", "data")}
+    """The settings with defaults filled in and sweeps as they are written; not the study's name and
+    `data`.
+    """
+    return {
+        key: value
+        for key, value in with_defaults(config, schema()).items()
+        if key not in ("study", "data")
+    }
 
 
 def _tested(claim: dict) -> dict:
@@ -208,7 +256,11 @@ def _digest(value) -> str:
 
 
 def _checksum(row: dict, plan: Plan, folder: Path) -> str | None:
-    """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is gone."""
+    """SHA-256 of a part of a data set: as registered, else of the file that was read; None if it is
+    gone.
+    """
     stored = plan.datasets[row["data set"]].stored
-    path = folder.parent / ORIGINAL.removeprefix("results/").format(dataset=stored, part=row["part"])
+    path = folder.parent / ORIGINAL.removeprefix("results/").format(
+        dataset=stored, part=row["part"]
+    )
     return row["SHA-256"] or (sha256(path) if path.is_file() else None)

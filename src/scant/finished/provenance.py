@@ -1,4 +1,6 @@
-"""Where the results of a study come from: when and from which commit they are made, and all their files."""
+"""Where the results of a study come from: when and from which commit they are made, and all their
+files.
+"""
 
 import os
 import re
@@ -16,25 +18,40 @@ from scant.study.settings import claims_files, own_names
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
 LOCK = "requirements.lock"
-DRAWN = ("streams/", "bandit/", "campaigns/")  # what runs are played on, which can be drawn or packed again
+# what runs are played on, which can be drawn or packed again
+DRAWN = ("streams/", "bandit/", "campaigns/")
 LARGE = ("runs/", "comparators/", *DRAWN)  # left out of archives unless asked for
 CRATE = "ro-crate-metadata.json"  # which describes an archive
 REGISTRY = "config/datasets.yaml"
-WORKFLOW = ("Snakefile", "CITATION.cff", LOCK, "rules/*.smk", "workflow/**/*", REGISTRY, "profiles/default/*.yaml")
-# The start of terms under which anybody may pass data on, and the most bytes that an archive takes of such a file.
-FREE = re.compile(r"(CC0|CC[ -]BY([ -]SA)?[ -]\d|PDDL|ODC-By|ODbL|MIT|BSD|Apache|Public domain)\b", re.IGNORECASE)
+WORKFLOW = (
+    "Snakefile",
+    "CITATION.cff",
+    LOCK,
+    "rules/*.smk",
+    "workflow/**/*",
+    REGISTRY,
+    "profiles/default/*.yaml",
+)
+# The start of terms under which anybody may pass data on, and the most bytes that an archive takes
+# of such a file.
+FREE = re.compile(
+    r"(CC0|CC[ -]BY([ -]SA)?[ -]\d|PDDL|ODC-By|ODbL|MIT|BSD|Apache|Public domain)\b", re.IGNORECASE
+)
 SMALL = 1 << 20
-PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")  # a path below a folder
+# a path below a folder
+PLAIN = re.compile(r"[^/\\.\x00-\x1f][^/\\\x00-\x1f]*(/[^/\\.\x00-\x1f][^/\\\x00-\x1f]*)*")
 PAGE = "report.html"
 FINISH = "Finish the study: snakemake --cores all"
 CLAIMS = ("claims.csv", "claims.parquet", "claims.tex", "claims-readings.csv")
 
 
 def made(study_file: str = "") -> dict:
-    """When and from what the results are made now: date, commit and state of the clone, checksum of the lock file.
+    """When and from what the results are made now: date, commit and state of the clone, checksum of
+    the lock file.
 
-    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file. `study_file` is the
-    study's, by its name in an archive, "" if none can have it; `project` is whether the study came with scant.
+    `commit` and `clean` are None outside of a clone, `lock` is None where there is no lock file.
+    `study_file` is the study's, by its name in an archive, "" if none can have it; `project` is
+    whether the study came with scant.
 
     study_file : the path of the study's file
     """
@@ -54,7 +71,11 @@ def commit(made: dict) -> str:
     """The commit that results were made from, in words."""
     if not made["commit"]:
         return "none: not made in a clone"
-    return made["commit"] if made["clean"] else f"{made['commit']}, with changes that are not committed"
+    return (
+        made["commit"]
+        if made["clean"]
+        else (f"{made['commit']}, with changes that are not committed")
+    )
 
 
 def _git(*arguments: str) -> str | None:
@@ -62,19 +83,26 @@ def _git(*arguments: str) -> str | None:
     if not (PROJECT / ".git").exists() or shutil.which("git") is None:
         return None
     done = subprocess.run(
-        ["git", "-C", os.fspath(PROJECT), *arguments], capture_output=True, text=True, check=False, timeout=60
+        ["git", "-C", os.fspath(PROJECT), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def workflow() -> list[str]:
     """The files of the workflow that archives have, below the project's folder."""
-    paths = (path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file())
+    paths = (
+        path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file()
+    )
     return [path.relative_to(PROJECT).as_posix() for path in paths]
 
 
 def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, Path], list[str]]:
-    """What a study reads besides the workflow and results: the study file, claims, code of one's own, data sets.
+    """What a study reads besides the workflow and results: the study file, claims, code of one's
+    own, data sets.
 
     Data of one's own count where they are small and free; others are known by their checksums.
 
@@ -88,7 +116,9 @@ def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, P
     elsewhere : what an archive cannot have, in words: it is in neither folder
     """
     modules = dict.fromkeys(name.partition(":")[0] for name in own_names(study, stated))
-    closure = {name: path for name, path in code.closure(*modules).items() if not path.is_absolute()}
+    closure = {
+        name: path for name, path in code.closure(*modules).items() if not path.is_absolute()
+    }
     free = [entry for entry in study["datasets"].values() if FREE.match(entry.get("terms", ""))]
     data = [of_project(part["file"]) for entry in free for part in entry["parts"].values()]
     data += filter(None, map(groups_beside, data))
@@ -102,9 +132,15 @@ def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, P
 
 
 def _name(path: Path) -> str | None:
-    """The name of a file in an archive: its path below the working folder or the project's, the shorter one, if any."""
+    """The name of a file in an archive: its path below the working folder or the project's, the
+    shorter one, if any.
+    """
     whole = Path(os.path.normpath(Path.cwd() / path))  # links stay
-    names = [whole.relative_to(place).as_posix() for place in (Path.cwd(), PROJECT) if whole.is_relative_to(place)]
+    names = [
+        whole.relative_to(place).as_posix()
+        for place in (Path.cwd(), PROJECT)
+        if whole.is_relative_to(place)
+    ]
     return min(filter(PLAIN.fullmatch, names), key=len, default=None)
 
 
@@ -115,13 +151,17 @@ def source(name: str, folder) -> Path:
 
 
 def results(plan: Plan, claims: dict) -> list[str]:
-    """The files that the jobs of a study make, below its folder of results, without logs, benchmarks and the manifest.
+    """The files that the jobs of a study make, below its folder of results, without logs,
+    benchmarks and the manifest.
 
     They are in the order in which they are made: none is before a file that it is made of.
 
     claims : the study's claims by id; empty if it judges none
     """
-    study, endings = plan.study["study"], ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else []))
+    study, endings = (
+        plan.study["study"],
+        ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else [])),
+    )
 
     def figures(names) -> list[str]:
         return [f"figures/{name}.{ending}" for name in names for ending in endings]
@@ -131,9 +171,16 @@ def results(plan: Plan, claims: dict) -> list[str]:
         paths += [file for job in jobs for file in job.files]
         paths += [RUN.format(study=study, run=job.path) for job in jobs]
         paths += [] if jobs else [TIMES.format(study=study, experiment=name)]
-    paths += [COMPARATOR.format(study=study, run=job.path) for jobs in plan.comparators.values() for job in jobs]
     paths += [
-        file for target in plan.figures.values() for file in plan.files(target) if target.shown.reads == "coverage"
+        COMPARATOR.format(study=study, run=job.path)
+        for jobs in plan.comparators.values()
+        for job in jobs
+    ]
+    paths += [
+        file
+        for target in plan.figures.values()
+        for file in plan.files(target)
+        if target.shown.reads == "coverage"
     ]
     paths += figures(plan.figures)
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]

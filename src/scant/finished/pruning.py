@@ -1,4 +1,6 @@
-"""Deletes files of a finished study that its settings no longer ask for, or that can be drawn again."""
+"""Deletes files of a finished study that its settings no longer ask for, or that can be drawn
+again.
+"""
 
 import os
 from collections.abc import Iterator
@@ -26,12 +28,14 @@ class Prunable:
 
 
 def prunable(folder, drawn: bool = False) -> Prunable:
-    """What can be deleted of a finished study: files that only earlier states of the study asked for.
+    """What can be deleted of a finished study: files that only earlier states of the study asked
+    for.
 
-    Only files are deleted whose content is what its manifest lists for earlier states. What it does not list is not
-    looked at. Links are not followed, nor deleted.
+    Only files are deleted whose content is what its manifest lists for earlier states. What it does
+    not list is not looked at. Links are not followed, nor deleted.
 
-    drawn : whether to delete streams and logs, too: most of a study's size, which jobs that need them draw again
+    drawn : whether to delete streams and logs, too: most of a study's size, which jobs that need
+        them draw again
 
     Raises
     ------
@@ -44,10 +48,13 @@ def prunable(folder, drawn: bool = False) -> Prunable:
         raise DataError(folder / manifest.NAME, "lists no results", advice=FINISH)
     if any((root / ".snakemake/locks").glob("*")):
         raise DataError(
-            root, "a run of Snakemake is at work here, whose files would be deleted",
+            root,
+            "a run of Snakemake is at work here, whose files would be deleted",
             advice="Wait for its end; if it was killed: snakemake --unlock",
-        )  # fmt: skip
-    unasked = content.get("earlier", {}) | {name: listed[name] for name in listed if drawn and name.startswith(DRAWN)}
+        )
+    unasked = content.get("earlier", {}) | {
+        name: listed[name] for name in listed if drawn and name.startswith(DRAWN)
+    }
     sizes, kept = {}, []
     for name, checksum in sorted(unasked.items()):
         path = folder / name
@@ -60,7 +67,9 @@ def prunable(folder, drawn: bool = False) -> Prunable:
 
 
 def delete(folder, prunable: Prunable) -> None:
-    """Delete those files, and the folders of draws that are empty then: Snakemake takes one that is there for drawn."""
+    """Delete those files, and the folders of draws that are empty then: Snakemake takes one that is
+    there for drawn.
+    """
     for name in prunable.deleted:
         path = Path(folder, name)
         path.unlink()
@@ -74,7 +83,12 @@ def delete(folder, prunable: Prunable) -> None:
 def describe(prunable: Prunable, drawn: bool, deletes: bool) -> Iterator[str]:
     """What is deleted, and what is not, as lines for the terminal."""
     yield from map(printable, prunable.deleted)
-    yield from (f"not what {manifest.NAME} lists, kept: {printable(name)}" for name in prunable.kept)
+    yield from (
+        f"not what {manifest.NAME} lists, kept: {printable(name)}" for name in prunable.kept
+    )
     why = "can be made again, or are asked for" if drawn else "are asked for"
     what = "they are deleted" if deletes else "--delete deletes them"
-    yield f"{len(prunable.deleted):,} files, {prunable.size / 1e6:,.0f} MB, {why} by no setting of the study; {what}."
+    yield (
+        f"{len(prunable.deleted):,} files, {prunable.size / 1e6:,.0f} MB, {why} by no setting of "
+        f"the study; {what}."
+    )

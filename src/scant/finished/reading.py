@@ -1,4 +1,6 @@
-"""Reads finished studies, and keeps the references that others are compared with: results/reference/{study}."""
+"""Reads finished studies, and keeps the references that others are compared with:
+results/reference/{study}.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -15,13 +17,17 @@ from scant.verdict.readings import Cell, Claim
 REFERENCE = "reference"
 CLAIMS, CELLS = "claims.csv", "claims-readings.csv"
 NUMBERS = ("estimate", "low", "high", "n")
-CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")  # identify a cell of a claim
-NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}  # earlier versions had no others
+# identify a cell of a claim
+CELL = ("claim", "experiment", "tuning", "stream", "learner", "against")
+# earlier versions had no others
+NEEDED = {CLAIMS: ("id", "verdict", *NUMBERS), CELLS: (*CELL, "verdict", *NUMBERS)}
 # The tables of a reference.
 KEPT = ("finals", "top", "steps", "steps-top", "seen", "games", "slopes", "generalisation", "ads")
 KEPT_OF_CELLS = (*CELL, "first", *NUMBERS, "verdict")
-NOT_KEPT = ("source", "statement", "words", "chosen", "data")  # of claims: config/claims has them, but for the last
-SIGNIFICANT = 7  # digits of the numbers of a reference: more than are compared, fewer than differ between processors
+# of claims: config/claims has them, but for the last
+NOT_KEPT = ("source", "statement", "words", "chosen", "data")
+# digits of the numbers of a reference: more than are compared, fewer than differ between processors
+SIGNIFICANT = 7
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
 
@@ -34,7 +40,8 @@ class Finished:
     claims : by id; None if the study judges none
     cells : of the claims, see `scant.verdict.readings`
     tables : the rows of each table, by name, as mappings of columns to texts
-    manifest : what made it, see `scant.finished.manifest`; empty if the study was made before there were manifests
+    manifest : what made it, see `scant.finished.manifest`; empty if the study was made before there
+        were manifests
     """
 
     folder: Path
@@ -56,7 +63,9 @@ def is_reference(folder: Path) -> bool:
 
 
 def reference_of(folder) -> Path:
-    """The folder of the reference of the study in `folder`: results/reference/{study} for results/{study}."""
+    """The folder of the reference of the study in `folder`: results/reference/{study} for
+    results/{study}.
+    """
     folder = Path(folder)
     return folder.parent / REFERENCE / folder.resolve().name
 
@@ -67,15 +76,21 @@ def studied(reference: Path) -> Path:
 
 
 def pair(a, b) -> tuple[Path, Path]:
-    """The folders of two studies to compare. The word `reference` stands for the reference of the other study.
+    """The folders of two studies to compare. The word `reference` stands for the reference of the
+    other study.
 
     Raises
     ------
     SettingError : both are that word
     """
     if a == b == REFERENCE:
-        raise SettingError(f"{REFERENCE} stands for the reference of the other study: give one folder, results/STUDY")
-    return (reference_of(b) if a == REFERENCE else Path(a)), (reference_of(a) if b == REFERENCE else Path(b))
+        raise SettingError(
+            f"{REFERENCE} stands for the reference of the other study: give one "
+            "folder, results/STUDY"
+        )
+    return (reference_of(b) if a == REFERENCE else Path(a)), (
+        reference_of(a) if b == REFERENCE else Path(b)
+    )
 
 
 def read(folder) -> Finished:
@@ -83,12 +98,15 @@ def read(folder) -> Finished:
 
     Raises
     ------
-    DataError : it is not finished, or a file of it is damaged, lacks a column or does not fit its manifest
+    DataError : it is not finished, or a file of it is damaged, lacks a column or does not fit its
+        manifest
     """
     folder = Path(folder)
     if not folder.is_dir():
         advice = f"Make it of a finished study: scant reference {studied(folder)}"
-        raise DataError(folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE)
+        raise DataError(
+            folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE
+        )
     made = manifest_of(folder)
     names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
     tables = [path.stem for path in visible(folder, "tables/*.csv")]
@@ -107,16 +125,21 @@ def read(folder) -> Finished:
         made.get("study", folder.resolve().name),
         {claim["id"]: claim for claim in rows[CLAIMS]} if CLAIMS in rows else None,
         rows.get(CELLS, []),
-        {name: read_rows(path := folder / f"tables/{name}.csv", _again(path))[1] for name in tables},
+        {
+            name: read_rows(path := folder / f"tables/{name}.csv", _again(path))[1]
+            for name in tables
+        },
         made,
     )
 
 
 def keep(folder) -> Path:
-    """Make a finished study the reference of its name, in place of an earlier one; returns the reference's folder.
+    """Make a finished study the reference of its name, in place of an earlier one; returns the
+    reference's folder.
 
-    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to SIGNIFICANT digits; of
-    figures, the checksums of what they show. Other files in its folder are left alone.
+    A reference has the claims, their cells, the tables KEPT and the manifest, with numbers to
+    SIGNIFICANT digits; of figures, the checksums of what they show. Other files in its folder are
+    left alone.
 
     Raises
     ------
@@ -125,16 +148,23 @@ def keep(folder) -> Path:
     """
     folder = Path(folder)
     if is_reference(folder):
-        raise SettingError(f"{folder} is a reference itself: give the folder of a study, results/STUDY")
+        raise SettingError(
+            f"{folder} is a reference itself: give the folder of a study, results/STUDY"
+        )
     study, target = read(folder), reference_of(folder)
     owned(folder)
     for place in (target.parent, target, target / "tables"):
         if place.is_symlink():
-            raise SettingError(f"{place} is a link, through which nothing is written: put a folder in its place")
+            raise SettingError(
+                f"{place} is a link, through which nothing is written: put a folder in its place"
+            )
     contents = {f"tables/{name}.csv": study.tables[name] for name in KEPT if name in study.tables}
     if study.claims is not None:
         cells = [{name: row[name] for name in KEPT_OF_CELLS if name in row} for row in study.cells]
-        claims = [{name: row[name] for name in row if name not in NOT_KEPT} for row in study.claims.values()]
+        claims = [
+            {name: row[name] for name in row if name not in NOT_KEPT}
+            for row in study.claims.values()
+        ]
         contents = {CLAIMS: claims, CELLS: cells} | contents
     contents = {name: rows for name, rows in contents.items() if rows}
     for name, rows in contents.items():
@@ -150,7 +180,9 @@ def keep(folder) -> Path:
 
 
 def csv_text(rows: Iterable[Mapping], head: Iterable[str], significant: int | None = None) -> str:
-    """Rows as CSV with the columns `head`; numbers that have a point to so many significant digits."""
+    """Rows as CSV with the columns `head`; numbers that have a point to so many significant
+    digits.
+    """
     texts = ({name: "" if row[name] is None else str(row[name]) for name in head} for row in rows)
     lines = [list(head), *([_rounded(text, significant) for text in row.values()] for row in texts)]
     return "".join(",".join(map(_quoted, line)) + "\n" for line in lines)
@@ -187,9 +219,13 @@ def manifest_of(folder: Path) -> dict:
     content = manifest.read(folder, _again(path))
     for name, checksum in content.get("files", {}).items():
         if not (folder / name).is_file():
-            raise DataError(folder / name, f"is not there, though {path} lists it", advice=_again(folder / name))
+            raise DataError(
+                folder / name, f"is not there, though {path} lists it", advice=_again(folder / name)
+            )
         if sha256(folder / name) != checksum:
-            raise DataError(folder / name, f"has changed since {path} was written", advice=_again(folder / name))
+            raise DataError(
+                folder / name, f"has changed since {path} was written", advice=_again(folder / name)
+            )
     return content
 
 
@@ -200,7 +236,8 @@ def _again(path: Path) -> str:
 
 
 def owned(folder) -> dict:
-    """The manifest of a study whose files a command will change. It has to belong to this very folder.
+    """The manifest of a study whose files a command will change. It has to belong to this very
+    folder.
 
     Raises
     ------
@@ -215,5 +252,9 @@ def owned(folder) -> dict:
         raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
     if content["study"] != folder.name:
         reason = f"is of the study {content['study']}, and not of {folder.name}"
-        raise DataError(folder / manifest.NAME, reason, advice="Nothing is changed in the results of another study")
+        raise DataError(
+            folder / manifest.NAME,
+            reason,
+            advice=("Nothing is changed in the results of another study"),
+        )
     return content

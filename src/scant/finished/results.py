@@ -20,7 +20,8 @@ from scant.verdict import readings
 class Results:
     """The results of a study, or of as much of it as is made.
 
-    All frames are read from the study's files when they are asked for. `docs/results.md` describes their columns.
+    All frames are read from the study's files when they are asked for. `docs/results.md` describes
+    their columns.
 
     folder : results/{study}
     """
@@ -28,24 +29,37 @@ class Results:
     def __init__(self, folder):
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise DataError(self.folder, "is not there", advice="Name the folder of a study's results, results/STUDY")
+            raise DataError(
+                self.folder,
+                "is not there",
+                advice=("Name the folder of a study's results, results/STUDY"),
+            )
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r})"
 
     @cached_property
     def manifest(self) -> dict:
-        """What made the study: its settings, versions of packages, data, date and commit; see docs/running.md."""
+        """What made the study: its settings, versions of packages, data, date and commit; see
+        docs/running.md.
+        """
         return manifest.read(self._there(manifest.NAME).parent)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
-        """A row for each claim, indexed by its id: verdict, estimate, interval, how many readings agree."""
-        return readings.frame(readings.claims(self._there("claims.parquet")), readings.Claim).set_index("id")
+        """A row for each claim, indexed by its id: verdict, estimate, interval, how many readings
+        agree.
+        """
+        return readings.frame(
+            readings.claims(self._there("claims.parquet")), readings.Claim
+        ).set_index("id")
 
     @cached_property
     def readings(self) -> pd.DataFrame:
-        """A row for each estimate behind the claims: under each reading, in each cell. Settings are texts."""
+        """A row for each estimate behind the claims: under each reading, in each cell.
+
+        Settings are texts.
+        """
         return readings.read(self._there("claims-readings.csv"))
 
     @property
@@ -90,7 +104,9 @@ class Results:
         """The experiments that have runs."""
         return sorted(path.name for path in (self.folder / "runs").glob("*") if path.is_dir())
 
-    def runs(self, experiment: str, stream: str | None = None, learner: str | None = None) -> pd.DataFrame:
+    def runs(
+        self, experiment: str, stream: str | None = None, learner: str | None = None
+    ) -> pd.DataFrame:
         """The rows of all run files of an experiment: see docs/results.md for their columns.
 
         The columns `experiment`, `stream` (or log, game, population) and `learner` tell them apart.
@@ -131,10 +147,12 @@ class Results:
     def leaderboard(
         self, experiment: str | None = None, measure: str | None = None, tuning: str | None = None
     ) -> pd.DataFrame:
-        """The final measures of an experiment's learners, and which can be told apart from the best of each stream.
+        """The final measures of an experiment's learners, and which can be told apart from the best
+        of each stream.
 
         experiment : may be left out if there is only one
-        measure, tuning : see `scant.present.ranking.leaderboard`, and `ranked` there for the columns
+        measure, tuning : see `scant.present.ranking.leaderboard`, and `ranked` there for the
+            columns
 
         Raises
         ------
@@ -158,9 +176,12 @@ class Results:
         if experiment not in self._plan.played:
             raise unknown("experiment", experiment, self._plan.played)
         names = (
-            Path(file).relative_to(f"results/{self._plan.study['study']}") for file in self._plan.run_files(experiment)
+            Path(file).relative_to(f"results/{self._plan.study['study']}")
+            for file in self._plan.run_files(experiment)
         )
-        return Runs(experiment, [str(self.folder / name) for name in names], self._plan.details(experiment))
+        return Runs(
+            experiment, [str(self.folder / name) for name in names], self._plan.details(experiment)
+        )
 
     def _there(self, name: str) -> Path:
         path = self.folder / name

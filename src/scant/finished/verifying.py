@@ -15,9 +15,11 @@ class Verified(NamedTuple):
 
     same : the number of files that are as they were
     changed, gone : the names of the others
-    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they are not in `gone`
+    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they
+        are not in `gone`
     workflow : the files of the workflow here, or read by the study, that are not as they were
-    unpacked : the number of those that are gone, but were never packed into the archive that this is; likewise
+    unpacked : the number of those that are gone, but were never packed into the archive that this
+        is; likewise
     """
 
     same: int
@@ -29,7 +31,8 @@ class Verified(NamedTuple):
 
 
 def verify(folder) -> Verified:
-    """Compare all files of a study's results, and the workflow here, with the checksums of its manifest.
+    """Compare all files of a study's results, and the workflow here, with the checksums of its
+    manifest.
 
     Raises
     ------
@@ -38,12 +41,20 @@ def verify(folder) -> Verified:
     folder = Path(folder)
     content = manifest.read(folder)
     if not (listed := content.get("results")):
-        raise DataError(folder / manifest.NAME, "is not there, or lists no results", advice=provenance.FINISH)
+        raise DataError(
+            folder / manifest.NAME, "is not there, or lists no results", advice=provenance.FINISH
+        )
     absent = [name for name in listed if not (folder / name).is_file()]
     archived = (folder.absolute().parents[1] / provenance.CRATE).is_file()
-    gone = [name for name in absent if not name.startswith(provenance.LARGE if archived else provenance.DRAWN)]
+    gone = [
+        name
+        for name in absent
+        if not name.startswith(provenance.LARGE if archived else provenance.DRAWN)
+    ]
     spared = len(absent) - len(gone)
-    changed = [name for name in listed if name not in absent and sha256(folder / name) != listed[name]]
+    changed = [
+        name for name in listed if name not in absent and sha256(folder / name) != listed[name]
+    ]
     made_by = content.get("workflow", {}) | content.get("inputs", {})
     files = {name: provenance.source(name, folder) for name in content.get("inputs", {})}
     files = {name: PROJECT / name for name in provenance.workflow()} | files
@@ -60,7 +71,10 @@ def describe(verified: Verified, folder: Path) -> Iterator[str]:
         deleted = f"{verified.drawn:,} streams and logs were deleted by scant prune --drawn"
         yield f"{deleted}; what needs them draws them again."
     if verified.unpacked:
-        yield f"{verified.unpacked:,} runs, streams and logs were never packed into this archive: snakemake runs"
+        yield (
+            f"{verified.unpacked:,} runs, streams and logs were never packed into this archive: "
+            "snakemake runs"
+        )
     yield from (f"changed: {name}" for name in verified.changed)
     yield from (f"gone: {name}" for name in verified.gone)
     if wrong := verified.changed + verified.gone:

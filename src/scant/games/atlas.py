@@ -1,6 +1,8 @@
-"""Frames on partial monitoring with feedback at the top: the tables of the thesis, and the atlas of minimax rates.
+"""Frames on partial monitoring with feedback at the top: the tables of the thesis, and the atlas of
+minimax rates.
 
-`scant.theory.observability` computes the results. In all frames `grades` is the number of grades; 2 is binary.
+`scant.theory.observability` computes the results. In all frames `grades` is the number of grades; 2
+is binary.
 """
 
 import numpy as np
@@ -14,8 +16,9 @@ from scant.theory import observability
 EXPONENTS = {"0": 0.0, "T^(1/2)": 1 / 2, "T^(2/3)": 2 / 3, "T": 1.0}
 MARGIN = 0.05  # by how much a slope, seen at finite horizons, may be above the possible rate
 LINEAR_FROM = 0.9  # the slope above which regret counts as linear
-# Statements of the thesis: the measures, whether it applies to m and k, the rate, where it stands, and the m of its
-# proof. The first statement that applies counts. Results 1 and 3 (and 4, for more grades) name no m.
+# Statements of the thesis: the measures, whether it applies to m and k, the rate, where it stands,
+# and the m of its proof. The first statement that applies counts. Results 1 and 3 (and 4, for more
+# grades) name no m.
 LINEAR = ("sum-loss", "pairwise-loss", "dcg")  # and Precision@n
 NORMALISED = ("ndcg", "ap", "auc")
 STATED = (  # measures, applies, claim, where, proof_m
@@ -30,17 +33,23 @@ STATED = (  # measures, applies, claim, where, proof_m
 
 
 def table_3_1() -> pd.DataFrame:
-    """Table 3.1 of the thesis: SumLoss of each ranking (down) and relevance vector (across), m = 3."""
+    """Table 3.1 of the thesis: SumLoss of each ranking (down) and relevance vector (across), m =
+    3.
+    """
     return _as_frame(observability.table_3_1())
 
 
 def table_3_2() -> pd.DataFrame:
-    """Table 3.2 of the thesis: what top-1 feedback shows, by ranking (down) and relevance vector (across), m = 3."""
+    """Table 3.2 of the thesis: what top-1 feedback shows, by ranking (down) and relevance vector
+    (across), m = 3.
+    """
     return _as_frame(observability.table_3_2())
 
 
 def _as_frame(matrix: observability.Matrix) -> pd.DataFrame:
-    """A matrix of rankings and relevance vectors as a frame, with the number and items of each ranking."""
+    """A matrix of rankings and relevance vectors as a frame, with the number and items of each
+    ranking.
+    """
     names = [f"R{i} = {vector}" for i, vector in enumerate(matrix.columns, start=1)]
     frame = pd.DataFrame(matrix.entries, columns=names)
     frame.insert(0, "sigma", range(1, len(matrix.rows) + 1))
@@ -49,39 +58,52 @@ def _as_frame(matrix: observability.Matrix) -> pd.DataFrame:
 
 
 def table_b_1() -> pd.DataFrame:
-    """Table B.1 of the thesis: the distributions p and p~ of relevance vectors, and the expectations under them.
+    """Table B.1 of the thesis: the distributions p and p~ of relevance vectors, and the
+    expectations under them.
 
-    The rows p and p~ have the probability of each vector, and the rankings (items, best first) with the largest
-    expected NDCG. The row of an item has its relevance in each vector, and its expectations E[R] and E[G/Z] under
-    either distribution.
+    The rows p and p~ have the probability of each vector, and the rankings (items, best first) with
+    the largest expected NDCG. The row of an item has its relevance in each vector, and its
+    expectations E[R] and E[G/Z] under either distribution.
     """
     table = observability.table_b_1()
     names = ["p", "p~"]
     items = [f"item {i}" for i in range(1, 4)]
     vectors = [f"R{i}" for i in range(1, 9)]
-    frame = pd.DataFrame(np.vstack([table.probabilities.astype(float), table.relevances.T]), columns=vectors)
+    frame = pd.DataFrame(
+        np.vstack([table.probabilities.astype(float), table.relevances.T]), columns=vectors
+    )
     frame.insert(0, "row", names + items)
     for quantity, values in {"E[R]": table.means, "E[G/Z]": table.gains}.items():
         for name, of_items in zip(names, values.astype(float), strict=True):
             frame[f"{quantity}, {name}"] = [np.nan, np.nan, *of_items]
-    frame["best for NDCG"] = [*(_best(table.relevances, p) for p in table.probabilities), None, None, None]
+    frame["best for NDCG"] = [
+        *(_best(table.relevances, p) for p in table.probabilities),
+        None,
+        None,
+        None,
+    ]
     return frame
 
 
 def _best(vectors: np.ndarray, probabilities: np.ndarray) -> str:
-    """The rankings with the largest expected NDCG, in words, under a distribution of relevance vectors."""
+    """The rankings with the largest expected NDCG, in words, under a distribution of relevance
+    vectors.
+    """
     m = vectors.shape[1]
     lexicographic = np.lexsort(vectors.T[::-1])
     best = observability.optimal_rankings("ndcg", m, probabilities[lexicographic].astype(float))
-    return " or ".join(" ".join(map(str, ranking + 1)) for ranking in observability.rankings(m)[best])
+    return " or ".join(
+        " ".join(map(str, ranking + 1)) for ranking in observability.rankings(m)[best]
+    )
 
 
 def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
     """Observability and minimax rate of each measure, m and k, beside the statements of the thesis.
 
-    `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis states it, and whether
-    it agrees with the rate computed. AISTATS'15 states the same for k = 1. Results 1 and 3 name no m, and need not hold
-    for an m smaller than in their proof; where they do not, `source` says so.
+    `stated` is a rate, a bound on the rate, "open", or missing; `source` says where the thesis
+    states it, and whether it agrees with the rate computed. AISTATS'15 states the same for k = 1.
+    Results 1 and 3 name no m, and need not hold for an m smaller than in their proof; where they do
+    not, `source` says so.
     """
     frame = pd.DataFrame(observability.atlas(max_m))
     frame.insert(1, "grades", frame.pop("top_grade") + 1)
@@ -90,7 +112,9 @@ def atlas_table(max_m: int = observability.MAX_ITEMS) -> pd.DataFrame:
 
 
 def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | None]:
-    """The statement of the thesis, and where it stands with the verdict; None for both if there is none."""
+    """The statement of the thesis, and where it stands with the verdict; None for both if there is
+    none.
+    """
     base, _, cut = measure.partition("@")
     if cut and base != "precision":  # the thesis is about DCG and NDCG of whole lists
         return None, None
@@ -103,15 +127,21 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
         agrees = rate != "T" if claim.startswith("at most ") else rate == claim
         if agrees:
             return claim, f"thesis {where}: agrees"
-        return claim, f"thesis {where}: " + ("differs" if m >= proof_m else f"not so here, proof has m = {proof_m}")
+        return claim, f"thesis {where}: " + (
+            "differs" if m >= proof_m else (f"not so here, proof has m = {proof_m}")
+        )
     return None, None
 
 
-def atlas_frame(max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The frame of the figure of the atlas: measure, grades, m, k, rate; with measurements also slope, low and high.
+def atlas_frame(
+    max_m: int = observability.MAX_ITEMS, observed: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The frame of the figure of the atlas: measure, grades, m, k, rate; with measurements also
+    slope, low and high.
 
-    observed : measured slopes of log regret on log T, one row for each cell, with the columns measure, m, k, slope,
-        low, high, and perhaps grades (2 if absent) and others, which are kept. Cells without a row get missing values
+    observed : measured slopes of log regret on log T, one row for each cell, with the columns
+        measure, m, k, slope, low, high, and perhaps grades (2 if absent) and others, which are
+        kept. Cells without a row get missing values
 
     Raises
     ------
@@ -135,32 +165,52 @@ def _refuse(fault: str, faulty: set[tuple], max_m: int) -> None:
 
 
 def cells_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """Possible and measured growth of regret: one row for each cell of the atlas that is played, and learner.
+    """Possible and measured growth of regret: one row for each cell of the atlas that is played,
+    and learner.
 
     Returns
     -------
-    frame : the columns of `scant.games.frames.observed`, and rate, the growth of minimax regret; best, whether no
-        learner's slope is less in this cell; verdict, see `compared`; constant, the mean regret at the longest horizon
-        over the horizon to the power of the rate
+    frame : the columns of `scant.games.frames.observed`, and rate, the growth of minimax regret;
+        best, whether no learner's slope is less in this cell; verdict, see `compared`; constant,
+        the mean regret at the longest horizon over the horizon to the power of the rate
     """
     rows = frames.observed(traces, details).reset_index(drop=True)
     played = list(rows[CELL].itertuples(index=False, name=None))
     cells = {(measure, top_grade + 1, m, k) for measure, m, k, top_grade in observability.cells()}
     _refuse("in no cell", set(played) - cells, observability.MAX_ITEMS)
-    rows["rate"] = [observability.regret_rate(measure, m, k, grades - 1).rate for measure, grades, m, k in played]
+    rows["rate"] = [
+        observability.regret_rate(measure, m, k, grades - 1).rate
+        for measure, grades, m, k in played
+    ]
     exponents = rows["rate"].map(EXPONENTS)
     rows["best"] = rows["slope"] == rows.groupby(CELL)["slope"].transform("min")
-    rows["verdict"] = [compared(*row) for row in zip(exponents, rows["low"], rows["high"], strict=True)]
+    rows["verdict"] = [
+        compared(*row) for row in zip(exponents, rows["low"], rows["high"], strict=True)
+    ]
     rows["constant"] = rows["regret"] / rows["horizon"] ** exponents
-    columns = [*CELL, "rate", "learner", "kind", "best", "slope", "low", "high", "verdict", "constant"]
-    return rows[[*columns, "regret", "horizon", "stream", "n"]].sort_values(["m", *CELL], kind="stable")
+    columns = [
+        *CELL,
+        "rate",
+        "learner",
+        "kind",
+        "best",
+        "slope",
+        "low",
+        "high",
+        "verdict",
+        "constant",
+    ]
+    return rows[[*columns, "regret", "horizon", "stream", "n"]].sort_values(
+        ["m", *CELL], kind="stable"
+    )
 
 
 def compared(exponent: float, low: float, high: float) -> str:
     """What the interval of a slope says of a rate.
 
-    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not. Where the rate is T,
-    which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is "slower" if not. Else it is "undecided".
+    It "agrees" if regret grows at most as the rate and `MARGIN`, and is "faster" if it does not.
+    Where the rate is T, which all regret has, it agrees if the slope is above `LINEAR_FROM`, and is
+    "slower" if not. Else it is "undecided".
     """
     if exponent == 1:
         return "agrees" if low > LINEAR_FROM else "slower" if high < LINEAR_FROM else "undecided"
@@ -169,7 +219,10 @@ def compared(exponent: float, low: float, high: float) -> str:
 
 
 def measured(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The frame of the figure of observability: `atlas_frame` with the slopes of the best learner in each cell."""
+    """The frame of the figure of observability: `atlas_frame` with the slopes of the best learner
+    in each cell.
+    """
     rows = cells_table(traces, details)
-    best = rows[rows["best"]].drop_duplicates(CELL).astype({"n": "Int64"})  # other cells will be missing
+    # other cells will be missing
+    best = rows[rows["best"]].drop_duplicates(CELL).astype({"n": "Int64"})
     return atlas_frame(observed=best.drop(columns=["rate", "best"]))

@@ -24,15 +24,18 @@ REST = Setting(
 
 
 class Blocks(Player):
-    """The base class of learners with feedback at the top: in each block of rounds, every item is once among the top k.
+    """The base class of learners with feedback at the top: in each block of rounds, every item is
+    once among the top k.
 
-    Items are divided by index into cells of k. In a block, each cell is shown on top once, in a round drawn at random
-    such that cells have different rounds. The values seen in these rounds are an unbiased estimate of the mean values
-    of the block (thesis, Lemma 18). In the other rounds a full-information learner, the black box, ranks. It learns
-    from the estimate at the end of the block.
+    Items are divided by index into cells of k. In a block, each cell is shown on top once, in a
+    round drawn at random such that cells have different rounds. The values seen in these rounds are
+    an unbiased estimate of the mean values of the block (thesis, Lemma 18). In the other rounds a
+    full-information learner, the black box, ranks. It learns from the estimate at the end of the
+    block.
 
     k : how many items on top are seen
-    rest : the order of the items below a cell: "leader", the black box's, or "random"; the thesis allows any
+    rest : the order of the items below a cell: "leader", the black box's, or "random"; the thesis
+        allows any
     """
 
     sees = "top"
@@ -45,8 +48,10 @@ class Blocks(Player):
         self.k, self.rest, self.cells = k, rest, game_bounds.cells(facts.items, k)
         if facts.rounds < self.cells:
             raise SettingError(
-                f"T = {facts.rounds} rounds are too few: with m = {facts.items} items and k = {k}, a block has at "
-                f"least {self.cells} rounds, one for each cell of k items. Use more rounds or a larger k"
+                f"T = {facts.rounds} rounds are too few: with m = {facts.items} items and k = {k}, "
+                "a block has at "
+                f"least {self.cells} rounds, one for each cell of k items. Use more rounds or a "
+                "larger k"
             )
         self.block, self.left, self.exploring = -1, 0, None
         self.estimate = np.zeros(facts.items)
@@ -64,7 +69,8 @@ class Blocks(Player):
             self.block += 1
             self.left = self.begin()
             self.waiting = list(range(self.cells))
-        # Each waiting cell gets a different round of those left in the block; all assignments are equally likely.
+        # Each waiting cell gets a different round of those left in the block; all assignments are
+        # equally likely.
         choice = int(self.random.random() * self.left)
         self.left -= 1
         if choice >= len(self.waiting):
@@ -74,7 +80,11 @@ class Blocks(Player):
         self.waiting.pop()
         self.explored += 1
         self.exploring = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
-        ranking = rank(self.random.random(self.facts.items)) if self.rest == "random" else self.black_box.rank()
+        ranking = (
+            rank(self.random.random(self.facts.items))
+            if self.rest == "random"
+            else self.black_box.rank()
+        )
         return np.r_[self.exploring, ranking[~np.isin(ranking, self.exploring)]]
 
     def learn(self, ranking, seen):
@@ -84,7 +94,8 @@ class Blocks(Player):
             self.end()
 
     def _loop(self, lengths, noises, counted, prior: float | None = None) -> tuple[str, dict]:
-        """The compiled loop of a black box that is a perturbed leader; parameters as in its `play_blocks`.
+        """The compiled loop of a black box that is a perturbed leader; parameters as in its
+        `play_blocks`.
 
         prior : if set, the blocks are adaptive
         """
@@ -103,10 +114,12 @@ class Blocks(Player):
 
 
 class AnytimeRTopKF(Blocks):
-    """RTop-kF with FTPL that needs no T: blocks grow so that there are as many as theory says at every horizon.
+    """RTop-kF with FTPL that needs no T: blocks grow so that there are as many as theory says at
+    every horizon.
 
-    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m). Its estimate is weighted by its number of rounds, and FTPL has
-    the noise for i such blocks. Not in the papers; the bound is `game_bounds.anytime`.
+    Block i ends at round ceil(m/k) i^(3/2) / sqrt(m). Its estimate is weighted by its number of
+    rounds, and FTPL has the noise for i such blocks. Not in the papers; the bound is
+    `game_bounds.anytime`.
 
     k, rest : see `Blocks`
     """
@@ -134,20 +147,24 @@ class AnytimeRTopKF(Blocks):
         if self.facts.loss.normalised:
             return super().bound(t)
         facts = self.facts
-        return game_bounds.anytime(t, self.lengths, self.noises, facts.items, self.k, *facts.constants)
+        return game_bounds.anytime(
+            t, self.lengths, self.noises, facts.items, self.k, *facts.constants
+        )
 
     def loop(self):
         return self._loop(self.lengths, self.noises, self.lengths.astype(float))
 
 
 class AdaptiveRTopKF(Blocks):
-    """RTop-kF with FTPL that needs no T: it chooses the length of each block, and the noise, by what it has seen.
+    """RTop-kF with FTPL that needs no T: it chooses the length of each block, and the noise, by
+    what it has seen.
 
-    The estimates also give unbiased estimates of the average loss of rankings in their block. After each block, the
-    learner compares the cost of exploiting with the cost of exploring so far, each against the leader. If exploring has
-    cost more, the next block is twice as long, else half as long; its length stays between the one of theory's K at
-    this time and sqrt(ceil(m/k) t). The noise N follows the size of the estimates, `N^2 = (sum_i b_i^2 A_i R_i) / D`,
-    with the worst case for the coming block. Not in the papers; the bound, for any lengths chosen, is
+    The estimates also give unbiased estimates of the average loss of rankings in their block. After
+    each block, the learner compares the cost of exploiting with the cost of exploring so far, each
+    against the leader. If exploring has cost more, the next block is twice as long, else half as
+    long; its length stays between the one of theory's K at this time and sqrt(ceil(m/k) t). The
+    noise N follows the size of the estimates, `N^2 = (sum_i b_i^2 A_i R_i) / D`, with the worst
+    case for the coming block. Not in the papers; the bound, for any lengths chosen, is
     `game_bounds.adaptive`.
 
     k, rest : see `Blocks`
@@ -155,7 +172,8 @@ class AdaptiveRTopKF(Blocks):
 
     kind = "rtopkf-adaptive"
     about = (
-        "RTop-kF with blocks and noise that its data choose, so that it needs no horizon (scant; beyond the papers)."
+        "RTop-kF with blocks and noise that its data choose, so that it needs no horizon (scant; "
+        "beyond the papers)."
     )
     settings = (K, REST)
     looks: ClassVar = {"": Look("vermilion", "s")}
@@ -164,16 +182,23 @@ class AdaptiveRTopKF(Blocks):
         super().__init__(facts, random, k, rest)
         if facts.loss.places is None:
             raise SettingError(
-                f"learner 'rtopkf-adaptive': it weighs linear losses; {facts.loss.name} is none. Use rtopkf-anytime"
+                f"learner 'rtopkf-adaptive': it weighs linear losses; {facts.loss.name} is none. "
+                "Use rtopkf-anytime"
             )
         self.black_box = FTPL(facts, random)
         self.black_box.noise = 0.0
         self.rounds, self.length, self.squares = 0, self.cells, 0.0
-        self.shown, self.seen, self.obtained = np.zeros((2, facts.items)), np.zeros((2, facts.items)), np.zeros(2)
+        self.shown, self.seen, self.obtained = (
+            np.zeros((2, facts.items)),
+            np.zeros((2, facts.items)),
+            np.zeros(2),
+        )
 
     @property
     def prior(self) -> float:
-        """A R / D of one round in the worst case, where half of the values are the lowest and half the largest."""
+        """A R / D of one round in the worst case, where half of the values are the lowest and half
+        the largest.
+        """
         return self.facts.items * (self.facts.largest - self.facts.lowest) ** 2 / 4
 
     def begin(self):
@@ -201,7 +226,9 @@ class AdaptiveRTopKF(Blocks):
         distance = np.abs(ideal - ideal[len(ideal) // 2]).sum()
         self.squares += self.length**2 * distance * abs((weights - weights[::-1]) @ ideal)
         places = np.argsort(rank(self.black_box.scores))
-        losses = _added(-self.obtained, weights[places] * self.seen) * (1 if self.facts.loss.gain else -1)
+        losses = _added(-self.obtained, weights[places] * self.seen) * (
+            1 if self.facts.loss.gain else -1
+        )
         self.length = 2 * self.length if losses[0] < losses[1] else self.length // 2
 
     def bound(self, t):
@@ -214,8 +241,10 @@ class AdaptiveRTopKF(Blocks):
 
 
 def _added(start: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """The sums of `start` (n) and the rows of `terms` (n x m), added from left to right; float64 (n).
+    """The sums of `start` (n) and the rows of `terms` (n x m), added from left to right; float64
+    (n).
 
-    A matrix product adds in an order that differs between machines, so that ties on one would not be ties on another.
+    A matrix product adds in an order that differs between machines, so that ties on one would not
+    be ties on another.
     """
     return np.cumsum(np.column_stack([start, terms]), axis=1)[:, -1]

@@ -1,8 +1,10 @@
-"""The cells of the atlas as tables: a loss on m items of which the top k are seen, for learners that take any loss.
+"""The cells of the atlas as tables: a loss on m items of which the top k are seen, for learners
+that take any loss.
 
-A cell is a finite game of partial monitoring. Its actions are the m! rankings, its outcomes the relevance vectors
-with grades 0..top_grade, numbered as in `scant.theory.observability`. What a ranking shows depends on the *set* of its
-top k items alone, so signals are kept by top set: an outcome has one of (top_grade + 1)^k feedbacks in each.
+A cell is a finite game of partial monitoring. Its actions are the m! rankings, its outcomes the
+relevance vectors with grades 0..top_grade, numbered as in `scant.theory.observability`. What a
+ranking shows depends on the *set* of its top k items alone, so signals are kept by top set: an
+outcome has one of (top_grade + 1)^k feedbacks in each.
 """
 
 from dataclasses import dataclass
@@ -19,12 +21,15 @@ from scant.theory import observability
 MEASURES = {"auc-loss": "auc"}  # losses that have another name in `scant.theory.observability`
 MOST_GRADES = 16  # more than any cell of the atlas has
 WITHOUT = ("position-loss", "spearman-loss")  # losses of unbounded values, or of rankings
-DIGITS = 12  # of the estimators: enough for any run, and the same on every machine, so that ties are the same, too
+# of the estimators: enough for any run, and the same on every machine, so that ties are the same,
+# too
+DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A loss on m items with grades 0..top_grade, of which the top k are seen. `cell` makes and keeps them.
+    """A loss on m items with grades 0..top_grade, of which the top k are seen. `cell` makes and
+    keeps them.
 
     name : of the loss or gain, see `scant.games.losses.make`; a cut-off beyond m is m
     """
@@ -54,7 +59,9 @@ class Cell:
 
     @cached_property
     def rate(self) -> observability.Rate:
-        """Whether the cell is observable, globally and locally, and the growth of its minimax regret."""
+        """Whether the cell is observable, globally and locally, and the growth of its minimax
+        regret.
+        """
         return observability.regret_rate(self.measure, self.m, self.k, self.top_grade)
 
     @cached_property
@@ -69,7 +76,9 @@ class Cell:
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """The loss of each ranking for each outcome, minus the gain if it is a gain: float64 (m! x outcomes)."""
+        """The loss of each ranking for each outcome, minus the gain if it is a gain: float64 (m! x
+        outcomes).
+        """
         return observability.loss_matrix(*self.game).entries.astype(float)
 
     @cached_property
@@ -86,7 +95,9 @@ class Cell:
     def top_of(self) -> np.ndarray:
         """The number of each ranking's top set: int64 (m!)."""
         sets = {tuple(items): number for number, items in enumerate(self.tops.tolist())}
-        return np.array([sets[tuple(sorted(ranking[: self.k]))] for ranking in self.rankings.tolist()])
+        return np.array(
+            [sets[tuple(sorted(ranking[: self.k]))] for ranking in self.rankings.tolist()]
+        )
 
     @property
     def feedbacks(self) -> int:
@@ -105,16 +116,18 @@ class Cell:
 
     @cached_property
     def differences(self) -> np.ndarray:
-        """The loss of each ranking less the mean over all rankings, by outcome: float64 (m! x outcomes)."""
+        """The loss of each ranking less the mean over all rankings, by outcome: float64 (m! x
+        outcomes).
+        """
         return self.losses - self.losses.mean(axis=0)
 
     @cached_property
     def estimators(self) -> np.ndarray:
         """Estimators V of `differences` from feedback: float64 (sets x feedbacks x m!).
 
-        For every outcome x and ranking i, `differences[i, x]` is the sum over top sets a of V[a, feedback[a, x], i]. So
-        if a is shown with probability P(a) > 0, then V[a, feedback, i] / P(a) is an unbiased estimate of it. They are
-        the solution of least squares.
+        For every outcome x and ranking i, `differences[i, x]` is the sum over top sets a of V[a,
+        feedback[a, x], i]. So if a is shown with probability P(a) > 0, then V[a, feedback, i] /
+        P(a) is an unbiased estimate of it. They are the solution of least squares.
 
         Raises
         ------
@@ -123,10 +136,12 @@ class Cell:
         check_observable(self)
         signals = self.signals.reshape(-1, len(self.relevances))
         solved = np.linalg.lstsq(signals.T, self.differences.T, rcond=None)[0]
-        return np.round(solved.reshape(*self.signals.shape[:2], -1), DIGITS) + 0.0  # without negative zeros
+        # without negative zeros
+        return np.round(solved.reshape(*self.signals.shape[:2], -1), DIGITS) + 0.0
 
     def number_of(self, ranking: np.ndarray, seen: np.ndarray) -> int:
-        """The number of the feedback of a ranking's top set, from what a learner that sees the top is shown.
+        """The number of the feedback of a ranking's top set, from what a learner that sees the top
+        is shown.
 
         ranking : the ranking shown; seen : the values of its top k items, in its order
         """
@@ -148,25 +163,31 @@ class Cell:
 
 
 def cell(loss: str, m: int, k: int, top_grade: int = 1) -> Cell:
-    """The cell of a loss or gain (see `scant.games.losses.make`) on m items of which the top k are seen.
+    """The cell of a loss or gain (see `scant.games.losses.make`) on m items of which the top k are
+    seen.
 
     Raises
     ------
-    SettingError : the loss has no cell, there are too many items or grades for tables, or k is not 1 to m
+    SettingError : the loss has no cell, there are too many items or grades for tables, or k is not
+        1 to m
     """
     binary = losses.make(loss).binary
     if loss in WITHOUT:
-        raise SettingError(f"{loss} has no cell in the atlas: it is not a loss of finitely many grades")
+        raise SettingError(
+            f"{loss} has no cell in the atlas: it is not a loss of finitely many grades"
+        )
     if m > observability.MAX_ITEMS:
         raise SettingError(
-            f"a cell of the atlas has up to {observability.MAX_ITEMS} items, for it keeps each of the m! rankings; "
-            f"this game has {m}. Use rtopkf for linear losses on more items"
+            f"a cell of the atlas has up to {observability.MAX_ITEMS} items, for it keeps each of "
+            f"the m! rankings; this game has {m}. Use rtopkf for linear losses on more items"
         )
     if not 1 <= k <= m:
         raise SettingError(f"k is {k}; with {m} items it must be from 1 to {m}")
     if not 1 <= top_grade <= observability.MAX_TOP_GRADE or (binary and top_grade > 1):
         greatest = 1 if binary else observability.MAX_TOP_GRADE
-        raise SettingError(f"the highest grade is {top_grade}; a cell of {loss} has grades up to {greatest}")
+        raise SettingError(
+            f"the highest grade is {top_grade}; a cell of {loss} has grades up to {greatest}"
+        )
     stem, mark, cut = loss.partition("@")
     return _cell(f"{stem}@{min(int(cut), m)}" if mark else loss, m, k, top_grade)
 
@@ -181,7 +202,8 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
 
     learner : its kind, which errors name
     facts : `scant.games.player.Facts`; their largest value tells the highest grade
-    locally : whether the learner needs a locally observable cell, not just a globally observable one
+    locally : whether the learner needs a locally observable cell, not just a globally observable
+        one
 
     Raises
     ------
@@ -198,23 +220,29 @@ def cell_of(learner: str, facts, k: int, locally: bool = False) -> Cell:
 
 
 def check_observable(cell: Cell, locally: bool = False) -> None:
-    """Raise a SettingError, with the reason from theory, unless the cell is globally (or locally) observable."""
+    """Raise a SettingError, with the reason from theory, unless the cell is globally (or locally)
+    observable.
+    """
     if not cell.rate.globally_observable:
         raise SettingError(
-            f"{cell} cannot be learnt: its loss differences are not in the span of the signal rows, so that every "
-            "learner has linear regret against some relevances (thesis, Definition 3; Bartok et al. 2014). "
-            + _remedy(cell, "globally_observable")
+            f"{cell} cannot be learnt: its loss differences are not in the span of the signal "
+            "rows, so that every "
+            "learner has linear regret against some relevances (thesis, Definition 3; Bartok et "
+            "al. 2014). " + _remedy(cell, "globally_observable")
         )
     if locally and not cell.rate.locally_observable:
         raise SettingError(
-            f"{cell} is not locally observable: its neighbouring rankings cannot be compared by what they show, so "
-            "that no learner has less than the order of T^(2/3) (thesis, Definition 5; Bartok et al. 2014). Use the "
-            "learner 'forecaster'. " + _remedy(cell, "locally_observable")
+            f"{cell} is not locally observable: its neighbouring rankings cannot be compared by "
+            "what they show, so "
+            "that no learner has less than the order of T^(2/3) (thesis, Definition 5; Bartok et "
+            "al. 2014). Use the learner 'forecaster'. " + _remedy(cell, "locally_observable")
         )
 
 
 def _remedy(cell: Cell, observable: str) -> str:
     """The least k with which the game is observable, in words."""
     measure, m, top_grade = cell.game
-    enough = next(k for k in range(1, m + 1) if getattr(observability, observable)(measure, m, k, top_grade))
+    enough = next(
+        k for k in range(1, m + 1) if getattr(observability, observable)(measure, m, k, top_grade)
+    )
     return f"The least k with which it is {observable.replace('_', ' ')} is {enough}"

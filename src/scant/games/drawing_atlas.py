@@ -1,4 +1,6 @@
-"""The drawing of the atlas: the growth of minimax regret by measure, number of items m, and number k of items seen."""
+"""The drawing of the atlas: the growth of minimax regret by measure, number of items m, and number
+k of items seen.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,15 +12,23 @@ from scant.games.atlas import LINEAR
 from scant.present import panels, style
 
 EXPONENTS = {"T^(1/2)": "1/2", "T^(2/3)": "2/3", "T": "1"}
-SHADES = {  # colour of a cell, its darkness in percent, colour of its text; darker for faster growth, also in grey
+# colour of a cell, its darkness in percent, colour of its text; darker for faster growth, also in
+# grey
+SHADES = {
     "T^(1/2)": (style.PALETTE[9], 17, "black"),
     "T^(2/3)": (style.PALETTE[1], 36, "black"),
     "T": (style.PALETTE[3], 66, "white"),
 }
 NAMES = {
-    "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "dcg": "DCG", "precision": "Precision", "auc": "AUC",
-    "ndcg": "NDCG", "ap": "AP", "err": "ERR",
-}  # fmt: skip
+    "sum-loss": "SumLoss",
+    "pairwise-loss": "PairwiseLoss",
+    "dcg": "DCG",
+    "precision": "Precision",
+    "auc": "AUC",
+    "ndcg": "NDCG",
+    "ap": "AP",
+    "err": "ERR",
+}
 NAMED = {rate: f"${rate}$".translate(str.maketrans("()", "{}")) for rate in EXPONENTS}  # in TeX
 GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and which measures
     (False, LINEAR),
@@ -29,11 +39,14 @@ GROUPS = (  # of rows, from the top: whether the measure has a cut-off, and whic
 )
 WIDTH, ROW = 0.36, (0.2, 0.38)  # of a cell in inches; height without and with slopes
 GAP = 0.35  # between groups, in rows
-PALE = 0.25  # how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
+# how much of a rate's colour a cell has if slopes are measured, but none there agrees with it
+PALE = 0.25
 
 
 def atlas(frame: pd.DataFrame):
-    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a column for each k."""
+    """Draw the frame of `scant.games.atlas.atlas_frame`: a panel for each m, a row a measure, a
+    column for each k.
+    """
     style.apply()
     colours = _colours()
     places = _places(frame)
@@ -41,9 +54,14 @@ def atlas(frame: pd.DataFrame):
     sizes, depth = sorted(frame["m"].unique()), max(places.values()) + 1
     width = WIDTH * (sum(sizes) + 0.5 * len(sizes))
     figure, axes = plt.subplots(
-        1, len(sizes), figsize=(max(3.4, 1.3 + width), ROW[measured] * depth + 1.2), squeeze=False, sharey=True,
-        width_ratios=sizes, layout="constrained",
-    )  # fmt: skip
+        1,
+        len(sizes),
+        figsize=(max(3.4, 1.3 + width), ROW[measured] * depth + 1.2),
+        squeeze=False,
+        sharey=True,
+        width_ratios=sizes,
+        layout="constrained",
+    )
     full = frame["verdict"] == "agrees" if measured else pd.Series(True, frame.index)
     for axis, m in zip(axes.flat, sizes, strict=True):
         panel = frame[frame["m"] == m]
@@ -59,31 +77,48 @@ def atlas(frame: pd.DataFrame):
     axes[0, 0].set_yticks(list(places.values()), [_label(*row) for row in places])
     axes[0, 0].set_ylim(depth - 0.5, -0.5)
     handles = {NAMED[rate]: Patch(color=colour) for rate, colour in colours.items()}
-    title = "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin a cell: exponent of T"
+    title = (
+        "how minimax regret grows with the rounds T; m items, of which the top k are seen\nin "
+        "a cell: exponent of T"
+    )
     if measured:
         count = f", {panels.count(frame)}" if "n" in frame else ""
         title += (
-            f"; small: slope of the best learner's mean regret over seeds{count}, and its {panels.BOOTSTRAP}"
-            "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; framed: it is not"
+            f"; small: slope of the best learner's mean regret over seeds{count}, and its "
+            f"{panels.BOOTSTRAP}"
+            "\nfull colour: the interval is below the exponent plus 0.05, or, for 1, above 0.9; "
+            "framed: it is not"
         )
     title = panels.wrapped(title, figure.get_figwidth() - 0.2, 8)
-    legend = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title)
+    legend = figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, title=title
+    )
     legend.get_title().set_multialignment("center")
     return figure
 
 
 def _boxes(axis, y: list, panel: pd.DataFrame, colours: list, full: pd.Series) -> None:
-    """Draw the cells of a panel as boxes: `full` says which have their full colour; those that differ are framed."""
+    """Draw the cells of a panel as boxes: `full` says which have their full colour; those that
+    differ are framed.
+    """
     faces = [_face(colour, agrees) for colour, agrees in zip(colours, full, strict=True)]
     framed = [_differs(cell) for cell in panel.itertuples()]
     axis.barh(
-        y, 0.95, 0.92, panel["k"] - 0.475, color=faces, edgecolor=["0.35" if frame else "none" for frame in framed],
-        linewidth=[0.8 if frame else 0 for frame in framed], label=[NAMED[rate] for rate in panel["rate"]],
-    )  # fmt: skip
+        y,
+        0.95,
+        0.92,
+        panel["k"] - 0.475,
+        color=faces,
+        edgecolor=["0.35" if frame else "none" for frame in framed],
+        linewidth=[0.8 if frame else 0 for frame in framed],
+        label=[NAMED[rate] for rate in panel["rate"]],
+    )
 
 
 def _cell_texts(axis, height, cell, full: bool, measured: bool) -> None:
-    """Write the exponent of T into a cell and, if it is measured, the slope and its interval below."""
+    """Write the exponent of T into a cell and, if it is measured, the slope and its interval
+    below.
+    """
     look = {"ha": "center", "va": "center_baseline", "label": NAMED[cell.rate]}
     look["color"] = SHADES[cell.rate][2] if full else "black"
     if not measured or np.isnan(cell.slope):
@@ -92,7 +127,9 @@ def _cell_texts(axis, height, cell, full: bool, measured: bool) -> None:
     axis.text(cell.k, height - 0.26, EXPONENTS[cell.rate], fontsize=8, **look)
     axis.text(cell.k, height + 0.06, f"{cell.slope:.2f}", fontsize=6, **look)
     if np.isfinite(cell.low):
-        axis.text(cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look)
+        axis.text(
+            cell.k, height + 0.32, f"{_short(cell.low)}-{_short(cell.high)}", fontsize=6, **look
+        )
 
 
 def _short(slope: float) -> str:

@@ -8,9 +8,13 @@ import pandas as pd
 from scant.present import panels, style
 
 NAMES = {
-    "sum-loss": "SumLoss", "pairwise-loss": "PairwiseLoss", "position-loss": "position loss", "auc-loss": "AUC",
-    "spearman-loss": "Spearman", "ap": "AP",
-}  # fmt: skip
+    "sum-loss": "SumLoss",
+    "pairwise-loss": "PairwiseLoss",
+    "position-loss": "position loss",
+    "auc-loss": "AUC",
+    "spearman-loss": "Spearman",
+    "ap": "AP",
+}
 MANY = 5  # learners that a panel of curves with bands names
 LOW = 1.75  # inches of a row of panels in a figure of many
 AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
@@ -19,8 +23,9 @@ AXES = {"horizon": "horizon T (rounds)", "items": "number of items m"}
 def averages(frame: pd.DataFrame):
     """Average regret by round: a curve and a band for each learner.
 
-    If a game has more than MANY learners, it has several panels. Each shows some learners, and the others in grey, with
-    names beside the curves instead of a legend; in a column of text, where names would take too much room, a legend.
+    If a game has more than MANY learners, it has several panels. Each shows some learners, and the
+    others in grey, with names beside the curves instead of a legend; in a column of text, where
+    names would take too much room, a legend.
     """
     style.apply()
     frame = panels.named(frame)
@@ -28,13 +33,17 @@ def averages(frame: pd.DataFrame):
     divided = panels.distinct(_apart(frame))
     crowded = len(panels.split(divided)) > len(panels.split(frame))
     names = (
-        0.4 + max(panels.text_width(name, 7.5) for name in looks) if crowded and not panels.narrow() else 0.0
+        0.4 + max(panels.text_width(name, 7.5) for name in looks)
+        if crowded and not panels.narrow()
+        else 0.0
     )  # inches
     high = LOW if names and len(panels.split(divided)) > 6 else panels.ROW
     figure, axes = panels.grid(divided, most=2 if names else 3, beside=names, high=high)
     for axis, (_, panel) in zip(axes.flat, panels.split(divided), strict=False):
         texts, shown_here = {}, set(panel["learner"])
-        same_game = frame["experiment"].isin(panel["experiment"]) & frame["stream"].isin(panel["of"])
+        same_game = frame["experiment"].isin(panel["experiment"]) & frame["stream"].isin(
+            panel["of"]
+        )
         for learner, curve, _ in panels.learners(frame[same_game], looks):
             if learner not in shown_here:
                 axis.plot(curve["round"], curve["mean"], color="0.8", lw=0.8, zorder=0.8)
@@ -61,8 +70,8 @@ def averages(frame: pd.DataFrame):
 def _apart(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with each panel of more than MANY learners divided into panels of at most so many.
 
-    Learners that see all items are apart from those that see a few. The title of a panel says which of the game's
-    panels it is. The column `of` has the stream of all of them.
+    Learners that see all items are apart from those that see a few. The title of a panel says which
+    of the game's panels it is. The column `of` has the stream of all of them.
     """
     parts = []
     for _, rows in panels.split(frame.assign(of=frame["stream"])):
@@ -71,7 +80,9 @@ def _apart(frame: pd.DataFrame) -> pd.DataFrame:
             part = rows[rows["learner"].isin(names)]
             if len(groups) > 1:
                 suffix = (
-                    f", {sees}" if [seen for seen, _ in groups].count(sees) == 1 else f", {number} of {len(groups)}"
+                    f", {sees}"
+                    if [seen for seen, _ in groups].count(sees) == 1
+                    else (f", {number} of {len(groups)}")
                 )
                 part = part.assign(stream=part["stream"] + suffix, panel=part["panel"] + suffix)
             parts.append(part)
@@ -79,19 +90,28 @@ def _apart(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _groups(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """The learners of a game in groups of at most MANY, as equal as can be, each with what its learners see."""
+    """The learners of a game in groups of at most MANY, as equal as can be, each with what its
+    learners see.
+    """
     learners = rows.drop_duplicates("learner")
     if len(learners) <= MANY:
         return [("", learners["learner"].tolist())]
     groups = []
-    for sees, part in learners.groupby(np.where(learners["k"] == 0, "all items seen", "the top seen"), sort=False):
+    for sees, part in learners.groupby(
+        np.where(learners["k"] == 0, "all items seen", ("the top seen")), sort=False
+    ):
         count = -(-len(part) // MANY)
-        groups += [(sees, names.tolist()) for names in np.array_split(part["learner"].to_numpy(object), count)]
+        groups += [
+            (sees, names.tolist())
+            for names in np.array_split(part["learner"].to_numpy(object), count)
+        ]
     return groups
 
 
 def growth(frame: pd.DataFrame, along: str):
-    """Regret against the horizon or the number of items, both logarithmic, with slopes; bounds are dotted."""
+    """Regret against the horizon or the number of items, both logarithmic, with slopes; bounds are
+    dotted.
+    """
     style.apply()
     frame = panels.distinct(panels.named(frame))
     figure, axes = panels.grid(frame, most=2, beside=1.0)
@@ -108,7 +128,9 @@ def growth(frame: pd.DataFrame, along: str):
         texts = {}
         for learner, rows in panel.groupby("learner", sort=False):
             look, rows = looks[learner], rows.sort_values(along)
-            axis.plot(rows[along], rows["bound"], ":", color=look[0], lw=0.9, zorder=1, label=learner)
+            axis.plot(
+                rows[along], rows["bound"], ":", color=look[0], lw=0.9, zorder=1, label=learner
+            )
             points = rows[rows["mean"] > 0]
             handles[learner] = panels.points(axis, points, along, look, learner)
             if len(points) and points[along].iloc[-1] == ends[1]:
@@ -163,7 +185,8 @@ against_items = partial(growth, along="items")
 def times(frame: pd.DataFrame):
     """Microseconds of a round against the number of items, both logarithmic."""
     style.apply()
-    frame = panels.named(frame.assign(microseconds=frame["microseconds"].clip(lower=1e-3)))  # shorter times are noise
+    # shorter times are noise
+    frame = panels.named(frame.assign(microseconds=frame["microseconds"].clip(lower=1e-3)))
     figure, axes = panels.grid(frame)
     looks, handles = style.looks(frame), {}
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
@@ -171,16 +194,36 @@ def times(frame: pd.DataFrame):
             colour, marker, dashed = looks[learner]
             rows = rows.sort_values("items")
             (handles[learner],) = axis.plot(
-                rows["items"], rows["microseconds"], dashed, color=colour, marker=marker, markersize=3.5, label=learner
+                rows["items"],
+                rows["microseconds"],
+                dashed,
+                color=colour,
+                marker=marker,
+                markersize=3.5,
+                label=learner,
             )
         m = np.array([panel["items"].min(), panel["items"].max()], float)
         quickest = panel.loc[panel["items"] == m[0], "microseconds"].min()
-        axis.plot(m, quickest * (m * np.log2(m + 1)) / (m[0] * np.log2(m[0] + 1)), color="0.6", lw=0.8, zorder=0.5)
+        axis.plot(
+            m,
+            quickest * (m * np.log2(m + 1)) / (m[0] * np.log2(m[0] + 1)),
+            color="0.6",
+            lw=0.8,
+            zorder=0.5,
+        )
         axis.annotate(
-            "m log m", (m[1], axis.lines[-1].get_ydata()[1]), (4, 0), textcoords="offset points", va="center",
-            fontsize=7, color="0.45", annotation_clip=False,
-        )  # fmt: skip
-        axis.set(xscale="log", yscale="log", xlabel=AXES["items"], ylim=_decades(panel["microseconds"]))
+            "m log m",
+            (m[1], axis.lines[-1].get_ydata()[1]),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+            color="0.45",
+            annotation_clip=False,
+        )
+        axis.set(
+            xscale="log", yscale="log", xlabel=AXES["items"], ylim=_decades(panel["microseconds"])
+        )
         _ticks(axis, panel["items"])
         panels.head(axis, panel.assign(reading="one thread"), of="plays")
     for axis in axes[:, 0]:

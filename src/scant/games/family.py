@@ -1,6 +1,7 @@
 """The family of games on fixed items: the same items are ranked in each round, without features.
 
-A round takes about a microsecond, but a process takes a second to start. So one job plays all learners of a game.
+A round takes about a microsecond, but a process takes a second to start. So one job plays all
+learners of a game.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,16 @@ from scant.study.plan import batches, span, untitled
 TIMED = "figure-games-time"  # which shows the times of rounds, and needs no runs
 
 # Losses and gains that need no cut-off.
-LOSSES = ["sum-loss", "pairwise-loss", "position-loss", "spearman-loss", "auc-loss", "ap", "dcg", "ndcg"]
+LOSSES = [
+    "sum-loss",
+    "pairwise-loss",
+    "position-loss",
+    "spearman-loss",
+    "auc-loss",
+    "ap",
+    "dcg",
+    "ndcg",
+]
 ATLAS = "figure-observability"  # whose experiments have a table, too
 
 
@@ -28,7 +38,9 @@ def _in_the_atlas(study: dict, experiment: str, name: str) -> bool:
 
 
 def _check_game(game: dict, datasets: dict) -> None:
-    """Raise a SettingError for a stream that cannot be drawn, or for which the loss is not defined."""
+    """Raise a SettingError for a stream that cannot be drawn, or for which the loss is not
+    defined.
+    """
     from scant.games.run import probe
 
     probe(game)
@@ -39,17 +51,23 @@ GAME = {
     "required": ["stream", "loss"],
     "properties": {
         "stream": {
-            "description": "What the items are worth in each round, by the name of a stream in docs/games.md.",
+            "description": (
+                "What the items are worth in each round, by the name of a stream in docs/games.md."
+            ),
         },
-        "settings": {"description": "Settings of the stream; docs/games.md has them, with their defaults."},
+        "settings": {
+            "description": ("Settings of the stream; docs/games.md has them, with their defaults.")
+        },
         "shared": {
-            "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else each seed draws its "
-            "own.",
+            "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else "
+            "each seed draws its own.",
             "type": "boolean",
             "default": False,
         },
         "loss": {
-            "description": "By name; after dcg, ndcg and precision also with a cut-off, as in ndcg@5.",
+            "description": (
+                "By name; after dcg, ndcg and precision also with a cut-off, as in ndcg@5."
+            ),
             "type": "string",
             "if": {"pattern": "@|^precision$"},
             "then": {"pattern": "^(dcg|ndcg|precision)(@[1-9][0-9]*)?$"},
@@ -62,19 +80,27 @@ GAME = {
 # --- what is shown
 
 AVERAGES = {
-    "caption": "Regret up to a round, over the round, against the best fixed ranking. Lines are means over seeds, "
-    "bands 95 % t intervals; dashed learners see all items.",
+    "caption": "Regret up to a round, over the round, against the best fixed ranking. Lines are "
+    "means over seeds, bands 95 % t intervals; dashed learners see all items.",
     "frame": "scant.games.frames:averages",
     "draw": "scant.games.drawings:averages",
     "shows": asked_for,
 }
 GROWTH = (
-    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean regret, with its "
-    "95 % bootstrap interval over seeds. Dotted lines are the learners' bounds."
+    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean "
+    "regret, with its 95 % bootstrap interval over seeds. Dotted lines are the learners' bounds."
 )
 FIGURES = (
-    Shown(name="figure-3.1", heading="Regret by round, numbers of blocks (thesis, Figure 3.1)", **AVERAGES),
-    Shown(name="figure-3.2", heading="Regret by round, numbers of items seen (thesis, Figure 3.2)", **AVERAGES),
+    Shown(
+        name="figure-3.1",
+        heading="Regret by round, numbers of blocks (thesis, Figure 3.1)",
+        **AVERAGES,
+    ),
+    Shown(
+        name="figure-3.2",
+        heading="Regret by round, numbers of items seen (thesis, Figure 3.2)",
+        **AVERAGES,
+    ),
     Shown(
         name="figure-3.3",
         heading="Regret by round, top 1 and full feedback (thesis, Figure 3.3)",
@@ -88,10 +114,16 @@ FIGURES = (
     ),
     Shown(
         name="figure-aistats15.2",
-        heading="Regret by round, top 1 and full feedback on a Gaussian stream (AISTATS'15, Figure 2)",
+        heading=(
+            "Regret by round, top 1 and full feedback on a Gaussian stream (AISTATS'15, Figure 2)"
+        ),
         **AVERAGES,
     ),
-    Shown(name="figure-games-rounds", heading="Regret by round, learners without a horizon, and peers", **AVERAGES),
+    Shown(
+        name="figure-games-rounds",
+        heading=("Regret by round, learners without a horizon, and peers"),
+        **AVERAGES,
+    ),
     Shown(
         name="figure-games-horizon",
         heading="Regret against the horizon",
@@ -111,8 +143,8 @@ FIGURES = (
     Shown(
         name=TIMED,
         heading="Time of a round against the number of items",
-        caption="Microseconds a round takes against the number of items, both logarithmic; the least of three plays "
-        "on one thread. The thin line grows as m log m.",
+        caption="Microseconds a round takes against the number of items, both logarithmic; the "
+        "least of three plays on one thread. The thin line grows as m log m.",
         frame="scant.games.frames:times",
         draw="scant.games.drawings:times",
         reads="times",
@@ -121,11 +153,14 @@ FIGURES = (
     Shown(
         name=ATLAS,
         heading="Minimax rates by observability, and measured slopes",
-        caption="Minimax regret of each measure with m items and the top k seen, computed from global and local "
-        "observability; in a cell the exponent of T, and, small, the slope of the mean regret over seeds on the "
-        "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. Where slopes are "
-        "measured, a cell has its full colour if regret grows no faster than it must: if the interval is below the "
-        "exponent plus 0.05, or, where the exponent is 1, above 0.9.",
+        caption="Minimax regret of each measure with m items and the top k seen, computed from "
+        "global and local "
+        "observability; in a cell the exponent of T, and, small, the slope of the mean regret over "
+        "seeds on the "
+        "horizon, measured, of the study's best learner there, with its 95 % bootstrap interval. "
+        "Where slopes are "
+        "measured, a cell has its full colour if regret grows no faster than it must: if the "
+        "interval is below the exponent plus 0.05, or, where the exponent is 1, above 0.9.",
         frame="scant.games.atlas:measured",
         draw="scant.games.drawing_atlas:atlas",
         shows=asked_for,
@@ -135,14 +170,16 @@ TABLES = (
     Shown(
         name="games",
         heading="Regret on fixed items",
-        caption="Games on fixed items: regret at each horizon against the best fixed ranking, with 95 % t intervals "
+        caption="Games on fixed items: regret at each horizon against the best fixed ranking, with "
+        "95 % t intervals "
         "over seeds, the bound beside it, and paired differences to the experiment's baseline.",
         frame="scant.games.frames:games_table",
     ),
     Shown(
         name="slopes",
         heading="Slopes of regret on fixed items",
-        caption="Games on fixed items: the slope of the log of the mean regret over seeds on log rounds, horizon or "
+        caption="Games on fixed items: the slope of the log of the mean regret over seeds on log "
+        "rounds, horizon or "
         "number of items, with 95 % bootstrap intervals over seeds, and that of the bound.",
         frame="scant.games.frames:slopes_table",
     ),
@@ -163,34 +200,38 @@ TABLES = (
     Shown(
         name="table-b.1",
         heading="Two distributions that top-1 feedback cannot tell apart (thesis, Table B.1)",
-        caption="Two distributions of relevances that top-1 feedback cannot tell apart, and that NDCG ranks "
-        "differently (thesis, Table B.1).",
+        caption="Two distributions of relevances that top-1 feedback cannot tell apart, and that "
+        "NDCG ranks differently (thesis, Table B.1).",
         frame="scant.games.atlas:table_b_1",
         reads="nothing",
     ),
     Shown(
         name="observability",
         heading="Observability and minimax rates",
-        caption="Global and local observability and the minimax rate of each measure, m and k, beside what the thesis "
-        "states.",
+        caption="Global and local observability and the minimax rate of each measure, m and k, "
+        "beside what the thesis states.",
         frame="scant.games.atlas:atlas_table",
         reads="nothing",
     ),
     Shown(
         name="atlas",
         heading="Possible and measured growth of regret",
-        caption="Cells of the atlas that were played: the growth of minimax regret, and the slope of the log of each "
-        "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game where it is largest. "
-        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. constant is the mean "
-        "regret at the longest horizon over the horizon to the exponent.",
+        caption="Cells of the atlas that were played: the growth of minimax regret, and the slope "
+        "of the log of each "
+        "learner's mean regret over seeds on log T, with its 95 % bootstrap interval, on the game "
+        "where it is largest. "
+        "It agrees if this is below the exponent plus 0.05, or, where the rate is T, above 0.9. "
+        "constant is the mean regret at the longest horizon over the horizon to the exponent.",
         frame="scant.games.atlas:cells_table",
         shows=_in_the_atlas,
     ),
     Shown(
         name="theorems-games",
         heading="Theorems on games on fixed items",
-        caption="Theorems on games on fixed items and on noisy sorting, held against exact numbers. share is how much "
-        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is needed.",
+        caption="Theorems on games on fixed items and on noisy sorting, held against exact "
+        "numbers. share is how much "
+        "of a bound is used, at most 1 where it holds; over several cases, that of the worst. No "
+        "run is needed.",
         frame="scant.games.theorems:games_table",
         reads="nothing",
     ),
@@ -205,7 +246,10 @@ class FixedItems(Family):
     place = Place(
         key="games",
         name="game",
-        about="Games on fixed items, by id - a stream of what the items are worth, and what rankings are judged by.",
+        about=(
+            "Games on fixed items, by id - a stream of what the items are worth, and what "
+            "rankings are judged by."
+        ),
         keys=GAME,
         simulations=("stream", "scant.games.streams:STREAMS"),
         rules=RULES,
@@ -217,17 +261,25 @@ class FixedItems(Family):
             {
                 "oneOf": [
                     {"type": "integer", "minimum": 1},
-                    {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "integer", "minimum": 1}},
+                    {
+                        "type": "array",
+                        "minItems": 1,
+                        "uniqueItems": True,
+                        "items": {"type": "integer", "minimum": 1},
+                    },
                 ]
             },
-            about="The horizon T, or a list of horizons, each of which is a game of its own. It has no default.",
+            about=(
+                "The horizon T, or a list of horizons, each of which is a game of its own. It "
+                "has no default."
+            ),
             reading=True,
         ),
         Setting(
             "comparator",
             {"enum": ["prefix", "horizon"], "default": "prefix"},
-            about="Reading: regret at a round is against the ranking that is best up to that round (prefix) or over "
-            "all rounds (horizon).",
+            about="Reading: regret at a round is against the ranking that is best up to that round "
+            "(prefix) or over all rounds (horizon).",
             plays=False,
             reading=True,
         ),
@@ -244,12 +296,18 @@ class FixedItems(Family):
     questions = FIXED_ITEMS
     quantities: ClassVar = {
         "bound_share": Quantity("loss / bound", "scant.games.quantities:bound_share", most=1.0),
-        "game_regret": Quantity("regret", "scant.games.quantities:game_regret", options=("round",), better="low"),
+        "game_regret": Quantity(
+            "regret", "scant.games.quantities:game_regret", options=("round",), better="low"
+        ),
         "average_change": Quantity(
             "change of average regret", "scant.games.quantities:average_change", options=("since",)
         ),
-        "game_share": Quantity("regret / bound", "scant.games.quantities:game_share", options=("bound",)),
-        "game_slope": Quantity("slope of regret", "scant.games.quantities:game_slope", options=("along", "since")),
+        "game_share": Quantity(
+            "regret / bound", "scant.games.quantities:game_share", options=("bound",)
+        ),
+        "game_slope": Quantity(
+            "slope of regret", "scant.games.quantities:game_slope", options=("along", "since")
+        ),
     }
     told = ("comparator", "baseline")
     engine = "scant.games.run:run_job"
@@ -260,10 +318,18 @@ class FixedItems(Family):
         from scant.games import run
 
         if experiment.get("rounds") is None:
-            raise SettingError(f"an experiment of kind {self.kind!r} needs rounds: a horizon, or a list of them")
-        for game, learner, horizon in product(experiment["games"], experiment["learners"], horizons(experiment)):
+            raise SettingError(
+                f"an experiment of kind {self.kind!r} needs rounds: a horizon, or a list of them"
+            )
+        for game, learner, horizon in product(
+            experiment["games"], experiment["learners"], horizons(experiment)
+        ):
             try:
-                run.check(study["games"][game], untitled(study["learners"][learner], "stands_for"), horizon)
+                run.check(
+                    study["games"][game],
+                    untitled(study["learners"][learner], "stands_for"),
+                    horizon,
+                )
             except SettingError as error:
                 raise SettingError(f"{learner} on {game}: {error}") from None
 
@@ -278,7 +344,9 @@ class FixedItems(Family):
             for seeds in spans
         ]
 
-    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+    def drawn_anew(
+        self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str
+    ) -> bool:
         game = study["games"][place]
         return self.draws(study, learner) or not (game["shared"] or game["stream"] in CERTAIN)
 
@@ -286,7 +354,11 @@ class FixedItems(Family):
         metadata = {key: run[key] for key in ("experiment", "stream", "items", "loss", "gain")}
         game = run["game"]
         name, settings = game["stream"], game["settings"]
-        return metadata | {"game": name, "choices": choices(name, settings), "grades": grades(name, settings)}
+        return metadata | {
+            "game": name,
+            "choices": choices(name, settings),
+            "grades": grades(name, settings),
+        }
 
 
 def horizons(experiment: Mapping) -> list[int]:
@@ -296,19 +368,25 @@ def horizons(experiment: Mapping) -> list[int]:
 
 
 def times_job(study: dict, name: str) -> tuple[list[dict], dict]:
-    """The arguments of `scant.games.run.time` that measure how long the rounds of an experiment take.
+    """The arguments of `scant.games.run.time` that measure how long the rounds of an experiment
+    take.
 
     Returns
     -------
     jobs : one for each game
     details : what reports are told about the experiment
     """
-    jobs = [settings | {"experiment": name, "stream": game} for game, settings in _settings(study, name).items()]
+    jobs = [
+        settings | {"experiment": name, "stream": game}
+        for game, settings in _settings(study, name).items()
+    ]
     return jobs, FixedItems().details(study, name)
 
 
 def _settings(study: dict, name: str) -> dict[str, dict]:
-    """The settings of an experiment's jobs by game: all that can change their results, except the seeds."""
+    """The settings of an experiment's jobs by game: all that can change their results, except the
+    seeds.
+    """
     experiment = study["experiments"][name]
     return {
         game: {
@@ -316,7 +394,8 @@ def _settings(study: dict, name: str) -> dict[str, dict]:
             "kind": experiment["kind"],
             "game": untitled(study["games"][game]),
             "learners": [
-                [learner, untitled(study["learners"][learner], "stands_for")] for learner in experiment["learners"]
+                [learner, untitled(study["learners"][learner], "stands_for")]
+                for learner in experiment["learners"]
             ],
             "rounds": horizons(experiment),
         }

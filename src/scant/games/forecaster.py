@@ -1,4 +1,6 @@
-"""A learner for every game that can be learnt: exponential weights on estimated differences of losses."""
+"""A learner for every game that can be learnt: exponential weights on estimated differences of
+losses.
+"""
 
 from typing import ClassVar
 
@@ -11,30 +13,33 @@ from scant.theory import game_bounds
 
 
 class Forecaster(Player):
-    """Exponential weights on estimated loss differences (Piccolboni & Schindelhauer 2001; Cesa-Bianchi, Lugosi & Stoltz
-    2006, Figure 1), for any loss and any k with which it is globally observable, and up to 5 items.
+    """Exponential weights on estimated loss differences (Piccolboni & Schindelhauer 2001;
+    Cesa-Bianchi, Lugosi & Stoltz 2006, Figure 1), for any loss and any k with which it is globally
+    observable, and up to 5 items.
 
-    With probability gamma it explores: it shows a top set drawn uniformly, in the ranking of it that has the largest
-    weight. Else it draws a ranking in proportion to the weights. If it shows a top set a, which happens with
-    probability P(a), and sees feedback g, the weight of ranking i is multiplied by `exp(-eta V[a, g, i] / P(a))`, where
-    V are the estimators of the cell (`scant.games.cells.Cell.estimators`). Where all items are seen there is a single
-    top set, and no exploration.
+    With probability gamma it explores: it shows a top set drawn uniformly, in the ranking of it
+    that has the largest weight. Else it draws a ranking in proportion to the weights. If it shows a
+    top set a, which happens with probability P(a), and sees feedback g, the weight of ranking i is
+    multiplied by `exp(-eta V[a, g, i] / P(a))`, where V are the estimators of the cell
+    (`scant.games.cells.Cell.estimators`). Where all items are seen there is a single top set, and
+    no exploration.
 
-    The bound is `game_bounds.forecaster`. It is of the order T^(2/3), or T^(1/2) where all items are seen, against any
-    sequence of relevances that does not depend on the learner's draws.
+    The bound is `game_bounds.forecaster`. It is of the order T^(2/3), or T^(1/2) where all items
+    are seen, against any sequence of relevances that does not depend on the learner's draws.
 
     k : how many items on top are seen
     Its rates, eta and gamma, are `game_bounds.forecaster_rates` for the horizon.
 
     Raises
     ------
-    SettingError : the cell is not globally observable, or too large for tables; see `scant.games.cells`
+    SettingError : the cell is not globally observable, or too large for tables; see
+        `scant.games.cells`
     """
 
     kind = "forecaster"
     about = (
-        "Exponential weights on estimated loss differences, for every game that can be learnt (Cesa-Bianchi, Lugosi & "
-        "Stoltz 2006); up to 5 items."
+        "Exponential weights on estimated loss differences, for every game that can be learnt "
+        "(Cesa-Bianchi, Lugosi & Stoltz 2006); up to 5 items."
     )
     settings = (K,)
     looks: ClassVar = {"": Look("vermilion", "P")}
@@ -43,7 +48,9 @@ class Forecaster(Player):
     def __init__(self, facts, random, k: int = 1):
         super().__init__(facts, random)
         self.cell, self.k = cell_of(self.kind, facts, k), k
-        self.constants = game_bounds.forecaster_constants(self.cell.estimators, self.cell.feedback, self.cell.losses)
+        self.constants = game_bounds.forecaster_constants(
+            self.cell.estimators, self.cell.feedback, self.cell.losses
+        )
         self.eta, self.gamma = game_bounds.forecaster_rates(self.constants, facts.rounds)
         self.logs = np.zeros(len(self.cell.rankings))
 

@@ -15,13 +15,19 @@ CELL = ["measure", "grades", "m", "k"]  # the columns that identify a cell of th
 def regrets(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The traces with columns `regret`, and `worst_regret`, the regret of the worst play.
 
-    Both are against the best fixed ranking, as the experiment's `comparator` defines it: the best up to the round of
-    the row ("prefix") or over all rounds ("horizon").
+    Both are against the best fixed ranking, as the experiment's `comparator` defines it: the best
+    up to the round of the row ("prefix") or over all rounds ("horizon").
     """
-    against_prefix = [name for name, experiment in details.items() if experiment["comparator"] == "prefix"]
-    best = traces["best"].where(traces["experiment"].isin(against_prefix), traces["best_at_horizon"])
+    against_prefix = [
+        name for name, experiment in details.items() if experiment["comparator"] == "prefix"
+    ]
+    best = traces["best"].where(
+        traces["experiment"].isin(against_prefix), traces["best_at_horizon"]
+    )
     lost = {"regret": traces["value"], "worst_regret": traces["worst"]}
-    return traces.assign(**{name: (best - value).where(traces["gain"], value - best) for name, value in lost.items()})
+    return traces.assign(
+        **{name: (best - value).where(traces["gain"], value - best) for name, value in lost.items()}
+    )
 
 
 def ends(frame: pd.DataFrame) -> pd.DataFrame:
@@ -31,7 +37,9 @@ def ends(frame: pd.DataFrame) -> pd.DataFrame:
 
 def longest(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of each game's longest horizon."""
-    return frame[frame["horizon"] == frame.groupby(["experiment", "stream"])["horizon"].transform("max")]
+    return frame[
+        frame["horizon"] == frame.groupby(["experiment", "stream"])["horizon"].transform("max")
+    ]
 
 
 def growth(frame: pd.DataFrame, along: str) -> dict:
@@ -44,19 +52,35 @@ def growth(frame: pd.DataFrame, along: str) -> dict:
     columns : those of `slope_columns`; bound_slope, the slope of the mean bound over seeds
     """
     bound = frame.groupby(along)["bound"].mean()
-    return slope_columns(runs(frame, along), POINTS) | {"bound_slope": slope(bound.index, bound, POINTS)}
+    return slope_columns(runs(frame, along), POINTS) | {
+        "bound_slope": slope(bound.index, bound, POINTS)
+    }
 
 
 def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of regrets: one row for each experiment, game, learner and horizon.
 
-    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is the regret less the
-    baseline's, paired by seed, and NaN without a baseline. `bound` bounds the expected regret, `bound_share`
-    is the mean of regret over bound, and `explored` is the number of rounds spent on exploring.
+    `regret` and `difference` are means over seeds with 95 % t intervals; `difference` is the regret
+    less the baseline's, paired by seed, and NaN without a baseline. `bound` bounds the expected
+    regret, `bound_share` is the mean of regret over bound, and `explored` is the number of rounds
+    spent on exploring.
     """
     rows = []
-    columns = [*GROUP, "horizon", "seed", "kind", "items", "loss", "k", "regret", "explored", "bound"]
-    for experiment, part in ends(regrets(traces, details))[columns].groupby("experiment", sort=False):
+    columns = [
+        *GROUP,
+        "horizon",
+        "seed",
+        "kind",
+        "items",
+        "loss",
+        "k",
+        "regret",
+        "explored",
+        "bound",
+    ]
+    for experiment, part in ends(regrets(traces, details))[columns].groupby(
+        "experiment", sort=False
+    ):
         is_baseline = part["learner"] == details[experiment]["baseline"]
         pairing = ["stream", "horizon", "seed"]
         of_baseline = part[is_baseline].set_index(pairing)["regret"]
@@ -72,7 +96,10 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 | {"per_round": (group["regret"] / horizon).mean()}
                 | cells("difference", group["difference"])
                 | {"explored": group["explored"].mean()}
-                | {"bound": group["bound"].mean(), "bound_share": (group["regret"] / group["bound"]).mean()}
+                | {
+                    "bound": group["bound"].mean(),
+                    "bound_share": (group["regret"] / group["bound"]).mean(),
+                }
                 | {"comparator": details[experiment]["comparator"], "n": len(group)}
             )
     return pd.DataFrame(rows)
@@ -81,24 +108,40 @@ def games_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The table of slopes: one row for each experiment, game, learner and `along`.
 
-    `along` is what regret grows with: "rounds", over the rounds of the longest horizon; "horizon", over the final
-    regrets of each horizon; or "items", over the experiment's games with the same stream and loss. `slope` is the slope
-    of the mean regret over seeds, with a 95 % bootstrap interval, `bound_slope` the slope of the bound.
+    `along` is what regret grows with: "rounds", over the rounds of the longest horizon; "horizon",
+    over the final regrets of each horizon; or "items", over the experiment's games with the same
+    stream and loss. `slope` is the slope of the mean regret over seeds, with a 95 % bootstrap
+    interval, `bound_slope` the slope of the bound.
 
     Raises
     ------
     SettingError : no game has enough rounds, horizons or numbers of items for a slope
     """
-    columns = [*GROUP, "game", "items", "horizon", "round", "seed", "kind", "loss", "k", "regret", "bound"]
+    columns = [
+        *GROUP,
+        "game",
+        "items",
+        "horizon",
+        "round",
+        "seed",
+        "kind",
+        "loss",
+        "k",
+        "regret",
+        "bound",
+    ]
     frame, rows = regrets(traces, details)[columns], []
 
     def add(key, group, along, points):
         if points[along].nunique() >= POINTS:
             shared = {name: group.iloc[0][name] for name in ("kind", "loss", "k")}
             rows.append(
-                dict(zip(GROUP, key, strict=True)) | {"along": along.replace("round", "rounds")} | shared
-                | growth(points, along) | {"n": group["seed"].nunique()}
-            )  # fmt: skip
+                dict(zip(GROUP, key, strict=True))
+                | {"along": along.replace("round", "rounds")}
+                | shared
+                | growth(points, along)
+                | {"n": group["seed"].nunique()}
+            )
 
     for key, group in frame.groupby(GROUP, sort=False):
         add(key, group, "round", late_rounds(longest(group), "horizon"))
@@ -108,7 +151,9 @@ def slopes_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     ):
         add((experiment, "all of the stream", learner), group, "items", group)
     if not rows:
-        raise SettingError(f"no game of this study has {POINTS} rounds, horizons or numbers of items for a slope")
+        raise SettingError(
+            f"no game of this study has {POINTS} rounds, horizons or numbers of items for a slope"
+        )
     return pd.DataFrame(rows)
 
 
@@ -119,7 +164,9 @@ def averages(traces: pd.DataFrame, details: dict, start: float = 0.0) -> pd.Data
     """
     frame = longest(regrets(traces, details))
     frame = frame[frame["round"] >= start * frame["horizon"]]
-    return _summed(frame.assign(average=frame["regret"] / frame["round"]), details, "average", "round")
+    return _summed(
+        frame.assign(average=frame["regret"] / frame["round"]), details, "average", "round"
+    )
 
 
 def against_horizon(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
@@ -133,26 +180,35 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     Games with the same stream and loss make one panel.
     """
     frame = ends(longest(regrets(traces, details)))
-    title = frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", " loss")
+    title = (
+        frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", (" loss"))
+    )
     growths = _growths(frame.assign(stream=title), details, "items")
     return growths.assign(panel=growths["stream"])
 
 
 def _growths(frame: pd.DataFrame, details: dict, along: str) -> pd.DataFrame:
-    """The mean regret and its bound at each value of the column `along`, and the slopes over all values."""
+    """The mean regret and its bound at each value of the column `along`, and the slopes over all
+    values.
+    """
     means = _summed(frame, details, "regret", along)
     bounds = frame.groupby([*GROUP, along])["bound"].mean().reset_index()
     slopes = [
-        dict(zip(GROUP, key, strict=True)) | growth(group, along) for key, group in frame.groupby(GROUP, sort=False)
+        dict(zip(GROUP, key, strict=True)) | growth(group, along)
+        for key, group in frame.groupby(GROUP, sort=False)
     ]
     return means.merge(bounds, on=[*GROUP, along]).merge(pd.DataFrame(slopes), on=GROUP)
 
 
 def _summed(frame: pd.DataFrame, details: dict, measured: str, along: str) -> pd.DataFrame:
-    """The mean over seeds of the column `measured`, with 95 % t interval, at each value of the column `along`."""
+    """The mean over seeds of the column `measured`, with 95 % t interval, at each value of the
+    column `along`.
+    """
     means = over_seeds(frame, [*GROUP, along], measured).assign(measure=lambda rows: rows["loss"])
     titles = [
-        names(key, details) if key[1] in details[key[0]]["titles"]["streams"] else _untitled(key, details)
+        names(key, details)
+        if key[1] in details[key[0]]["titles"]["streams"]
+        else _untitled(key, details)
         for key in means[GROUP].itertuples(index=False, name=None)
     ]
     columns = [*GROUP, along, "mean", "low", "high", "n", "kind", "k", "loss"]
@@ -172,16 +228,19 @@ def _untitled(key: tuple, details: dict) -> dict:
 
 
 def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How fast the regret of each learner grows with the horizon in each cell of the atlas that it plays.
+    """How fast the regret of each learner grows with the horizon in each cell of the atlas that it
+    plays.
 
-    A cell is a measure, a number of grades, a number m of items, and how many of them, k, the learner sees. If a
-    learner plays several games in a cell, the one with the largest slope counts. Games and learners whose mean regret
-    is not above 0 at some horizon have no slope, and are left out.
+    A cell is a measure, a number of grades, a number m of items, and how many of them, k, the
+    learner sees. If a learner plays several games in a cell, the one with the largest slope counts.
+    Games and learners whose mean regret is not above 0 at some horizon have no slope, and are left
+    out.
 
     Returns
     -------
-    frame : with the columns measure, grades, m, k, learner, kind, stream, slope, low and high (its 95 % bootstrap
-        interval), horizon (the longest), regret (the mean at it), and n (how many seeds the mean regret is over)
+    frame : with the columns measure, grades, m, k, learner, kind, stream, slope, low and high (its
+        95 % bootstrap interval), horizon (the longest), regret (the mean at it), and n (how many
+        seeds the mean regret is over)
 
     Raises
     ------
@@ -190,22 +249,36 @@ def observed(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     rows = []
     for key, group in ends(regrets(traces, details)).groupby(GROUP, sort=False):
         first, slopes = group.iloc[0], growth(group, "horizon")
-        measure, m, horizon = MEASURES.get(first["loss"], first["loss"]), first["items"], group["horizon"].max()
+        measure, m, horizon = (
+            MEASURES.get(first["loss"], first["loss"]),
+            first["items"],
+            group["horizon"].max(),
+        )
         rows.append(
             {"measure": measure, "grades": first["grades"], "m": m, "k": first["k"] or m}
             | {"learner": key[2], "kind": first["kind"], "stream": key[1]}
             | {"slope": slopes["slope"], "low": slopes["slope_low"], "high": slopes["slope_high"]}
-            | {"horizon": horizon, "regret": group.loc[group["horizon"] == horizon, "regret"].mean()}
+            | {
+                "horizon": horizon,
+                "regret": group.loc[group["horizon"] == horizon, "regret"].mean(),
+            }
             | {"n": slopes["slopes"]}
         )
     frame = pd.DataFrame(rows).dropna(subset="slope")
     if frame.empty:
-        raise SettingError(f"no slope for the figure of observability: its experiments need {POINTS} horizons or more")
+        raise SettingError(
+            "no slope for the figure of observability: its experiments need "
+            f"{POINTS} horizons or more"
+        )
     return frame.loc[frame.groupby([*CELL, "learner"], sort=False)["slope"].idxmax()]
 
 
 def times(rows: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The time of a round by learner and number of items; the games of an experiment make one panel."""
-    labels = [names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()]
+    """The time of a round by learner and number of items; the games of an experiment make one
+    panel.
+    """
+    labels = [
+        names((row.experiment, row.stream, row.learner), details) for row in rows.itertuples()
+    ]
     frame = pd.concat([rows, pd.DataFrame(labels)], axis=1)
     return frame.assign(stream="all", panel=frame["reading"], n=3)

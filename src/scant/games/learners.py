@@ -1,23 +1,27 @@
-"""The learners of the games on fixed items: what a learner is, the list of them, and how one is made.
+"""The learners of the games on fixed items: what a learner is, the list of them, and how one is
+made.
 
-A learner is a class with two methods. `rank()` returns the ranking to show (item indices, best first);
-`learn(ranking, seen)` takes the feedback of the round. The attribute `sees` says what this is: "all" (the values of all
-items), "top" (the values of the first `k` items of the ranking, in its order), "loss" (the value of the ranking alone)
-or "nothing". Values are what the loss makes of the relevances, such as 2^r - 1 for DCG; a learner that sees all of them
-gets them divided by the normaliser of the round, if there is one.
+A learner is a class with two methods. `rank()` returns the ranking to show (item indices, best
+first); `learn(ranking, seen)` takes the feedback of the round. The attribute `sees` says what this
+is: "all" (the values of all items), "top" (the values of the first `k` items of the ranking, in its
+order), "loss" (the value of the ranking alone) or "nothing". Values are what the loss makes of the
+relevances, such as 2^r - 1 for DCG; a learner that sees all of them gets them divided by the
+normaliser of the round, if there is one.
 
-Learners are in plain Python. Some also have a compiled loop, which their `loop()` names; tests check that it plays
-exactly as the class. Parameters that are not set have the values of theory. `bound(t)` is the bound on the expected
-regret at rounds t, NaN where none is known.
+Learners are in plain Python. Some also have a compiled loop, which their `loop()` names; tests
+check that it plays exactly as the class. Parameters that are not set have the values of theory.
+`bound(t)` is the bound on the expected regret at rounds t, NaN where none is known.
 
-Each class declares its kind, its settings (the arguments of its `__init__` after facts and random) and how figures
-draw it, as `scant.declare.declarations.Learner` says. A new one is added to `BUILT_IN`, at the end of this module. The
-classes are here, in `perturbed` (noise added to sums of values), `weights` (a weight for each ranking), `blocks`
-(exploration in blocks), `pege` (phases), `precision` (sets), `forecaster` and `optimisation` (partial monitoring).
+Each class declares its kind, its settings (the arguments of its `__init__` after facts and random)
+and how figures draw it, as `scant.declare.declarations.Learner` says. A new one is added to
+`BUILT_IN`, at the end of this module. The classes are here, in `perturbed` (noise added to sums of
+values), `weights` (a weight for each ranking), `blocks` (exploration in blocks), `pege` (phases),
+`precision` (sets), `forecaster` and `optimisation` (partial monitoring).
 
-A user's own learner is named `module:Class` in the settings, and made as `Class(items=m, rounds=T, random=generator,
-**settings)`. It may have the attributes `sees` ("all" if absent), `k` if that is "top", and `explored`, the number of
-rounds spent on exploring; and the method `bound`. If it declares `settings`, no others are accepted.
+A user's own learner is named `module:Class` in the settings, and made as `Class(items=m, rounds=T,
+random=generator, **settings)`. It may have the attributes `sees` ("all" if absent), `k` if that is
+"top", and `explored`, the number of rounds spent on exploring; and the method `bound`. If it
+declares `settings`, no others are accepted.
 """
 
 from collections.abc import Collection
@@ -52,7 +56,12 @@ class Random(Player):
         return rank(self.random.random(self.facts.items))
 
     def loop(self):
-        return "games:play_full", {"learns": False, "sorter": SORTERS["uniform"], "rate": 0.0, "noise": 1.0}
+        return "games:play_full", {
+            "learns": False,
+            "sorter": SORTERS["uniform"],
+            "rate": 0.0,
+            "noise": 1.0,
+        }
 
 
 class BestFixed(Player):
@@ -69,24 +78,37 @@ class BestFixed(Player):
 
 
 class RTopKF(Blocks):
-    """RTop-kF: K blocks of equal length and a full-information learner (Chaudhuri 2016, Algorithm 4).
+    """RTop-kF: K blocks of equal length and a full-information learner (Chaudhuri 2016, Algorithm
+    4).
 
     k : how many items on top are seen
-    blocks : K, m^(1/3) (T / ceil(m/k))^(2/3) unless set; if it does not divide T, the last block is longer
+    blocks : K, m^(1/3) (T / ceil(m/k))^(2/3) unless set; if it does not divide T, the last block is
+        longer
     rest : see `Blocks`
-    black_box : the full-information learner, which plays K rounds: a kind, or a mapping with `kind` and settings
+    black_box : the full-information learner, which plays K rounds: a kind, or a mapping with `kind`
+        and settings
     """
 
     kind = "rtopkf"
-    about = "RTop-kF: blocks in each of which every item is once among the top k (Chaudhuri 2016, Algorithm 4)."
+    about = (
+        "RTop-kF: blocks in each of which every item is once among the top k (Chaudhuri 2016, "
+        "Algorithm 4)."
+    )
     settings = (
         K,
-        Setting("blocks", {"type": "integer", "minimum": 1}, about="K, the number of blocks; theory's if absent."),
+        Setting(
+            "blocks",
+            {"type": "integer", "minimum": 1},
+            about=("K, the number of blocks; theory's if absent."),
+        ),
         replace(REST, absent="random"),
         Setting(
             "black_box",
             {"type": ["string", "object"]},
-            about="The learner that it gives its estimates to: a kind, or a mapping of kind and its settings.",
+            about=(
+                "The learner that it gives its estimates to: a kind, or a mapping of kind and "
+                "its settings."
+            ),
             absent="ftpl",
         ),
     )
@@ -101,7 +123,9 @@ class RTopKF(Blocks):
         "#released-100": Look("olive", "H"),
     }
 
-    def __init__(self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"):
+    def __init__(
+        self, facts, random, k=1, blocks: int | None = None, rest="random", black_box="ftpl"
+    ):
         super().__init__(facts, random, k, rest)
         if blocks is None:
             blocks = game_bounds.theory_blocks(facts.items, k, facts.rounds)
@@ -110,7 +134,8 @@ class RTopKF(Blocks):
         self.length = facts.rounds // blocks
         if self.length < self.cells:
             raise SettingError(
-                f"K = {blocks} blocks of T = {facts.rounds} rounds have {self.length} rounds each, too few to show "
+                f"K = {blocks} blocks of T = {facts.rounds} rounds have {self.length} rounds each, "
+                "too few to show "
                 f"m = {facts.items} items k = {k} at a time, which takes {self.cells}. "
                 f"With these T, m and k the largest K is {facts.rounds // self.cells}"
             )
@@ -119,13 +144,18 @@ class RTopKF(Blocks):
         kind = settings.pop("kind", "")
         if kind in LEARNERS and LEARNERS[kind].sees != "all":
             raise SettingError(
-                f"learner {kind!r} cannot be a black box: it does not learn from the values of all items"
+                f"learner {kind!r} cannot be a black box: it does not learn from the values of all "
+                "items"
             )
-        # An estimate combines values of several rounds, so that its differences may be larger than in any round.
+        # An estimate combines values of several rounds, so that its differences may be larger than
+        # in any round.
         pairs = (facts.items * (facts.largest - facts.lowest) / 2) ** 2
         norm = facts.items * facts.scale
         of_estimates = replace(
-            facts, rounds=blocks, pairs=pairs, round_constants=(norm * float(np.abs(facts.weights).max()), norm)
+            facts,
+            rounds=blocks,
+            pairs=pairs,
+            round_constants=(norm * float(np.abs(facts.weights).max()), norm),
         )
         self.black_box = make(kind, of_estimates, random, **settings)
 
@@ -141,7 +171,9 @@ class RTopKF(Blocks):
             return super().bound(t)
         facts = self.facts
         R = facts.constants[1]
-        return game_bounds.rtopkf(t, facts.rounds, self.blocks, facts.items, self.k, R, self.black_box.bound)
+        return game_bounds.rtopkf(
+            t, facts.rounds, self.blocks, facts.items, self.k, R, self.black_box.bound
+        )
 
     def loop(self):
         if not isinstance(self.black_box, Perturbed):
@@ -179,7 +211,8 @@ def make(kind: str, facts: Facts, random: np.random.Generator, /, **settings):
 
     Raises
     ------
-    SettingError : an unknown kind or setting, an invalid value, or a class that cannot be imported or made
+    SettingError : an unknown kind or setting, an invalid value, or a class that cannot be imported
+        or made
     """
     if ":" in str(kind):
         return _make_user_class(kind, facts, random, settings)

@@ -1,9 +1,11 @@
-"""The losses and gains of games: of a ranking in a round, given the relevances, and of the best fixed ranking.
+"""The losses and gains of games: of a ranking in a round, given the relevances, and of the best
+fixed ranking.
 
-A loss is linear if it is `scale_t * sum_u f(place of u) v_t(u) + constant_t` in round t, where `f` are the weights of
-the places, and `v_t` the values that the loss makes of the relevances. All but AP are linear; for normalised ones
-`scale_t` is the normaliser. Then the best fixed ranking sorts items by their sums of `scale_t v_t`. For AP it is found
-exactly, too, by dynamic programming over sets of items.
+A loss is linear if it is `scale_t * sum_u f(place of u) v_t(u) + constant_t` in round t, where `f`
+are the weights of the places, and `v_t` the values that the loss makes of the relevances. All but
+AP are linear; for normalised ones `scale_t` is the normaliser. Then the best fixed ranking sorts
+items by their sums of `scale_t v_t`. For AP it is found exactly, too, by dynamic programming over
+sets of items.
 """
 
 from collections.abc import Callable
@@ -24,12 +26,14 @@ class Loss:
 
     name : as in the settings of a game, with its cut-off: "dcg@5"
     gain : whether greater is better
-    measure : the function that computes it from a ranking (item indices, best first) and a round's relevances (m)
-    places : the function that gives the weights f of places 1..m, given m; None for AP, which is not linear
+    measure : the function that computes it from a ranking (item indices, best first) and a round's
+        relevances (m)
+    places : the function that gives the weights f of places 1..m, given m; None for AP, which is
+        not linear
     binary : whether relevances must be 0 or 1
     values : the function that makes values of the relevances, each (rounds x items)
-    scale, constant : the functions that give one number for each round, (rounds), from the relevances; None where all
-        are 1, or 0
+    scale, constant : the functions that give one number for each round, (rounds), from the
+        relevances; None where all are 1, or 0
     """
 
     name: str
@@ -43,7 +47,9 @@ class Loss:
 
     @property
     def normalised(self) -> bool:
-        """Whether it is NDCG, AP or AUC: no learner has sublinear regret with top-1 feedback (thesis, Theorem 24)."""
+        """Whether it is NDCG, AP or AUC: no learner has sublinear regret with top-1 feedback
+        (thesis, Theorem 24).
+        """
         return self.scale is not None or self.places is None
 
     def weights(self, items: int) -> np.ndarray:
@@ -88,7 +94,9 @@ def _reciprocal(x: np.ndarray) -> np.ndarray:
 
 
 def _least_sum(relevances: np.ndarray) -> np.ndarray:
-    """PairwiseLoss less SumLoss in each round, float64 (rounds): minus the SumLoss of an ideal ranking."""
+    """PairwiseLoss less SumLoss in each round, float64 (rounds): minus the SumLoss of an ideal
+    ranking.
+    """
     r = relevances.sum(axis=1, dtype=np.int64)
     return -r * (r + 1) / 2
 
@@ -104,7 +112,8 @@ LOSSES = {
     ),
     "position-loss": Loss("position-loss", False, measures.position_loss, _positions),
     "spearman-loss": Loss(
-        "spearman-loss", False, _spearman, _positions, values=lambda positions: -positions.astype(np.int16)
+        "spearman-loss", False, _spearman, _positions,
+        values=lambda positions: -positions.astype(np.int16)
     ),
     "auc-loss": Loss(
         "auc-loss", False, measures.auc_loss, _positions, binary=True,
@@ -126,7 +135,8 @@ CUT_LOSSES = {  # those with a cut-off n; None is the whole list
 
 
 def make(name: str) -> Loss:
-    """The loss or gain of this name: one of `LOSSES`, or `dcg`, `ndcg`, `dcg@n`, `ndcg@n` or `precision@n`.
+    """The loss or gain of this name: one of `LOSSES`, or `dcg`, `ndcg`, `dcg@n`, `ndcg@n` or
+    `precision@n`.
 
     Raises
     ------
@@ -138,14 +148,18 @@ def make(name: str) -> Loss:
     if stem not in CUT_LOSSES:
         raise unknown("loss", name, [*LOSSES, "dcg", "ndcg", "precision@n"])
     if mark and not (cut.isascii() and cut.isdigit() and int(cut) > 0):
-        raise SettingError(f"loss {name!r}: {cut!r} is no cut-off. Write {stem}@5, or another whole number from 1")
+        raise SettingError(
+            f"loss {name!r}: {cut!r} is no cut-off. Write {stem}@5, or another whole number from 1"
+        )
     if stem == "precision" and not mark:
         raise SettingError("loss 'precision': it needs a cut-off. Write precision@5, say")
     return CUT_LOSSES[stem](name, int(cut) if mark else None)
 
 
 def check(loss: Loss, stream: np.ndarray) -> None:
-    """Raise a SettingError unless `stream` (rounds x items) holds relevances that the loss is defined for."""
+    """Raise a SettingError unless `stream` (rounds x items) holds relevances that the loss is
+    defined for.
+    """
     if stream.ndim != 2 or 0 in stream.shape or stream.dtype.kind not in "biuf":
         raise SettingError(
             f"a stream must be a matrix of numbers, rounds x items, with one of each at least; "
@@ -160,16 +174,25 @@ def check(loss: Loss, stream: np.ndarray) -> None:
         if wrong.any():
             t = int(np.argmax(wrong.any(axis=1)))
             raise SettingError(
-                f"spearman-loss needs a ranking in each round: the positions 1..{stream.shape[1]} of the items, each "
-                f"once; round {t + 1} has {stream[t].tolist()}. Use the stream 'rankings', or position-loss"
+                f"spearman-loss needs a ranking in each round: the positions 1..{stream.shape[1]} "
+                "of the items, each "
+                f"once; round {t + 1} has {stream[t].tolist()}. Use the stream 'rankings', or "
+                "position-loss"
             )
         return
     is_whole = stream.dtype.kind != "f" or stream == np.floor(stream)
-    _refuse(~((stream >= 0) & is_whole), stream, loss, "whole numbers from 0 (position-loss takes any)")
+    _refuse(
+        ~((stream >= 0) & is_whole),
+        stream,
+        loss,
+        ("whole numbers from 0 (position-loss takes any)"),
+    )
     if loss.binary:
         _refuse(stream > 1, stream, loss, "0 or 1 (sum-loss and dcg take grades)")
     elif loss.values is _gains:
-        _refuse(stream > measures.MAX_GRADE, stream, loss, f"grades of at most {measures.MAX_GRADE}")
+        _refuse(
+            stream > measures.MAX_GRADE, stream, loss, (f"grades of at most {measures.MAX_GRADE}")
+        )
 
 
 def _refuse(bad: np.ndarray, stream: np.ndarray, loss: Loss, demand: str) -> None:
@@ -177,7 +200,8 @@ def _refuse(bad: np.ndarray, stream: np.ndarray, loss: Loss, demand: str) -> Non
     if bad.any():
         t, u = np.unravel_index(int(np.argmax(bad)), bad.shape)
         raise SettingError(
-            f"{loss.name} needs relevances that are {demand}; item {u + 1} has {stream[t, u]} in round {t + 1}"
+            f"{loss.name} needs relevances that are {demand}; item {u + 1} has {stream[t, u]} in "
+            f"round {t + 1}"
         )
 
 
@@ -185,17 +209,20 @@ def check_ap(items: int) -> None:
     """Raise a SettingError if there are too many items to find the best ranking for AP."""
     if items > AP_ITEMS:
         raise SettingError(
-            f"ap: the best fixed ranking is sought over all sets of items, which is done for up to {AP_ITEMS} items; "
+            "ap: the best fixed ranking is sought over all sets of items, which is done for up to "
+            f"{AP_ITEMS} items; "
             f"this stream has {items}. Use ndcg or precision@n, whose best ranking comes by sorting"
         )
 
 
 def best_average_precision(overlap: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest sum of AP over rounds of any fixed ranking, and that ranking, int64 (m); exact, in O(2^m m) steps.
+    """The largest sum of AP over rounds of any fixed ranking, and that ranking, int64 (m); exact,
+    in O(2^m m) steps.
 
-    AP averages, over the places of relevant items, the share of relevant items down to the place. So item a, placed
-    right below the items of a set S in any order, adds `(C[a, a] + sum_{b in S} C[a, b]) / (|S| + 1)`, where
-    `C[a, b] = sum_t R_t(a) R_t(b) / sum_u R_t(u)`. The best ranking is a longest path over sets of items.
+    AP averages, over the places of relevant items, the share of relevant items down to the place.
+    So item a, placed right below the items of a set S in any order, adds `(C[a, a] + sum_{b in S}
+    C[a, b]) / (|S| + 1)`, where `C[a, b] = sum_t R_t(a) R_t(b) / sum_u R_t(u)`. The best ranking is
+    a longest path over sets of items.
 
     overlap : C, float64 (m x m)
     """
@@ -210,5 +237,6 @@ def total_average_precision(overlap: np.ndarray, ranking: np.ndarray) -> float:
 
     overlap : C, as in `best_average_precision`
     """
-    pairs = np.tril(overlap[np.ix_(ranking, ranking)])  # row i: the item at place i with itself and those above
+    # row i: the item at place i with itself and those above
+    pairs = np.tril(overlap[np.ix_(ranking, ranking)])
     return float(np.sum(pairs.sum(axis=1) / _positions(len(ranking))))

@@ -1,4 +1,6 @@
-"""Exploration by optimisation: a learner with regret T^(1/2) for every locally observable cell of few items."""
+"""Exploration by optimisation: a learner with regret T^(1/2) for every locally observable cell of
+few items.
+"""
 
 import math
 from dataclasses import dataclass
@@ -12,21 +14,27 @@ from scant.errors import SettingError
 from scant.games.cells import Cell, cell_of
 from scant.games.player import K, Player, check_k
 
-VARIABLES = 500  # of the convex program: a step of Newton's method takes a tenth of a second with as many
+# of the convex program: a step of Newton's method takes a tenth of a second with as many
+VARIABLES = 500
 ACCURACY = 0.02  # to which the program is solved, relative
 TOLERANCE = 0.1  # how far weights, or the value reached, may move before it is solved anew
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A cell as the convex program has it (`scant.kernels.optimisation`). Rankings with equal losses are one class.
+    """A cell as the convex program has it (`scant.kernels.optimisation`). Rankings with equal
+    losses are one class.
 
-    shown : int64 (actions), the number of the ranking that an action shows: the first of its class and top set
+    shown : int64 (actions), the number of the ranking that an action shows: the first of its class
+        and top set
     losses : float64 (classes x outcomes)
     actions_class, actions_top : int64 (actions)
-    signal : int64 (top sets x outcomes), the number of the signal, that is, of a top set and its feedback
-    base : float64 (signals x classes), an estimator of the differences of losses to their mean over classes
-    null : float64 (signals x .), spans what all top sets together estimate as 0, whatever the outcome
+    signal : int64 (top sets x outcomes), the number of the signal, that is, of a top set and its
+        feedback
+    base : float64 (signals x classes), an estimator of the differences of losses to their mean over
+        classes
+    null : float64 (signals x .), spans what all top sets together estimate as 0, whatever the
+        outcome
     span : float64 (signals x .), spans the rest
     """
 
@@ -57,46 +65,66 @@ def problem(cell: Cell) -> Problem:
     """The convex program's arrays for a cell."""
     # Losses that differ by rounding alone are of one class.
     losses, of_ranking = np.unique(np.round(cell.losses, 12), axis=0, return_inverse=True)
-    actions, first_rankings = np.unique(np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True)
+    actions, first_rankings = np.unique(
+        np.c_[of_ranking.ravel(), cell.top_of], axis=0, return_index=True
+    )
     signals = cell.signals.reshape(-1, len(cell.relevances))
     signal = cell.feedback + cell.feedbacks * np.arange(len(cell.tops))[:, None]
     base = np.linalg.lstsq(signals.T, (losses - losses.mean(axis=0)).T, rcond=None)[0]
     _, sizes, rows = np.linalg.svd(signals.T)
     rank = np.count_nonzero(sizes > 1e-9)  # the other singular values are 0, but for rounding
-    arrays = first_rankings, losses, actions[:, 0], actions[:, 1], signal, base, rows[rank:].T, rows[:rank].T
+    arrays = (
+        first_rankings,
+        losses,
+        actions[:, 0],
+        actions[:, 1],
+        signal,
+        base,
+        rows[rank:].T,
+        rows[:rank].T,
+    )
     return Problem(*(np.ascontiguousarray(array) for array in arrays))
 
 
 class ExplorationByOptimisation(Player):
-    """Exploration by optimisation, for every locally observable cell (Lattimore & Szepesvari 2020), of few items.
+    """Exploration by optimisation, for every locally observable cell (Lattimore & Szepesvari 2020),
+    of few items.
 
-    Exponential weights q_t on the classes of rankings with equal losses, of estimated losses, with learning rate eta_t.
-    Rankings are drawn not from q_t, but from the distribution p over rankings for which, with an unbiased estimator G
-    of the differences of losses from what rankings show, the largest value V_t over relevance vectors x of
+    Exponential weights q_t on the classes of rankings with equal losses, of estimated losses, with
+    learning rate eta_t. Rankings are drawn not from q_t, but from the distribution p over rankings
+    for which, with an unbiased estimator G of the differences of losses from what rankings show,
+    the largest value V_t over relevance vectors x of
 
         <p - q, losses(x)> / eta + sum_s P_s <q, psi(eta G(s, x) / P_s)> / eta^2,    psi(a) = exp(-a) + a - 1,
 
-    is least; P_s is the probability that the top set s is shown, and G(s, x) / P_s is what is then added to estimates.
-    For any p and unbiased G, optimal or not, the expected regret after t rounds is at most the expectation of
+    is least; P_s is the probability that the top set s is shown, and G(s, x) / P_s is what is then
+    added to estimates. For any p and unbiased G, optimal or not, the expected regret after t rounds
+    is at most the expectation of
 
         log C / eta_t + sum of eta_i V_i over i <= t
 
-    by their analysis of exponential weights, with learning rates that do not grow. `bound` returns this certificate:
-    V_t is computed for the very p, G and weights that are played, and G is unbiased by construction, so that an inexact
-    solution makes the bound larger, not wrong. In locally observable games the least V_t is bounded over all weights:
-    this is proved for games without duplicates, which classes do not have. So the regret is of the order T^(1/2). The
-    rate eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in a round, needs
-    no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of V_i)).
+    by their analysis of exponential weights, with learning rates that do not grow. `bound` returns
+    this certificate: V_t is computed for the very p, G and weights that are played, and G is
+    unbiased by construction, so that an inexact solution makes the bound larger, not wrong. In
+    locally observable games the least V_t is bounded over all weights: this is proved for games
+    without duplicates, which classes do not have. So the regret is of the order T^(1/2). The rate
+    eta_t = sqrt(log C / (2 (R^2 + sum of V_i, i < t))), R being the largest difference of losses in
+    a round, needs no T, and the certificate is then at most some 2 sqrt(2 log C (R^2 + sum of
+    V_i)).
 
-    The problem is solved by an interior-point method to within 2 %. It is solved anew if q has since moved by more than
-    `TOLERANCE` in total variation, or if V_t, which is computed in every round, has risen by more than this share (of
-    at least R^2 / 100). Until then the change of a class in q is shared among its rankings in p.
+    The problem is solved by an interior-point method to within 2 %. It is solved anew if q has
+    since moved by more than `TOLERANCE` in total variation, or if V_t, which is computed in every
+    round, has risen by more than this share (of at least R^2 / 100). Until then the change of a
+    class in q is shared among its rankings in p.
 
     k : how many items on top are seen
     """
 
     kind = "exploration-by-optimisation"
-    about = "Exploration by optimisation, for locally observable games of few items (Lattimore & Szepesvari 2020)."
+    about = (
+        "Exploration by optimisation, for locally observable games of few items (Lattimore & "
+        "Szepesvari 2020)."
+    )
     settings = (K,)
     looks: ClassVar = {"": Look("purple", "P")}
     sees = "top"
@@ -108,30 +136,43 @@ class ExplorationByOptimisation(Player):
         self.problem = problem(self.cell)
         if self.problem.variables > VARIABLES:
             raise SettingError(
-                f"learner {self.kind!r}: {self.cell} is a convex program of {self.problem.variables} variables; it "
-                f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for precision@n"
+                f"learner {self.kind!r}: {self.cell} is a convex program of "
+                f"{self.problem.variables} variables; it "
+                f"solves those of up to {VARIABLES}. Use fewer items, or semi-bandit for "
+                "precision@n"
             )
         classes, actions = len(self.problem.losses), len(self.problem.shown)
         self.scale = self.cell.largest_difference**2 or 1.0
         self.logarithm = math.log(max(2, classes))
         self.estimates, self.spent, self.regret = np.zeros(classes), self.scale, 0.0
-        self.certificate, self.round, self.solved = np.full(facts.rounds, np.nan), 0, np.zeros(1, np.int64)
+        self.certificate, self.round, self.solved = (
+            np.full(facts.rounds, np.nan),
+            0,
+            np.zeros(1, np.int64),
+        )
         self.variables, self.reached = np.zeros(self.problem.variables), math.inf
-        self.p, self.P, self.G = np.empty(actions), np.empty(len(self.cell.tops)), np.empty(self.problem.base.shape)
+        self.p, self.P, self.G = (
+            np.empty(actions),
+            np.empty(len(self.cell.tops)),
+            np.empty(self.problem.base.shape),
+        )
 
     @property
     def eta(self) -> float:
         return math.sqrt(self.logarithm / (2 * self.spent))
 
     def _solve(self, q: np.ndarray) -> float:
-        """Solve the problem for these weights: p (actions), P (top sets) and G are then the solution's.
+        """Solve the problem for these weights: p (actions), P (top sets) and G are then the
+        solution's.
 
         Returns the value reached.
         """
         from scant.kernels import optimisation
 
         program, warm = self.problem.program, self.round > 0
-        value = optimisation.optimise(q, self.eta, ACCURACY, 0.01 * self.scale, program, self.variables, warm)
+        value = optimisation.optimise(
+            q, self.eta, ACCURACY, 0.01 * self.scale, program, self.variables, warm
+        )
         if math.isinf(value):
             raise ArithmeticError("exploration by optimisation: no estimator was found")
         self.solved += 1
@@ -149,9 +190,19 @@ class ExplorationByOptimisation(Player):
         weigh(self.estimates, self.eta, q)
         moved = value = math.inf
         if self.round:
-            moved = carry(self.solved_p, self.solved_q, q, program.actions_class, program.actions_top, self.p, self.P)
+            moved = carry(
+                self.solved_p,
+                self.solved_q,
+                q,
+                program.actions_class,
+                program.actions_top,
+                self.p,
+                self.P,
+            )
             value = value_of(q, self.eta, program, self.p, self.G, self.P, values)
-        if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(self.reached, 0.01 * self.scale):
+        if moved > TOLERANCE or not value <= self.reached + TOLERANCE * max(
+            self.reached, 0.01 * self.scale
+        ):
             value = self._solve(q)
         self.q, self.reaches = q, value
         u, self.action = self.random.random(), 0
@@ -161,7 +212,9 @@ class ExplorationByOptimisation(Player):
         return self.cell.rankings[self.problem.shown[self.action]]
 
     def learn(self, ranking, seen):
-        """Add this round's estimate of losses to those before, and its term to the certificate; see the class."""
+        """Add this round's estimate of losses to those before, and its term to the certificate; see
+        the class.
+        """
         top = self.problem.actions_top[self.action]
         signal = top * self.cell.feedbacks + self.cell.number_of(ranking, seen)
         self.estimates += self.G[signal] / self.P[top]
@@ -171,7 +224,9 @@ class ExplorationByOptimisation(Player):
         self.round += 1
 
     def bound(self, t):
-        """The certificate at rounds t, that have been played: its expectation bounds the expected regret."""
+        """The certificate at rounds t, that have been played: its expectation bounds the expected
+        regret.
+        """
         return self.certificate[np.asarray(t) - 1]
 
     def loop(self):

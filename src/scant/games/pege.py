@@ -1,9 +1,10 @@
 """Learners for stochastic relevances: phases of exploration, each followed by greedy exploitation.
 
-Chaudhuri & Tewari, *Phased Exploration with Greedy Exploitation in Stochastic Combinatorial Partial Monitoring Games*
-(2016). Rounds are independent draws from one distribution. For a linear loss the best ranking sorts items by their mean
-values, which the rankings with one cell of k items each on top reveal: the global observable set of the paper, of
-ceil(m/k) rankings. Against an adversary that is not stochastic these learners have no guarantee.
+Chaudhuri & Tewari, *Phased Exploration with Greedy Exploitation in Stochastic Combinatorial Partial
+Monitoring Games* (2016). Rounds are independent draws from one distribution. For a linear loss the
+best ranking sorts items by their mean values, which the rankings with one cell of k items each on
+top reveal: the global observable set of the paper, of ceil(m/k) rankings. Against an adversary that
+is not stochastic these learners have no guarantee.
 """
 
 import math
@@ -19,10 +20,12 @@ from scant.theory import game_bounds
 
 
 class Phases(Player):
-    """The base class: exploration shows each cell of k items on top, `repeats()` times in a phase, by index.
+    """The base class: exploration shows each cell of k items on top, `repeats()` times in a phase,
+    by index.
 
-    The other items are in the order of the leader, the ranking by the mean of all that was seen while exploring; it is
-    also what is shown in the `exploited()` rounds that end the phase. Nothing is drawn.
+    The other items are in the order of the leader, the ranking by the mean of all that was seen
+    while exploring; it is also what is shown in the `exploited()` rounds that end the phase.
+    Nothing is drawn.
 
     k : how many items on top are seen
     """
@@ -34,8 +37,10 @@ class Phases(Player):
         super().__init__(facts, random)
         if facts.loss.normalised:
             raise SettingError(
-                f"learner {self.kind!r}: it estimates the mean value of each item, which decides the best ranking for "
-                f"linear losses (sum-loss, pairwise-loss, dcg, precision@n), not for {facts.loss.name}"
+                f"learner {self.kind!r}: it estimates the mean value of each item, which decides "
+                "the best ranking for "
+                "linear losses (sum-loss, pairwise-loss, dcg, precision@n), not for "
+                f"{facts.loss.name}"
             )
         self.k, self.cells = check_k(k, facts.items), game_bounds.cells(facts.items, k)
         self.phase, self.to_explore, self.to_exploit = 0, 0, 0
@@ -56,7 +61,8 @@ class Phases(Player):
         if not self.to_explore:
             return self.leader
         cell = (self.to_explore - 1) % self.cells
-        first = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))  # the last cell may be shorter
+        # the last cell may be shorter
+        first = np.arange(cell * self.k, min(self.facts.items, (cell + 1) * self.k))
         return np.r_[first, self.leader[~np.isin(self.leader, first)]]
 
     def learn(self, ranking, seen):
@@ -74,16 +80,21 @@ class Phases(Player):
 
 
 class PEGE(Phases):
-    """PEGE: in phase b, b explorations of each cell, and then exp(b) rounds of the leader (Chaudhuri & Tewari 2016).
+    """PEGE: in phase b, b explorations of each cell, and then exp(b) rounds of the leader
+    (Chaudhuri & Tewari 2016).
 
-    The regret is of the order log^2 T / gap^2 (see `game_bounds.pege`). The gap is the least difference of the means of
-    two items whose order matters; it need not know it, nor T, and rankings may tie for the best.
+    The regret is of the order log^2 T / gap^2 (see `game_bounds.pege`). The gap is the least
+    difference of the means of two items whose order matters; it need not know it, nor T, and
+    rankings may tie for the best.
 
     k : see `Phases`
     """
 
     kind = "pege"
-    about = "PEGE, for stochastic relevances: phases of exploration and exploitation (Chaudhuri & Tewari 2016)."
+    about = (
+        "PEGE, for stochastic relevances: phases of exploration and exploitation (Chaudhuri & "
+        "Tewari 2016)."
+    )
     settings = (K,)
     looks: ClassVar = {"": Look("olive", "D")}
 
@@ -110,22 +121,28 @@ class PEGE(Phases):
 
 
 class PEGE2(Phases):
-    """PEGE2: explores until it has a lower bound on the gap, then PEGE with it (Chaudhuri & Tewari 2016).
+    """PEGE2: explores until it has a lower bound on the gap, then PEGE with it (Chaudhuri & Tewari
+    2016).
 
-    Every phase shows each cell once. After b of them every mean is known to within w, but for a probability of 1/T in
-    all: w = s sqrt(log(2 m b (b + 1) T) / (2b)), s being the range of values (Hoeffding). Once the least difference g
-    of means that are next to each other, and whose places differ in weight, is at least 4w, the gap is at least g/2.
-    From then on phase b ends with exp(b g^2 / (16 s^2)) rounds of the leader. The paper leaves constants to a norm of
-    the global observable set; these here follow from the argument for single items.
+    Every phase shows each cell once. After b of them every mean is known to within w, but for a
+    probability of 1/T in all: w = s sqrt(log(2 m b (b + 1) T) / (2b)), s being the range of values
+    (Hoeffding). Once the least difference g of means that are next to each other, and whose places
+    differ in weight, is at least 4w, the gap is at least g/2. From then on phase b ends with exp(b
+    g^2 / (16 s^2)) rounds of the leader. The paper leaves constants to a norm of the global
+    observable set; these here follow from the argument for single items.
 
-    The regret is of the order log T / gap^2 (see `game_bounds.pege2`). It needs T, and a single best ranking (places of
-    equal weight count as one): where items that matter tie, it explores for ever.
+    The regret is of the order log T / gap^2 (see `game_bounds.pege2`). It needs T, and a single
+    best ranking (places of equal weight count as one): where items that matter tie, it explores for
+    ever.
 
     k : see `Phases`
     """
 
     kind = "pege2"
-    about = "PEGE2, for stochastic relevances with one best ranking: it estimates the gap (Chaudhuri & Tewari 2016)."
+    about = (
+        "PEGE2, for stochastic relevances with one best ranking: it estimates the gap "
+        "(Chaudhuri & Tewari 2016)."
+    )
     settings = (K,)
     looks: ClassVar = {"": Look("vermilion", "H")}
 
@@ -138,12 +155,18 @@ class PEGE2(Phases):
         return 1
 
     def gap(self) -> float:
-        """The least difference between the mean values of two items that are next to each other in the leader.
+        """The least difference between the mean values of two items that are next to each other in
+        the leader.
 
-        Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if there are none.
+        Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if
+        there are none.
         """
         matter = np.diff(self.facts.weights) != 0
-        return float(np.min(-np.diff(self.sums[self.leader])[matter] / self.phase)) if matter.any() else 0.0
+        return (
+            float(np.min(-np.diff(self.sums[self.leader])[matter] / self.phase))
+            if matter.any()
+            else 0.0
+        )
 
     def exploited(self):
         b = self.phase

@@ -1,4 +1,6 @@
-"""Learners that sort the items by the sums of all their values, with noise that is drawn anew in each round."""
+"""Learners that sort the items by the sums of all their values, with noise that is drawn anew in
+each round.
+"""
 
 import math
 from typing import ClassVar
@@ -17,7 +19,9 @@ SORTERS = {"uniform": 0, "gumbel": 1, "quicksort": 2}  # as the compiled loops n
 
 
 class Perturbed(Player):
-    """Sorts items by the sum of all their values, with fresh noise in each round, which subclasses draw."""
+    """Sorts items by the sum of all their values, with fresh noise in each round, which subclasses
+    draw.
+    """
 
     sorter = ""
     rate = 1.0
@@ -31,26 +35,37 @@ class Perturbed(Player):
         self.scores += self.rate * seen
 
     def loop(self):
-        arguments = {"sorter": SORTERS[self.sorter], "rate": float(self.rate), "noise": float(self.noise)}
+        arguments = {
+            "sorter": SORTERS[self.sorter],
+            "rate": float(self.rate),
+            "noise": float(self.noise),
+        }
         return "games:play_full", {"learns": True, **arguments}
 
 
 class FTPL(Perturbed):
-    """Follow the perturbed leader, with noise uniform on [0, 1/epsilon] (Kalai & Vempala 2005; thesis 3.2.7.2).
+    """Follow the perturbed leader, with noise uniform on [0, 1/epsilon] (Kalai & Vempala 2005;
+    thesis 3.2.7.2).
 
-    epsilon : one over the width of the noise; infinity for no noise. Unless set, `parameters` says which it is
-    parameters : "thesis", 1 / (largest value * sqrt(m T)) (Corollaries 20 to 22), as if any item could have any value;
-        or "ailon", sqrt(D / (R A T)) with the largest loss R and l1 norm A that any round has (Ailon, section 4.1),
-        which is far less noise where few of the items have a value in each round
+    epsilon : one over the width of the noise; infinity for no noise. Unless set, `parameters` says
+        which it is
+    parameters : "thesis", 1 / (largest value * sqrt(m T)) (Corollaries 20 to 22), as if any item
+        could have any value; or "ailon", sqrt(D / (R A T)) with the largest loss R and l1 norm A
+        that any round has (Ailon, section 4.1), which is far less noise where few of the items have
+        a value in each round
     """
 
     kind = "ftpl"
-    about = "Follow the perturbed leader, with uniform noise (Kalai & Vempala 2005; thesis 3.2.7.2)."
+    about = (
+        "Follow the perturbed leader, with uniform noise (Kalai & Vempala 2005; thesis 3.2.7.2)."
+    )
     settings = (
         Setting(
             "epsilon",
             {"type": "number", "exclusiveMinimum": 0, "infinite": True},
-            about="Reading: one over the width of the noise; theory's if absent, .inf for no noise.",
+            about=(
+                "Reading: one over the width of the noise; theory's if absent, .inf for no noise."
+            ),
             reading=True,
         ),
         Setting(
@@ -88,7 +103,8 @@ class FTPL(Perturbed):
 
 
 class FPLGumbel(Perturbed):
-    """Follow the perturbed leader with Gumbel noise, that is, draw from a Plackett-Luce model (Ailon, section 8).
+    """Follow the perturbed leader with Gumbel noise, that is, draw from a Plackett-Luce model
+    (Ailon, section 8).
 
     Standard Gumbel noise is added to the sums of values times `game_bounds.gumbel_eta`.
     """
@@ -113,7 +129,8 @@ class FPLGumbel(Perturbed):
 
 
 class OnlineRank(Perturbed):
-    """OnlineRank: sorts items, with noise, by eta times the sum of all their values (Ailon, Algorithm 1).
+    """OnlineRank: sorts items, with noise, by eta times the sum of all their values (Ailon,
+    Algorithm 1).
 
     eta is m sqrt(log 2) / sqrt(T M) (Theorem 3.1), with the M of the stream.
 
@@ -121,9 +138,16 @@ class OnlineRank(Perturbed):
     """
 
     kind = "online-rank"
-    about = "OnlineRank: a noisy sort of the items by the sum of all their values (Ailon, Algorithm 1)."
+    about = (
+        "OnlineRank: a noisy sort of the items by the sum of all their values (Ailon, Algorithm 1)."
+    )
     settings = (
-        Setting("sort", {"enum": ["quicksort", "plackett-luce"]}, about="How it sorts with noise.", absent="quicksort"),
+        Setting(
+            "sort",
+            {"enum": ["quicksort", "plackett-luce"]},
+            about="How it sorts with noise.",
+            absent="quicksort",
+        ),
     )
     looks: ClassVar = {"": Look("orange", "P", "--"), "#online-rank-pl": Look("blue", "^", "--")}
 
@@ -140,7 +164,10 @@ class OnlineRank(Perturbed):
         return self.sort(self.scores, self.random)
 
     def bound(self, t):
-        # The theorem is about losses that are sums over pairs of items, that is, place i has weight i.
-        if self.facts.loss.places is None or not np.array_equal(self.facts.weights, np.arange(self.facts.items) + 1):
+        # The theorem is about losses that are sums over pairs of items, that is, place i has weight
+        # i.
+        if self.facts.loss.places is None or not np.array_equal(
+            self.facts.weights, np.arange(self.facts.items) + 1
+        ):
             return super().bound(t)
         return game_bounds.online_rank(t, self.rate, self.facts.items, self.facts.pairs)

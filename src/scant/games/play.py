@@ -22,8 +22,10 @@ class Game:
 
     Attributes
     ----------
-    values : int8 or float64 (rounds x items), read-only, the values that the loss makes of the relevances, unscaled
-    scale : float64 (rounds), read-only, the factor of the values of each round, such as 1 / Z for NDCG
+    values : int8 or float64 (rounds x items), read-only, the values that the loss makes of the
+        relevances, unscaled
+    scale : float64 (rounds), read-only, the factor of the values of each round, such as 1 / Z for
+        NDCG
     constant : float64 (rounds), a part of the loss that is the same for every ranking; None for 0
 
     Raises
@@ -39,7 +41,9 @@ class Game:
         # Where they fit, values take an eighth of the memory.
         small = values.dtype.kind in "biu" and values.min() >= -128 and values.max() <= 127
         self.values = _read_only(values, np.int8 if small else np.float64)
-        self.scale = _read_only(np.ones(self.rounds) if self.loss.scale is None else self.loss.scale(self.stream))
+        self.scale = _read_only(
+            np.ones(self.rounds) if self.loss.scale is None else self.loss.scale(self.stream)
+        )
         self.constant = None if self.loss.constant is None else self.loss.constant(self.stream)
         self._best, self._worst, self._facts = {}, {}, {}
 
@@ -52,8 +56,10 @@ class Game:
 
         Returns
         -------
-        prefix : float64 (kept), for each t of `kept`, the value over rounds 1..t of the ranking that is best for these
-        horizon : float64 (kept), the value over rounds 1..t of the ranking that is best for all rounds
+        prefix : float64 (kept), for each t of `kept`, the value over rounds 1..t of the ranking
+            that is best for these
+        horizon : float64 (kept), the value over rounds 1..t of the ranking that is best for all
+            rounds
         ranking : the ranking that is best for all rounds
 
         Raises
@@ -62,18 +68,26 @@ class Game:
         """
         key = kept.tobytes()
         if key not in self._best:
-            rounds = np.union1d(kept, self.rounds)  # the last round decides which ranking is best for all
-            prefix, horizon, ranking = self._best_ap(rounds) if self.loss.places is None else self._best_linear(rounds)
+            # the last round decides which ranking is best for all
+            rounds = np.union1d(kept, self.rounds)
+            prefix, horizon, ranking = (
+                self._best_ap(rounds) if self.loss.places is None else self._best_linear(rounds)
+            )
             constant = self.constant_at(rounds)
-            self._best[key] = (prefix + constant)[: len(kept)], (horizon + constant)[: len(kept)], ranking
+            self._best[key] = (
+                (prefix + constant)[: len(kept)],
+                (horizon + constant)[: len(kept)],
+                ranking,
+            )
         return self._best[key]
 
     def worst(self, kept: np.ndarray) -> np.ndarray:
         """The cumulative loss or gain of the worst play: no learner's can be expected to be worse.
 
-        For each t of `kept` it is the value of the fixed ranking that is worst for rounds 1..t: where relevances are
-        drawn anew in each round from one distribution, no play has a worse expectation. Where learners may foresee how
-        rounds differ, and for AP, whose worst fixed ranking is hard to find, the worst ranking is taken in each round.
+        For each t of `kept` it is the value of the fixed ranking that is worst for rounds 1..t:
+        where relevances are drawn anew in each round from one distribution, no play has a worse
+        expectation. Where learners may foresee how rounds differ, and for AP, whose worst fixed
+        ranking is hard to find, the worst ranking is taken in each round.
         """
         key = kept.tobytes()
         if key not in self._worst:
@@ -87,7 +101,9 @@ class Game:
         if self.loss.places is None:
             # AP is worst with all relevant items at the bottom, so that their number tells it.
             of_counts = np.tri(self.items + 1, self.items, -1)  # row r has r relevant items
-            worst = [float(self.loss.measure(np.arange(self.items)[::-1], row)) for row in of_counts]
+            worst = [
+                float(self.loss.measure(np.arange(self.items)[::-1], row)) for row in of_counts
+            ]
             return np.cumsum(np.take(worst, np.count_nonzero(self.stream, axis=1)))[kept - 1]
         weights = self.loss.weights(self.items)
         if self.foreseen:
@@ -97,7 +113,9 @@ class Game:
         return np.sort(sums, axis=1) @ weights
 
     def _best_linear(self, rounds):
-        """The results of `best` for a linear loss, without constants; `rounds` ends with the last one."""
+        """The results of `best` for a linear loss, without constants; `rounds` ends with the last
+        one.
+        """
         from scant.kernels import games
 
         sums, weights = np.zeros((len(rounds), self.items)), self.loss.weights(self.items)
@@ -123,19 +141,24 @@ class Game:
     def facts(self, sees: str = "all") -> Facts:
         """What a learner may know about the game before it starts.
 
-        sees : what the learner is shown of a round, see `scant.games.learners`; with "all", it is shown scaled values
+        sees : what the learner is shown of a round, see `scant.games.learners`; with "all", it is
+            shown scaled values
         """
         from scant.kernels import games
 
         scaled = sees == "all"
         if scaled not in self._facts:
             scale = self.scale if scaled else _read_only(np.ones(self.rounds))
-            self._facts[scaled] = Facts(self.items, self.rounds, self.loss, *games.extremes(self.values, scale))
+            self._facts[scaled] = Facts(
+                self.items, self.rounds, self.loss, *games.extremes(self.values, scale)
+            )
         return self._facts[scaled]
 
     def constant_at(self, rounds: np.ndarray):
         """The sum of the constants of rounds 1..t for each t of `rounds`, float64."""
-        return np.zeros(len(rounds)) if self.constant is None else np.cumsum(self.constant)[rounds - 1]
+        return (
+            np.zeros(len(rounds)) if self.constant is None else np.cumsum(self.constant)[rounds - 1]
+        )
 
 
 @dataclass(frozen=True)
@@ -185,7 +208,11 @@ def build(game: Game, learner: dict | str, random: np.random.Generator):
 
 
 def play(
-    game: Game, learner: dict | str, random: np.random.Generator, kept: np.ndarray | None = None, compiled: bool = True
+    game: Game,
+    learner: dict | str,
+    random: np.random.Generator,
+    kept: np.ndarray | None = None,
+    compiled: bool = True,
 ) -> Trace:
     """Let a learner play a game.
 
@@ -193,12 +220,14 @@ def play(
     ----------
     learner : its kind, or a mapping with its `kind` and settings, see `scant.games.learners`
     random : the generator for the learner's randomness
-    kept : the rounds to report, from 1, ascending; `scant.declare.runs.kept_rounds` of the horizon unless set
+    kept : the rounds to report, from 1, ascending; `scant.declare.runs.kept_rounds` of the horizon
+        unless set
     compiled : whether to use the compiled loop, if there is one
 
     Raises
     ------
-    SettingError : the learner cannot play this game with its settings, or `kept` is no list of rounds
+    SettingError : the learner cannot play this game with its settings, or `kept` is no list of
+        rounds
     """
     if kept is None:
         from scant.declare.runs import kept_rounds
@@ -210,17 +239,22 @@ def play(
     player = build(game, learner, random)
     loop = player.loop() if compiled and hasattr(player, "loop") else None
     of_user = ":" in (learner if isinstance(learner, str) else learner["kind"])
-    value, explored = _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, of_user)
+    value, explored = (
+        _compiled(game, loop, random, kept) if loop else _plain(game, player, kept, of_user)
+    )
     best, horizon, _ = game.best(kept)
     worst = game.worst(kept)
     bound = player.bound(kept) if hasattr(player, "bound") else np.full(len(kept), np.nan)
     return Trace(kept, value, best, horizon, worst, explored, bound, game.loss.gain)
 
 
-def _plain(game: Game, player, kept: np.ndarray, of_user: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _plain(
+    game: Game, player, kept: np.ndarray, of_user: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Play in plain Python, with the class of the learner.
 
-    of_user : whether it is a user's own learner; then errors become an OwnError that names the round
+    of_user : whether it is a user's own learner; then errors become an OwnError that names the
+        round
 
     Returns
     -------
@@ -252,11 +286,13 @@ def _plain(game: Game, player, kept: np.ndarray, of_user: bool = False) -> tuple
     return values, explored
 
 
-def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _compiled(
+    game: Game, loop: tuple[str, dict], random, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Play in a compiled loop; returns the same as `_plain`.
 
-    loop : as the learner's `loop()` gives it: its name, and by name the arguments that not all loops take, in the order
-        in which this one takes them
+    loop : as the learner's `loop()` gives it: its name, and by name the arguments that not all
+        loops take, in the order in which this one takes them
     """
     name, arguments = loop
     if "cell" in arguments:
@@ -265,15 +301,20 @@ def _compiled(game: Game, loop: tuple[str, dict], random, kept: np.ndarray) -> t
 
     weights, by_ap = _read_only(game.loss.weights(game.items)), game.loss.places is None
     played = games.Game(game.values[: kept[-1]], game.scale[: kept[-1]], weights, by_ap)
-    record = games.Record(_read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64))
+    record = games.Record(
+        _read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64)
+    )
     _loop(name)(played, *arguments.values(), random, record)
     return record.total + game.constant_at(kept), record.explored
 
 
-def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> tuple[np.ndarray, np.ndarray]:
+def _compiled_on_cell(
+    game: Game, name: str, arguments: dict, random, kept
+) -> tuple[np.ndarray, np.ndarray]:
     """Play in a compiled loop on a cell; returns the same as `_plain`.
 
-    arguments : the `cell` (`scant.games.cells.Cell`) to play; then what not all loops on cells take, in their order
+    arguments : the `cell` (`scant.games.cells.Cell`) to play; then what not all loops on cells
+        take, in their order
     """
     from scant.kernels import cells, games
 
@@ -281,18 +322,24 @@ def _compiled_on_cell(game: Game, name: str, arguments: dict, random, kept) -> t
     tables = cell.outcomes(game.stream[: kept[-1]]), cell.losses, cell.top_of, cell.feedback
     types = np.int64, np.float64, np.int64, np.int64
     played = cells.Cell(*map(_read_only, tables, types))
-    record = games.Record(_read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64))
+    record = games.Record(
+        _read_only(kept, np.int64), np.empty(len(kept)), np.zeros(len(kept), np.int64)
+    )
     others = [value for key, value in arguments.items() if key != "cell"]
     _loop(name)(played, *others, random, record)
     return -record.total if game.loss.gain else record.total, record.explored
 
 
 def _loop(name: str):
-    """The compiled loop "module:name" of `scant.kernels`. Imports are written out: digests of code follow them."""
+    """The compiled loop "module:name" of `scant.kernels`.
+
+    Imports are written out: digests of code follow them.
+    """
     from scant.kernels import cells, games, optimisation, pege, precision, table
 
     modules = {
-        "cells": cells, "games": games, "optimisation": optimisation, "pege": pege, "precision": precision,
+        "cells": cells, "games": games, "optimisation": optimisation, "pege": pege,
+        "precision": precision,
         "table": table,
     }  # fmt: skip
     module, _, function = name.partition(":")
@@ -310,22 +357,28 @@ def _least_and_largest(game: Game) -> tuple[float, float]:
 
 
 def _round_constants(game: Game, at_once: int = 2**16) -> tuple[float, float]:
-    """The largest absolute loss of any ranking in a round, and the largest l1 norm of a round's values.
+    """The largest absolute loss of any ranking in a round, and the largest l1 norm of a round's
+    values.
 
-    Kalai & Vempala's R and A. Values are scaled, as learners see them; the loss is without its constant.
+    Kalai & Vempala's R and A. Values are scaled, as learners see them; the loss is without its
+    constant.
 
     at_once : how many rounds are sorted at a time
     """
     places, loss, norm = np.sort(np.abs(game.loss.weights(game.items))), 0.0, 0.0
     for start in range(0, game.rounds, at_once):
         rounds = slice(start, start + at_once)
-        sizes = np.sort(np.abs(game.values[rounds].astype(float)), axis=1) * game.scale[rounds, None]
+        sizes = (
+            np.sort(np.abs(game.values[rounds].astype(float)), axis=1) * game.scale[rounds, None]
+        )
         loss, norm = max(loss, (sizes @ places).max()), max(norm, sizes.sum(axis=1).max())
     return float(loss), float(norm)
 
 
 def _read_only(array: np.ndarray, dtype=np.float64) -> np.ndarray:
-    """A contiguous, read-only view: the compiled loops take read-only arrays, as memory-mapped ones are."""
+    """A contiguous, read-only view: the compiled loops take read-only arrays, as memory-mapped ones
+    are.
+    """
     view = np.ascontiguousarray(array, dtype).view()
     view.flags.writeable = False
     return view

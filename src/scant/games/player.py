@@ -1,4 +1,5 @@
-"""What the learners of the games have in common: what they know beforehand, their base class, and settings.
+"""What the learners of the games have in common: what they know beforehand, their base class, and
+settings.
 
 `scant.games.learners` says what a learner is.
 """
@@ -14,7 +15,12 @@ from scant.games.losses import Loss
 from scant.theory import game_bounds
 
 # A setting that several learners have. `absent` is the default of the argument of `__init__`.
-K = Setting("k", {"type": "integer", "minimum": 1}, about="How many items on top of a ranking are seen.", absent=1)
+K = Setting(
+    "k",
+    {"type": "integer", "minimum": 1},
+    about=("How many items on top of a ranking are seen."),
+    absent=1,
+)
 
 
 @dataclass(frozen=True)
@@ -23,11 +29,12 @@ class Facts:
 
     items, rounds : m and T
     lowest, largest : the lowest and the largest value that the learner may see
-    pairs : the largest sum in a round, over pairs of items, of the squared difference of their values (Ailon's M)
+    pairs : the largest sum in a round, over pairs of items, of the squared difference of their
+        values (Ailon's M)
     best : the best fixed ranking in hindsight, for the learner `BestFixed`
     losses : the least and the largest value of any ranking in any round, for `CombBand`
-    round_constants : the largest absolute loss of any ranking in any round, and the largest l1 norm of a round's
-        values, for `FTPL` with Ailon's parameters
+    round_constants : the largest absolute loss of any ranking in any round, and the largest l1 norm
+        of a round's values, for `FTPL` with Ailon's parameters
     """
 
     items: int
@@ -57,11 +64,14 @@ class Facts:
 
     @property
     def scale(self) -> float:
-        """The largest absolute value, or 1 if all are 0: the noise of theory is proportional to it."""
+        """The largest absolute value, or 1 if all are 0: the noise of theory is proportional to
+        it.
+        """
         return max(abs(self.lowest), abs(self.largest)) or 1.0
 
     def costs(self, rankings: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """The loss of each ranking in one round, float64 (rankings); gains count as negative losses.
+        """The loss of each ranking in one round, float64 (rankings); gains count as negative
+        losses.
 
         rankings : (rankings x m), item indices, best first
         values : (m), of the round
@@ -98,14 +108,20 @@ class Player(declarations.Learner):
         return np.full(np.shape(t), np.nan)
 
     def loop(self) -> tuple[str, dict] | None:
-        """The compiled loop of `scant.kernels`, "module:name", and its own arguments in its order; None without one."""
+        """The compiled loop of `scant.kernels`, "module:name", and its own arguments in its order;
+        None without one.
+        """
         return None
 
 
 def check_k(k, items: int) -> int:
-    """`k`, how many items are seen; a SettingError unless it is a whole number from 1 to `items`."""
+    """`k`, how many items are seen; a SettingError unless it is a whole number from 1 to
+    `items`.
+    """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= items:
-        raise SettingError(f"k is {k!r}; with {items} items it must be a whole number from 1 to {items}")
+        raise SettingError(
+            f"k is {k!r}; with {items} items it must be a whole number from 1 to {items}"
+        )
     return k
 
 

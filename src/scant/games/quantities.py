@@ -1,4 +1,6 @@
-"""The quantities that claims on fixed items are about: one number for each game, learner and seed."""
+"""The quantities that claims on fixed items are about: one number for each game, learner and
+seed.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,16 @@ ROUNDING = 1e-12  # a floor up to this is 0
 def game_regret(played: Played, round: int | None = None) -> pd.DataFrame:
     """The regret at the end of each game's longest horizon, or up to `round`.
 
-    Where a round was not kept, the last kept one before it stands for it, here and in `average_change`.
+    Where a round was not kept, the last kept one before it stands for it, here and in
+    `average_change`.
     """
     rows = frames.longest(frames.regrets(played.traces, played.about))
     return _up_to(rows, "regret", round).rename("value").reset_index()
 
 
 def average_change(played: Played, since: int) -> pd.DataFrame:
-    """By how much average regret, that up to a round over the round, changes from round `since` to the end.
+    """By how much average regret, that up to a round over the round, changes from round `since` to
+    the end.
 
     It is of each game's longest horizon; below 0 if average regret drops.
     """
@@ -43,25 +47,32 @@ def average_change(played: Played, since: int) -> pd.DataFrame:
 
 
 def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
-    """Regret as a share of a bound at each horizon. If there are several, `stream` names the horizon, too.
+    """Regret as a share of a bound at each horizon. If there are several, `stream` names the
+    horizon, too.
 
-    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`); for a bound from below it is the
-    least share, 0. `says_from` is the horizon at which the worst play's regret, which grows as T, overtakes the bound
-    of a learner that knows the horizon. Such a bound grows as T^(2/3) with feedback at the top, and else as T^(1/2).
+    The ceiling is the share that the worst play has (`scant.games.play.Game.worst`); for a bound
+    from below it is the least share, 0. `says_from` is the horizon at which the worst play's
+    regret, which grows as T, overtakes the bound of a learner that knows the horizon. Such a bound
+    grows as T^(2/3) with feedback at the top, and else as T^(1/2).
 
-    bound : "own", the learner's bound; or a name from `BOUNDS`, also for learners that it does not promise anything of,
-        such as Random. Games and learners without this bound are left out
+    bound : "own", the learner's bound; or a name from `BOUNDS`, also for learners that it does not
+        promise anything of, such as Random. Games and learners without this bound are left out
     """
     if bound != "own" and bound not in BOUNDS:
         raise unknown("bound of game_share", bound, ["own", *BOUNDS])
     ends = _ends(played)
     limits = ends["bound"] if bound == "own" else BOUNDS[bound](ends)
-    shares = ends.assign(value=ends["regret"] / limits, ceiling=ends["worst_regret"] / limits).dropna(subset="value")
+    shares = ends.assign(
+        value=ends["regret"] / limits, ceiling=ends["worst_regret"] / limits
+    ).dropna(subset="value")
     if bound in FROM_BELOW:
         shares["ceiling"] = 0.0
     else:
-        power = np.where(shares["k"] > 0, 3.0, 2.0)  # T grows by this power of what the bound is too large by
-        shares["says_from"] = (shares["horizon"] / shares["ceiling"] ** power).where(shares["ceiling"] < 1)
+        # T grows by this power of what the bound is too large by
+        power = np.where(shares["k"] > 0, 3.0, 2.0)
+        shares["says_from"] = (shares["horizon"] / shares["ceiling"] ** power).where(
+            shares["ceiling"] < 1
+        )
     counts = shares.groupby("stream")["horizon"].nunique()
     named = [
         f"{stream}, T = {horizon:,}" if counts[stream] > 1 else stream
@@ -71,13 +82,14 @@ def game_share(played: Played, bound: str = "own") -> pd.DataFrame:
 
 
 def game_slope(played: Played, along: str = "horizon", since: int | None = None) -> pd.DataFrame:
-    """The slope of the log mean regret on the log of the horizon, the round, the number of items, or k.
+    """The slope of the log mean regret on the log of the horizon, the round, the number of items,
+    or k.
 
     Each seed has a pseudo-value of it, see `scant.present.slopes.pseudo_values`.
 
-    along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the longest horizon;
-        "items", over games with the same stream and loss; or "seen", over the k of learners of one kind, of which the
-        one that sees most has the slope
+    along : "horizon", over the final regrets of each horizon; "rounds", over the rounds of the
+        longest horizon; "items", over games with the same stream and loss; or "seen", over the k of
+        learners of one kind, of which the one that sees most has the slope
     since : of the rounds, the first; by default a hundredth of the horizon
     """
     if along == "rounds":
@@ -88,19 +100,32 @@ def game_slope(played: Played, along: str = "horizon", since: int | None = None)
         most = ends.groupby(["stream", "kind"])["learner"].transform("last")
         return slopes_of_seeds(ends.assign(learner=most), "k", 2)
     if along == "items":
-        return slopes_of_seeds(frames.longest(_ends(played)), "items", frames.POINTS, ("game", "loss"))
+        return slopes_of_seeds(
+            frames.longest(_ends(played)), "items", frames.POINTS, ("game", "loss")
+        )
     return slopes_of_seeds(_ends(played), "horizon", frames.POINTS)
 
 
 def bound_share(played: Played) -> pd.DataFrame:
-    """The largest shares of regret and of its ceiling in the bound, over all horizons with a known bound."""
+    """The largest shares of regret and of its ceiling in the bound, over all horizons with a known
+    bound.
+    """
     ends = _ends(played)
-    shares = ends.assign(value=ends["regret"] / ends["bound"], ceiling=ends["worst_regret"] / ends["bound"])
-    return shares.dropna(subset="value").groupby(KEYS, sort=False)[["value", "ceiling"]].max().reset_index()
+    shares = ends.assign(
+        value=ends["regret"] / ends["bound"], ceiling=ends["worst_regret"] / ends["bound"]
+    )
+    return (
+        shares.dropna(subset="value")
+        .groupby(KEYS, sort=False)[["value", "ceiling"]]
+        .max()
+        .reset_index()
+    )
 
 
 def _floors(ends: pd.DataFrame) -> pd.Series:
-    """The horizon times `game_bounds.top_one_floor` of each game's loss; NaN if that is 0, or on another stream."""
+    """The horizon times `game_bounds.top_one_floor` of each game's loss; NaN if that is 0, or on
+    another stream.
+    """
     by_loss = {loss: _floor(loss) for loss in ends["loss"].unique()}
     floor = ends["loss"].map(by_loss).where(ends["game"] == "indistinguishable")
     return ends["horizon"] * floor.where(floor > ROUNDING)
@@ -110,18 +135,26 @@ def _floor(name: str) -> float:
     """`game_bounds.top_one_floor` of a loss or gain on the two distributions of Table B.1."""
     loss = losses.make(name)
     rankings, vectors = permutations(range(3)), [np.array(vector) for vector in table_b1.VECTORS]
-    of_rankings = [[loss.measure(np.array(ranking), vector) for vector in vectors] for ranking in rankings]
+    of_rankings = [
+        [loss.measure(np.array(ranking), vector) for vector in vectors] for ranking in rankings
+    ]
     probabilities = np.array(list(table_b1.TWENTIETHS.values())) / 20
-    return game_bounds.top_one_floor(-np.array(of_rankings) if loss.gain else of_rankings, probabilities)
+    return game_bounds.top_one_floor(
+        -np.array(of_rankings) if loss.gain else of_rankings, probabilities
+    )
 
 
 def _bounds_of(kind: str) -> Callable[[pd.DataFrame], pd.Series]:
-    """The bound on the regret of a kind of learner, in the rows of all learners of a game; the largest of several."""
+    """The bound on the regret of a kind of learner, in the rows of all learners of a game; the
+    largest of several.
+    """
 
     def bounds(ends: pd.DataFrame) -> pd.Series:
         key = ["stream", "horizon", "seed"]
         largest = ends[ends["kind"] == kind].groupby(key)["bound"].max()
-        return pd.Series(largest.reindex(pd.MultiIndex.from_frame(ends[key])).to_numpy(), ends.index)
+        return pd.Series(
+            largest.reindex(pd.MultiIndex.from_frame(ends[key])).to_numpy(), ends.index
+        )
 
     return bounds
 

@@ -20,7 +20,11 @@ FIXED_ITEMS = (
             "figure-observability",
         ),
         (
-            Answer("items-more-seen", "seeing five items in place of one, and ten in place of five,", *CHANGED),
+            Answer(
+                "items-more-seen",
+                ("seeing five items in place of one, and ten in place of five,"),
+                *CHANGED,
+            ),
             Answer("items-full-better", "seeing all items in place of the top one", *CHANGED),
             Answer(
                 "items-rate",

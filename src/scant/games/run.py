@@ -1,4 +1,6 @@
-"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of a round."""
+"""Runs of games on fixed items: one game with all its learners, seeds and horizons; and the time of
+a round.
+"""
 
 from time import perf_counter
 
@@ -23,7 +25,8 @@ SCHEMA = pa.schema(
         "round": pa.int64(),
         "value": pa.float64(),  # cumulative loss or gain of the rankings shown
         "best": pa.float64(),  # the same for the fixed ranking that is best up to this round
-        "best_at_horizon": pa.float64(),  # the same for the fixed ranking that is best for all rounds
+        # the same for the fixed ranking that is best for all rounds
+        "best_at_horizon": pa.float64(),
         "worst": pa.float64(),  # the same for the worst play
         "explored": pa.int64(),  # how many rounds so far were spent on exploring
         "bound": pa.float64(),  # on the expected regret against `best`; NaN where none is known
@@ -40,14 +43,15 @@ PROBED = 100  # rounds that are drawn to check a game and to see its values
 
 
 def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
-    """Play all learners of a game for each seed and horizon, and write the run file, with columns of `SCHEMA`.
+    """Play all learners of a game for each seed and horizon, and write the run file, with columns
+    of `SCHEMA`.
 
-    All learners play on the same stream. For a shorter horizon it is the beginning of the stream for a longer one
-    (except for `switching` and `hard`, which depend on the horizon). Learners have equal generators, so that learners
-    with the same kind of noise share it.
+    All learners play on the same stream. For a shorter horizon it is the beginning of the stream
+    for a longer one (except for `switching` and `hard`, which depend on the horizon). Learners have
+    equal generators, so that learners with the same kind of noise share it.
 
-    job : study, study_seed, experiment, stream (the game's id), game (its settings), learners (pairs of id and
-        settings), rounds (the horizons)
+    job : study, study_seed, experiment, stream (the game's id), game (its settings), learners
+        (pairs of id and settings), rounds (the horizons)
     inputs : none; engines of all families take them
     """
     tables = []
@@ -56,18 +60,24 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
             game, kept = drawn(job, seed, horizon), kept_rounds(horizon)
             for learner, settings in job["learners"]:
                 with naming(f"{learner} on {job['stream']}, seed {seed}, T = {horizon}"):
-                    trace = play(game, played(settings), generator(*_axes(job, seed), "noise"), kept)
+                    trace = play(
+                        game, played(settings), generator(*_axes(job, seed), "noise"), kept
+                    )
                 identity = {"learner": learner, "kind": settings["kind"], "k": _seen(settings)}
                 identity |= {"seed": seed, "horizon": horizon}
                 columns = {name: [value] * len(kept) for name, value in identity.items()}
-                columns |= {name: getattr(trace, name) for name in SCHEMA.names if name not in identity}
+                columns |= {
+                    name: getattr(trace, name) for name in SCHEMA.names if name not in identity
+                }
                 tables.append(table_of(SCHEMA, columns))
     metadata = {"items": game.items, "loss": game.loss.name, "gain": game.loss.gain}
     write_parquet(pa.concat_tables(tables), target, job | metadata | origin(seeds, ()))
 
 
 def _seen(settings: dict) -> int:
-    """k, how many items on top a learner is shown; 0 for all, and for a user's learner without a setting `k`."""
+    """k, how many items on top a learner is shown; 0 for all, and for a user's learner without a
+    setting `k`.
+    """
     kind = settings["kind"]
     if ":" in kind:
         return int(settings.get("k", 0))
@@ -80,15 +90,21 @@ def _axes(job: dict, seed: int) -> tuple:
 
 
 def drawn(job: dict, seed: int, horizon: int) -> Game:
-    """The game that a job plays with a seed and a horizon; `shared` games have the stream of seed 0 for all seeds."""
+    """The game that a job plays with a seed and a horizon; `shared` games have the stream of seed 0
+    for all seeds.
+    """
     settings = job["game"]
     relevances = generator(*_axes(job, 0 if settings["shared"] else seed), "relevances")
-    stream = streams.draw(settings["stream"], relevances, horizon, settings["loss"], **settings["settings"])
+    stream = streams.draw(
+        settings["stream"], relevances, horizon, settings["loss"], **settings["settings"]
+    )
     return Game(stream, settings["loss"], settings["stream"] in streams.FORESEEN)
 
 
 def played(learner: dict) -> dict:
-    """The settings of a study's learner as `play` takes them: without the title, and with its `options`."""
+    """The settings of a study's learner as `play` takes them: without the title, and with its
+    `options`.
+    """
     settings = {key: value for key, value in learner.items() if key not in ("title", "options")}
     return settings | learner.get("options", {})
 
@@ -100,7 +116,9 @@ def probe(game: dict, rounds: int = PROBED) -> Game:
     ------
     SettingError : invalid settings of the stream, or a loss that is not defined for its relevances
     """
-    stream = streams.draw(game["stream"], generator(0, "probe"), min(rounds, PROBED), game["loss"], **game["settings"])
+    stream = streams.draw(
+        game["stream"], generator(0, "probe"), min(rounds, PROBED), game["loss"], **game["settings"]
+    )
     probed = Game(stream, game["loss"])
     if probed.loss.places is None:
         losses.check_ap(probed.items)
@@ -108,7 +126,8 @@ def probe(game: dict, rounds: int = PROBED) -> Game:
 
 
 def check(game: dict, learner: dict, rounds: int) -> None:
-    """Raise a SettingError if a learner cannot play a game of so many rounds, as far as is known without playing.
+    """Raise a SettingError if a learner cannot play a game of so many rounds, as far as is known
+    without playing.
 
     A user's own learner is not made here.
     """
@@ -117,7 +136,11 @@ def check(game: dict, learner: dict, rounds: int) -> None:
     kind = settings.pop("kind")
     if ":" not in kind:
         values = float(probed.values.min()), float(probed.values.max())
-        stand_ins = {"pairs": probed.items**2 / 4, "losses": (0.0, 1.0), "round_constants": (1.0, 1.0)}
+        stand_ins = {
+            "pairs": probed.items**2 / 4,
+            "losses": (0.0, 1.0),
+            "round_constants": (1.0, 1.0),
+        }
         facts = Facts(probed.items, rounds, probed.loss, *values, **stand_ins)
         make(kind, facts, generator(0, "probe"), **settings)
 
@@ -125,8 +148,9 @@ def check(game: dict, learner: dict, rounds: int) -> None:
 def time(jobs: list[dict], target, details: dict, shortest: float = 0.2) -> None:
     """Measure how many microseconds a round takes, and write a row for each game and learner.
 
-    The time is the shortest of three plays, less the shortest of three plays of a single round, divided by the
-    difference in rounds. A first play, which is not counted, compiles the loop. Drawing the stream does not count.
+    The time is the shortest of three plays, less the shortest of three plays of a single round,
+    divided by the difference in rounds. A first play, which is not counted, compiles the loop.
+    Drawing the stream does not count.
 
     jobs : as for `run_job`; games are played with their longest horizon and seed 0
     details : what reports need to know about the experiment; the file's metadata
@@ -142,9 +166,13 @@ def time(jobs: list[dict], target, details: dict, shortest: float = 0.2) -> None
             while rounds < horizon and _seconds(game, settings, rounds) < shortest / 4:
                 rounds = min(4 * rounds, horizon)
             start_up = min(_seconds(game, settings, 1) for _ in range(3))
-            seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (rounds - 1)
+            seconds = (min(_seconds(game, settings, rounds) for _ in range(3)) - start_up) / (
+                rounds - 1
+            )
             row = {"experiment": job["experiment"], "stream": job["stream"], "learner": learner}
-            rows.append(row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * seconds})
+            rows.append(
+                row | {"kind": settings["kind"], "items": game.items, "microseconds": 1e6 * seconds}
+            )
     write_parquet(table_of_rows(TIMES, rows), target, details)
 
 

@@ -1,4 +1,5 @@
-"""Noisy sorting: the two procedures of OnlineRank, and the exact distributions of their rankings (Ailon, section 3).
+"""Noisy sorting: the two procedures of OnlineRank, and the exact distributions of their rankings
+(Ailon, section 3).
 
 Both put item u above item v with probability `1 / (1 + exp(w_v - w_u))` (Lemma 6.1).
 """
@@ -10,7 +11,8 @@ import numpy as np
 
 
 def before(difference: float) -> float:
-    """The probability that an item comes before another, `1 / (1 + exp(-difference))`, without overflow.
+    """The probability that an item comes before another, `1 / (1 + exp(-difference))`, without
+    overflow.
 
     difference : its weight less the other's
     """
@@ -20,13 +22,13 @@ def before(difference: float) -> float:
 def quicksort(weights, random) -> np.ndarray:
     """A ranking by noisy QuickSort (Ailon, Algorithm 2).
 
-    A pivot is drawn uniformly; each other item goes before it with probability `before(its weight - the pivot's)`;
-    then both sides are sorted in the same way. Of two items the second is the pivot, since the choice makes no
-    difference.
+    A pivot is drawn uniformly; each other item goes before it with probability `before(its weight -
+    the pivot's)`; then both sides are sorted in the same way. Of two items the second is the pivot,
+    since the choice makes no difference.
 
     weights : float64 (m)
-    random : an object whose `random()` returns uniform numbers: one is used for each pivot among three items or more,
-        and one for each comparison
+    random : an object whose `random()` returns uniform numbers: one is used for each pivot among
+        three items or more, and one for each comparison
     """
 
     def sort(items: list) -> list:
@@ -43,7 +45,8 @@ def quicksort(weights, random) -> np.ndarray:
 
 
 def plackett_luce(weights, random) -> np.ndarray:
-    """A ranking by the Plackett-Luce model (Ailon, Algorithm 3), drawn by sorting `weights` plus Gumbel noise.
+    """A ranking by the Plackett-Luce model (Ailon, Algorithm 3), drawn by sorting `weights` plus
+    Gumbel noise.
 
     weights : float64 (m)
     random : a NumPy generator
@@ -53,7 +56,9 @@ def plackett_luce(weights, random) -> np.ndarray:
 
 
 def quicksort_distribution(weights) -> dict[tuple, float]:
-    """The probability of each ranking by noisy QuickSort, found by enumeration, which only a few items allow."""
+    """The probability of each ranking by noisy QuickSort, found by enumeration, which only a few
+    items allow.
+    """
 
     def sort(items: tuple) -> dict[tuple, float]:
         if len(items) < 2:
@@ -71,7 +76,9 @@ def quicksort_distribution(weights) -> dict[tuple, float]:
                 for a, p in sort(first).items():
                     for b, q in sort(last).items():
                         ranking = (*a, pivot, *b)
-                        probabilities[ranking] = probabilities.get(ranking, 0.0) + probability * p * q
+                        probabilities[ranking] = (
+                            probabilities.get(ranking, 0.0) + probability * p * q
+                        )
         return probabilities
 
     return sort(tuple(range(len(weights))))
@@ -81,13 +88,16 @@ def plackett_luce_distribution(weights) -> dict[tuple, float]:
     """The probability of each ranking by the Plackett-Luce model, for a few items."""
     strength = np.exp(np.asarray(weights, float) - np.max(weights))
     return {
-        ranking: math.prod(strength[item] / strength[list(ranking[i:])].sum() for i, item in enumerate(ranking))
+        ranking: math.prod(
+            strength[item] / strength[list(ranking[i:])].sum() for i, item in enumerate(ranking)
+        )
         for ranking in permutations(range(len(strength)))
     }
 
 
 def marginals(distribution: dict[tuple, float]) -> np.ndarray:
-    """The matrix of the probabilities that item u comes before item v, float64 (m x m), 0 on the diagonal.
+    """The matrix of the probabilities that item u comes before item v, float64 (m x m), 0 on the
+    diagonal.
 
     distribution : the probability of each ranking
     """

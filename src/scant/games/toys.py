@@ -1,4 +1,6 @@
-"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it with."""
+"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it
+with.
+"""
 
 from scant.games import streams
 from scant.games.play import Game, play
@@ -10,10 +12,12 @@ ROUNDS = 50
 def play_all() -> None:
     """Play short games under several losses.
 
-    Exploration by optimisation is left to the first study that plays it: its loop takes as long as all others together.
+    Exploration by optimisation is left to the first study that plays it: its loop takes as long as
+    all others together.
     """
     small = streams.draw("flip", generator(0, "toy"), ROUNDS, items=4, relevant=2)
-    large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)  # its gains need float64
+    # its gains need float64
+    large = streams.draw("graded", generator(0, "toy"), ROUNDS, items=4, grades=9)
     for relevances, loss in ((small, "dcg"), (small, "ap"), (large, "dcg")):
         for learner in ("ftpl", "rtopkf", "hedge", *(["pege"] if loss == "dcg" else [])):
             play(Game(relevances, loss), learner, generator(0, "noise"))

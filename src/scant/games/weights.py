@@ -15,15 +15,19 @@ LARGEST_BAND = 5  # items, for CombBand, which also inverts a matrix of m^2 rows
 
 
 class Table(Player):
-    """Keeps the logarithm of a weight for each of the m! rankings, and draws a ranking in proportion to the weights."""
+    """Keeps the logarithm of a weight for each of the m! rankings, and draws a ranking in
+    proportion to the weights.
+    """
 
     def __init__(self, facts, random, largest: int = LARGEST_TABLE):
         super().__init__(facts, random)
         m = facts.items
         if m > largest:
             raise SettingError(
-                f"learner {self.kind!r}: it keeps a number for each of the m! rankings, so it plays up to {largest} "
-                f"items; this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or online-rank"
+                f"learner {self.kind!r}: it keeps a number for each of the m! rankings, so it "
+                f"plays up to {largest} "
+                f"items; this game has {m}. Use a stream of fewer items, or ftpl, fpl-gumbel or "
+                "online-rank"
             )
         self.rankings = np.array(list(permutations(range(m))), np.int64)
         self.logs = np.zeros(len(self.rankings))
@@ -36,7 +40,9 @@ class Table(Player):
     def rank(self):
         edges = np.cumsum(self.probabilities())
         # The product may round up to the last edge, beyond which there is no ranking.
-        self.drawn = min(int(np.searchsorted(edges, self.random.random() * edges[-1], "right")), len(edges) - 1)
+        self.drawn = min(
+            int(np.searchsorted(edges, self.random.random() * edges[-1], "right")), len(edges) - 1
+        )
         return self.rankings[self.drawn]
 
     def range(self) -> float:
@@ -44,9 +50,16 @@ class Table(Player):
         return 1.0 if self.facts.loss.places is None else self.facts.constants[1] or 1.0
 
     def _loop(self, eta: float, spread: float) -> tuple[str, dict]:
-        """The compiled loop of a learner that sees all of a round; `spread` as in `scant.kernels.table.play_table`."""
+        """The compiled loop of a learner that sees all of a round; `spread` as in
+        `scant.kernels.table.play_table`.
+        """
         sign = -1.0 if self.facts.loss.gain else 1.0
-        return "table:play_table", {"rankings": self.rankings, "sign": sign, "eta": eta, "spread": spread}
+        return "table:play_table", {
+            "rankings": self.rankings,
+            "sign": sign,
+            "eta": eta,
+            "spread": spread,
+        }
 
 
 class Hedge(Table):
@@ -74,7 +87,8 @@ class Hedge(Table):
 
 
 class MultiplicativeWeights(Table):
-    """Multiplicative weights over all rankings: weights are multiplied by 1 - eta loss, with losses scaled to [0, 1].
+    """Multiplicative weights over all rankings: weights are multiplied by 1 - eta loss, with losses
+    scaled to [0, 1].
 
     eta is min(1/2, sqrt(log m! / T)) (Arora, Hazan & Kale 2012).
     """
@@ -101,23 +115,31 @@ class MultiplicativeWeights(Table):
 class PermELearn(Player):
     """Exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009).
 
-    Each round multiplies the weight of each item at each place by exp(-eta cost), with costs scaled to [0, 1]. Then
-    Sinkhorn's iteration makes rows and columns sum to 1 again. Rankings are drawn from a Birkhoff decomposition of the
-    matrix of weights.
+    Each round multiplies the weight of each item at each place by exp(-eta cost), with costs scaled
+    to [0, 1]. Then Sinkhorn's iteration makes rows and columns sum to 1 again. Rankings are drawn
+    from a Birkhoff decomposition of the matrix of weights.
 
-    eta is log(1 + sqrt(2 m log m / L)), where L is the largest scaled loss of uniformly random rankings.
+    eta is log(1 + sqrt(2 m log m / L)), where L is the largest scaled loss of uniformly random
+    rankings.
     """
 
     kind = "permelearn"
-    about = "PermELearn: exponential weights on items at places, kept doubly stochastic (Helmbold & Warmuth 2009)."
+    about = (
+        "PermELearn: exponential weights on items at places, kept doubly stochastic (Helmbold "
+        "& Warmuth 2009)."
+    )
     looks: ClassVar = {"": Look("olive", "<", "--")}
 
-    TOLERANCE = 1e-6  # of the sums of rows and columns, and so of expected losses, relative to their size
+    # of the sums of rows and columns, and so of expected losses, relative to their size
+    TOLERANCE = 1e-6
 
     def __init__(self, facts, random):
         super().__init__(facts, random)
         if facts.loss.places is None:
-            raise SettingError(f"learner 'permelearn': it plays linear losses; {facts.loss.name} is none. Use hedge")
+            raise SettingError(
+                f"learner 'permelearn': it plays linear losses; {facts.loss.name} "
+                "is none. Use hedge"
+            )
         m, weights = facts.items, facts.weights
         costs = -weights if facts.loss.gain else weights
         self.span = np.ptp(costs) or 1.0  # range of the weights of places
@@ -129,7 +151,8 @@ class PermELearn(Player):
 
     def rank(self):
         u, ranking = self.random.random(), np.empty(self.facts.items, np.int64)
-        for probability, places in birkhoff(self.weights):  # decomposed no further than the draw needs
+        # decomposed no further than the draw needs
+        for probability, places in birkhoff(self.weights):
             ranking[places] = np.arange(self.facts.items)
             u -= probability
             if u < 0:
@@ -138,7 +161,9 @@ class PermELearn(Player):
 
     def learn(self, ranking, seen):
         scaled = (np.asarray(seen, float) - self.facts.lowest) / self.spread
-        self.weights = sinkhorn(self.weights * np.exp(-self.eta * np.outer(scaled, self.costs)), self.TOLERANCE)
+        self.weights = sinkhorn(
+            self.weights * np.exp(-self.eta * np.outer(scaled, self.costs)), self.TOLERANCE
+        )
 
     def bound(self, t):
         t = np.asarray(t, float)
@@ -147,7 +172,8 @@ class PermELearn(Player):
 
 
 def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.ndarray:
-    """Scale the rows and columns of a positive matrix in turn until each sums to 1, up to `tolerance`.
+    """Scale the rows and columns of a positive matrix in turn until each sums to 1, up to
+    `tolerance`.
 
     It stops after `most` iterations. Returns a copy, float64 (m x m).
     """
@@ -159,17 +185,20 @@ def sinkhorn(matrix: np.ndarray, tolerance: float, most: int = 100_000) -> np.nd
 
 
 def birkhoff(matrix: np.ndarray, smallest: float = 1e-12):
-    """Decompose a doubly stochastic matrix into permutations: yields their probabilities and each row's column.
+    """Decompose a doubly stochastic matrix into permutations: yields their probabilities and each
+    row's column.
 
-    Each step takes the permutation with the largest sum among the entries that are still above `smallest`, gives it the
-    smallest of its entries as probability, and subtracts this from all of them. It ends when no permutation is left;
-    the probabilities then sum to 1 up to rounding.
+    Each step takes the permutation with the largest sum among the entries that are still above
+    `smallest`, gives it the smallest of its entries as probability, and subtracts this from all of
+    them. It ends when no permutation is left; the probabilities then sum to 1 up to rounding.
     """
     from scipy.optimize import linear_sum_assignment
 
     remaining = matrix.copy()
     while True:
-        rows, columns = linear_sum_assignment(np.where(remaining > smallest, -remaining, len(remaining)))
+        rows, columns = linear_sum_assignment(
+            np.where(remaining > smallest, -remaining, len(remaining))
+        )
         probability = remaining[rows, columns].min()
         if probability <= smallest:
             return
@@ -178,13 +207,14 @@ def birkhoff(matrix: np.ndarray, smallest: float = 1e-12):
 
 
 class CombBand(Table):
-    """ComBand on permutation matrices: learns from the loss of its own ranking alone (Cesa-Bianchi & Lugosi 2012).
+    """ComBand on permutation matrices: learns from the loss of its own ranking alone (Cesa-Bianchi
+    & Lugosi 2012).
 
-    Hedge on estimated losses, mixed with uniform exploration. If one item is relevant in each round, the loss tells
-    which one; this is the bandit game of Ailon, section 4.
+    Hedge on estimated losses, mixed with uniform exploration. If one item is relevant in each
+    round, the loss tells which one; this is the bandit game of Ailon, section 4.
 
-    Hedge's learning rate eta, on losses scaled to [0, 1], is theory's. The share of exploration is eta m (m - 1), at
-    most 1.
+    Hedge's learning rate eta, on losses scaled to [0, 1], is theory's. The share of exploration is
+    eta m (m - 1), at most 1.
     """
 
     kind = "comb-band"
@@ -196,7 +226,9 @@ class CombBand(Table):
         super().__init__(facts, random, LARGEST_BAND)
         m = facts.items
         if facts.loss.places is None:
-            raise SettingError(f"learner 'comb-band': it plays linear losses; {facts.loss.name} is none. Use hedge")
+            raise SettingError(
+                f"learner 'comb-band': it plays linear losses; {facts.loss.name} is none. Use hedge"
+            )
         self.eta = game_bounds.comb_band_rates(max(2, m), facts.rounds)[0]
         self.gamma = min(1.0, self.eta * m * (m - 1))
         self.matrices = np.zeros((len(self.rankings), m * m))

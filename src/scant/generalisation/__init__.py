@@ -1,1 +1,4 @@
-"""Generalisation: how far what is learnt from n queries is from the best. `family.py` declares it."""
+"""Generalisation: how far what is learnt from n queries is from the best.
+
+`family.py` declares it.
+"""

@@ -8,7 +8,8 @@ from scant.present import panels, style
 
 AXES = {"queries": "queries n", "documents": "documents of a query m", "features": "features d"}
 SIZES = {"queries": "n", "documents": "m", "features": "d"}
-ENDS = ((-1, "right"), (0, "left"))  # where bounds are named, in turn, as they lie close: row and alignment
+# where bounds are named, in turn, as they lie close: row and alignment
+ENDS = ((-1, "right"), (0, "left"))
 MEASURED = {"excess": "excess risk", "uniform": "largest gap found"}
 
 
@@ -46,11 +47,17 @@ def against(frame: pd.DataFrame, along: str):
         others = [f"{SIZES[name]} = {panel[name].max():,}" for name in SIZES if name != along]
         axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
         several = len(frame["experiment"].unique()) > 1
-        subtitle = ", ".join([*panel["reading"].unique()[:several], *others, f"{panel['n'].max()} seeds"])
-        axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
+        subtitle = ", ".join(
+            [*panel["reading"].unique()[:several], *others, (f"{panel['n'].max()} seeds")]
+        )
+        axis.annotate(
+            subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35"
+        )
         axis.set_ylabel(MEASURED[panel["measured"].iloc[0]])
         ticks = sorted(panel[along].unique())
-        axis.set_xticks(ticks, [f"{tick:,}" for tick in ticks], minor=False, fontsize=8 if len(ticks) < 6 else 7)
+        axis.set_xticks(
+            ticks, [f"{tick:,}" for tick in ticks], minor=False, fontsize=8 if len(ticks) < 6 else 7
+        )
         axis.set_xticks([], minor=True)
     title = (
         f"mean over seeds, and slope of the mean beside it; dotted: bounds\n"
@@ -72,7 +79,9 @@ def _draw_bound(axis, rows: pd.DataFrame, along: str, colour: str, learner: str)
 
 
 def _name_bound(axis, rows: pd.DataFrame, along: str, colour: str, place: int, side: str) -> None:
-    """Write the name of a bound beside its first or last point; `place` and `side` are of `ENDS`."""
+    """Write the name of a bound beside its first or last point; `place` and `side` are of
+    `ENDS`.
+    """
     axis.annotate(
         rows["bound_by"].iloc[place],
         (rows[along].iloc[place], rows["bound"].iloc[place]),

@@ -1,6 +1,8 @@
-"""What the family `generalisation` declares: learners of a whole sample, and how far what they learn is from the best.
+"""What the family `generalisation` declares: learners of a whole sample, and how far what they
+learn is from the best.
 
-A job draws its samples itself, and gives each to all learners: they are drawn faster than read, and share what is best.
+A job draws its samples itself, and gives each to all learners: they are drawn faster than read, and
+share what is best.
 """
 
 from collections.abc import Mapping
@@ -17,7 +19,8 @@ from scant.study.plan import STREAM, batches, span, untitled
 LARGEST_SAMPLE = 6e8  # bytes of the features of a sample
 SIMULATED = 20  # features of a simulated population, if an experiment does not say
 SIZE = {"type": "integer", "minimum": 1}
-RULES = {  # what the settings of generators mean, and their limits, see `scant.declare.families.Place`
+# what the settings of generators mean, and their limits, see `scant.declare.families.Place`
+RULES = {
     "grades": ("The highest grade.", {"minimum": 1, "maximum": 30}),
     "noise": ("The standard deviation of a document's own noise.", {"minimum": 0}),
     "variation": ("The standard deviation of the score that is a query's own.", {"minimum": 0}),
@@ -26,7 +29,10 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "informative": ("How many features grades depend on; all if absent.", {"minimum": 1}),
     "decay": ("Feature j is multiplied by j^(-decay / 2).", {"minimum": 0}),
     "distinct": (
-        "How many different documents a query has, so that its list repeats some; all differ if absent.",
+        (
+            "How many different documents a query has, so that its list repeats some; all differ "
+            "if absent."
+        ),
         {"minimum": 1},
     ),
     "moves": ("The share of grades that move by one.", {"minimum": 0, "maximum": 1}),
@@ -37,20 +43,27 @@ POPULATION = {
     "oneOf": [{"required": ["generator"]}, {"required": ["stream"]}],
     "properties": {
         "generator": {
-            "description": "The simulation: linear (noisy scores, cut at thresholds) or separable (grades are scores).",
+            "description": (
+                "The simulation: linear (noisy scores, cut at thresholds) or separable "
+                "(grades are scores)."
+            ),
         },
         "stream": {
-            "description": "The id of a stream, made of a data set, whose queries are the population.",
+            "description": (
+                "The id of a stream, made of a data set, whose queries are the population."
+            ),
             "$ref": "#/$defs/id",
         },
         "lists": {
-            "description": "Reading: of a stream's query, m documents are drawn with replacement (resampled), or "
-            "without, from the queries that have as many (cut).",
+            "description": "Reading: of a stream's query, m documents are drawn with replacement "
+            "(resampled), or without, from the queries that have as many (cut).",
             "enum": ["resampled", "cut"],
             "default": "resampled",
         },
         "settings": {
-            "description": "Settings of the generator; docs/generalisation.md has them, with their defaults.",
+            "description": (
+                "Settings of the generator; docs/generalisation.md has them, with their defaults."
+            ),
         },
     },
 }
@@ -63,14 +76,16 @@ def _check_population(population: dict, datasets: dict) -> None:
     if "stream" not in population and population.get("lists", "resampled") != "resampled":
         raise SettingError("lists does nothing for a generator, whose lists have any length")
     if population.get("generator") == "separable" and population["settings"].get("grades", 2) < 2:
-        raise SettingError("settings.grades: the separable population needs a highest grade of 2 or more")
+        raise SettingError(
+            "settings.grades: the separable population needs a highest grade of 2 or more"
+        )
 
 
 POPULATIONS = Place(
     key="populations",
     name="population",
-    about="Populations of queries, by id, from which samples are drawn: simulated (generator), or the queries of a "
-    "stream of the study (stream).",
+    about="Populations of queries, by id, from which samples are drawn: simulated (generator), or "
+    "the queries of a stream of the study (stream).",
     keys=POPULATION,
     simulations=("generator", "scant.generalisation.populations:GENERATORS"),
     rules=RULES,
@@ -86,29 +101,40 @@ def _sizes(**rule) -> dict:
 
 
 def _check_sizes(study: dict, datasets: Mapping, experiment: dict, population: dict) -> None:
-    """Raise a SettingError for samples that the population cannot give, or that learners cannot take."""
+    """Raise a SettingError for samples that the population cannot give, or that learners cannot
+    take.
+    """
     n, m, features = max(experiment["n"]), max(experiment["m"]), experiment["d"]
     d, settings = max(features or [SIMULATED]), population.get("settings", {})
     if "stream" in population:
         d, bounded = _check_stream(study, datasets, experiment, population)
-        if not bounded and any(study["learners"][name]["kind"] == "erm-l1" for name in experiment["learners"]):
-            raise SettingError("erm-l1 needs features that are bounded: set features: query-minmax of the stream")
+        if not bounded and any(
+            study["learners"][name]["kind"] == "erm-l1" for name in experiment["learners"]
+        ):
+            raise SettingError(
+                "erm-l1 needs features that are bounded: set features: query-minmax of the stream"
+            )
     if (informative := settings.get("informative") or 1) > min(features or [SIMULATED]):
-        raise SettingError(f"d is {min(features or [SIMULATED])}, and grades depend on {informative} features")
+        raise SettingError(
+            f"d is {min(features or [SIMULATED])}, and grades depend on {informative} features"
+        )
     used = settings.get("informative") or d
     for key, queries, width in (("n", n, d), ("reference", experiment["reference"], used)):
         if (size := 4 * queries * m * width) > LARGEST_SAMPLE:
             raise SettingError(
-                f"{key} x m x d: {queries:,} queries of {m:,} documents with {width:,} features take "
+                f"{key} x m x d: {queries:,} queries of {m:,} documents with {width:,} features "
+                "take "
                 f"{size / 1e9:.1f} GB, and {LARGEST_SAMPLE / 1e9:.1f} GB are the most: lower {key}"
             )
 
 
-def _check_stream(study: dict, datasets: Mapping, experiment: dict, population: dict) -> tuple[int, bool]:
+def _check_stream(
+    study: dict, datasets: Mapping, experiment: dict, population: dict
+) -> tuple[int, bool]:
     """The number of features of a population made of a stream, and whether they are bounded.
 
-    Raises a SettingError if there is no such stream, or if n, m or d are beyond what it has, as far as the registry
-    knows that.
+    Raises a SettingError if there is no such stream, or if n, m or d are beyond what it has, as far
+    as the registry knows that.
     """
     name = population["stream"]
     if name not in study["streams"]:
@@ -116,7 +142,8 @@ def _check_stream(study: dict, datasets: Mapping, experiment: dict, population: 
     stream = study["streams"][name]
     if "dataset" not in stream:
         raise SettingError(
-            f"the stream {name!r} is simulated. A population of a stream needs a data set; else set generator"
+            f"the stream {name!r} is simulated. A population of a stream needs a data set; else "
+            "set generator"
         )
     if "retrieval" in stream:
         return max(experiment["d"] or [SIMULATED]), True  # what these have, runs find out
@@ -127,28 +154,52 @@ def _check_stream(study: dict, datasets: Mapping, experiment: dict, population: 
     if all(part.queries for part in parts):
         available["n"] = sum(part.queries for part in parts)
         if population["lists"] == "cut" and all(part.rows for part in parts):
-            available["m"], wanted["m"] = sum(part.rows for part in parts) - available["n"] + 1, max(experiment["m"])
+            available["m"], wanted["m"] = (
+                sum(part.rows for part in parts) - available["n"] + 1,
+                max(experiment["m"]),
+            )
     units = {"n": "queries", "m": "documents in a query at most", "d": "features"}
     for key, most in available.items():
         if most is not None and wanted[key] > most:
             raise SettingError(f"{key} is {wanted[key]:,}, and {name} has {most:,} {units[key]}")
-    scaled = stream.get("features") == "query-minmax" or dataset.normalised or "features" not in stream
+    scaled = (
+        stream.get("features") == "query-minmax" or dataset.normalised or "features" not in stream
+    )
     return max(experiment["d"] or [dataset.features]), scaled
 
 
 BALL = {"type": "number", "exclusiveMinimum": 0}
 SETTINGS = (
-    Setting("n", _sizes(default=[100, 300, 1000]), "How many queries a sample has; a list, each is learnt from."),
+    Setting(
+        "n",
+        _sizes(default=[100, 300, 1000]),
+        ("How many queries a sample has; a list, each is learnt from."),
+    ),
     Setting("m", _sizes(default=[20]), "How many documents a query has; a list."),
     Setting(
         "d",
-        {"type": ["array", "null"], "minItems": 1, "uniqueItems": True, "items": SIZE, "default": None},
-        "How many features documents have; a list. Null for those of the population's stream, or 20 in a simulation.",
+        {
+            "type": ["array", "null"],
+            "minItems": 1,
+            "uniqueItems": True,
+            "items": SIZE,
+            "default": None,
+        },
+        (
+            "How many features documents have; a list. Null for those of the population's stream, "
+            "or 20 in a simulation."
+        ),
     ),
     Setting("W", {**BALL, "default": 1.0}, "The radius of the l2 ball of weights.", reading=True),
     Setting("W1", {**BALL, "default": 1.0}, "The radius of the l1 ball of weights.", reading=True),
-    Setting("sigma", {**BALL, "default": 1.0}, "Reading: the smoothing of SmoothDCG.", reading=True),
-    Setting("fresh", {"type": "integer", "minimum": 2, "default": 4000}, "How many fresh queries measure the risk."),
+    Setting(
+        "sigma", {**BALL, "default": 1.0}, "Reading: the smoothing of SmoothDCG.", reading=True
+    ),
+    Setting(
+        "fresh",
+        {"type": "integer", "minimum": 2, "default": 4000},
+        ("How many fresh queries measure the risk."),
+    ),
     Setting(
         "reference",
         {"type": "integer", "minimum": 4, "default": 20000},
@@ -157,7 +208,10 @@ SETTINGS = (
     Setting(
         "ascents",
         {"type": "integer", "minimum": 0, "default": 0},
-        "From how many weights a search for the largest gap between risk and mean loss starts; 0 for no search.",
+        (
+            "From how many weights a search for the largest gap between risk and mean loss starts; "
+            "0 for no search."
+        ),
     ),
 )
 
@@ -166,47 +220,67 @@ SETTINGS = (
 
 FRAMES, QUANTITIES = "scant.generalisation.frames", "scant.generalisation.quantities"
 GROWTH = (
-    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the mean, with its 95 % "
-    "bootstrap interval over seeds. Dotted lines are the learners' bounds."
+    "both logarithmic, with 95 % t intervals over seeds. Beside each line is the slope of the "
+    "mean, with its 95 % bootstrap interval over seeds. Dotted lines are the learners' bounds."
 )
 
 
 def _against(name: str, heading: str, words: str, along: str, measured: str = "excess") -> Shown:
     return Shown(
-        name, caption=f"{words}, {GROWTH}", frame=f"{FRAMES}:against",
+        name,
+        caption=f"{words}, {GROWTH}",
+        frame=f"{FRAMES}:against",
         draw=f"scant.generalisation.drawings:against_{along}",
-        options={"along": along, "measured": measured}, shows=asked_for, heading=heading,
-    )  # fmt: skip
+        options={"along": along, "measured": measured},
+        shows=asked_for,
+        heading=heading,
+    )
 
 
 FIGURES = (
     _against(
-        "figure-generalisation-n", "Excess risk against the number of queries",
-        "Excess risk against the number n of queries learnt from", "n",
+        "figure-generalisation-n",
+        "Excess risk against the number of queries",
+        "Excess risk against the number n of queries learnt from",
+        "n",
     ),
     _against(
-        "figure-generalisation-gap", "Largest gap between risk and mean loss against the number of queries",
-        "Largest difference between risk and mean loss on the sample that ascent found in the ball, a lower bound on "
-        "the uniform gap, against the number n of queries", "n", "uniform",
+        "figure-generalisation-gap",
+        "Largest gap between risk and mean loss against the number of queries",
+        "Largest difference between risk and mean loss on the sample that ascent found in the "
+        "ball, a lower bound on the uniform gap, against the number n of queries",
+        "n",
+        "uniform",
     ),
     _against(
-        "figure-generalisation-m", "Excess risk against the length of document lists",
-        "Excess risk against the number m of documents of a query", "m",
+        "figure-generalisation-m",
+        "Excess risk against the length of document lists",
+        "Excess risk against the number m of documents of a query",
+        "m",
     ),
     _against(
-        "figure-generalisation-d", "Excess risk against the number of features",
-        "Excess risk of learners in the l2 and l1 balls against the number d of features", "d",
+        "figure-generalisation-d",
+        "Excess risk against the number of features",
+        "Excess risk of learners in the l2 and l1 balls against the number d of features",
+        "d",
     ),
     _against(
-        "figure-generalisation-rates", "Excess risk with and without noise",
-        "Excess risk where the least risk can be 0 and where it cannot, against the number n of queries", "n",
+        "figure-generalisation-rates",
+        "Excess risk with and without noise",
+        (
+            "Excess risk where the least risk can be 0 and where it cannot, against the number n "
+            "of queries"
+        ),
+        "n",
     ),
-)  # fmt: skip
+)
 TABLES = (
     Shown(
         "generalisation",
-        caption="Risks of what is learnt from the largest sample: fresh queries tell the risk, and how far it is above "
-        "that of the best weights known. certificate is how far the mean loss on the sample may be above the least in "
+        caption="Risks of what is learnt from the largest sample: fresh queries tell the risk, and "
+        "how far it is above "
+        "that of the best weights known. certificate is how far the mean loss on the sample may be "
+        "above the least in "
         "the ball; not_certified counts seeds where that is more than asked for.",
         frame=f"{FRAMES}:risks_table",
         heading="Risks of what is learnt from a sample",
@@ -216,23 +290,26 @@ THEORY = (
     Shown(
         "theorems-generalisation",
         heading="Theorems on generalisation",
-        caption="Theorems on generalisation, held against numbers. share is how much of a bound is used, at most 1 "
-        "where it holds; over several cases, that of the worst. No run is needed.",
+        caption="Theorems on generalisation, held against numbers. share is how much of a bound is "
+        "used, at most 1 where it holds; over several cases, that of the worst. No run is needed.",
         frame="scant.generalisation.theorems:theorems_table",
         reads="nothing",
     ),
     Shown(
         "constants",
         heading="Lipschitz and smoothness constants",
-        caption="Lipschitz and smoothness constants of surrogates with m documents: as the thesis prints them, the "
-        "least that hold, and what a search found. slope is that of log least on log m, from m = 10 to 100.",
+        caption="Lipschitz and smoothness constants of surrogates with m documents: as the thesis "
+        "prints them, the "
+        "least that hold, and what a search found. slope is that of log least on log m, from m = "
+        "10 to 100.",
         frame="scant.generalisation.theory_tables:constants_table",
         reads="nothing",
     ),
     Shown(
         "table-4.1",
         heading="Bounds on excess risk and gaps, computed (thesis, Table 4.1)",
-        caption="Bounds on excess risk and gaps, W = R_X = 1, grades to 4, delta = 0.05. constant is the bound over "
+        caption="Bounds on excess risk and gaps, W = R_X = 1, grades to 4, delta = 0.05. constant "
+        "is the bound over "
         "G W R_X / sqrt(n); tells_from is from which n the bound is below the largest loss.",
         frame="scant.generalisation.theory_tables:table_4_1",
         reads="nothing",
@@ -241,7 +318,9 @@ THEORY = (
 
 
 class Generalisation(Family):
-    """Excess risk and gap of what is learnt from n queries of m documents with d features (thesis, chapter IV)."""
+    """Excess risk and gap of what is learnt from n queries of m documents with d features (thesis,
+    chapter IV).
+    """
 
     kind = "generalisation"
     about = "learn from a sample of queries, judged by the risk on fresh ones"
@@ -253,9 +332,15 @@ class Generalisation(Family):
     questions = GENERALISATION
     quantities: ClassVar = {
         "excess_risk": Quantity("excess risk", f"{QUANTITIES}:excess_risk"),
-        "excess_slope": Quantity("slope of excess risk", f"{QUANTITIES}:excess_slope", options=("along",)),
-        "excess_share": Quantity("excess risk / bound", f"{QUANTITIES}:excess_share", plays=("weights 0",)),
-        "gap_slope": Quantity("slope of largest gap", f"{QUANTITIES}:gap_slope", options=("along",)),
+        "excess_slope": Quantity(
+            "slope of excess risk", f"{QUANTITIES}:excess_slope", options=("along",)
+        ),
+        "excess_share": Quantity(
+            "excess risk / bound", f"{QUANTITIES}:excess_share", plays=("weights 0",)
+        ),
+        "gap_slope": Quantity(
+            "slope of largest gap", f"{QUANTITIES}:gap_slope", options=("along",)
+        ),
         "gap_share": Quantity("largest gap / bound", f"{QUANTITIES}:gap_share", options=("bound",)),
     }
     engine = "scant.generalisation.run:run"
@@ -270,20 +355,27 @@ class Generalisation(Family):
                 "kind": self.kind,
                 "population": untitled(study["populations"][population]),
                 "learners": [
-                    [learner, untitled(study["learners"][learner], "stands_for")] for learner in experiment["learners"]
+                    [learner, untitled(study["learners"][learner], "stands_for")]
+                    for learner in experiment["learners"]
                 ],
                 **self.played(experiment),
             }
             stream = study["populations"][population].get("stream")
             if stream is None and experiment["d"] is None:
                 settings["d"] = [SIMULATED]
-            inputs = {} if stream is None else {"streams": [STREAM.format(study=study["study"], stream=stream)]}
+            inputs = (
+                {}
+                if stream is None
+                else {"streams": [STREAM.format(study=study["study"], stream=stream)]}
+            )
             for seeds in batches(experiment["seeds"], experiment["batch"]):
                 jobs.append(Job(f"{name}/{population}/seed-{span(seeds)}", settings, seeds, inputs))
         return jobs
 
     def details(self, study: dict, name: str) -> dict:
-        learners = {id: untitled(study["learners"][id]) for id in study["experiments"][name]["learners"]}
+        learners = {
+            id: untitled(study["learners"][id]) for id in study["experiments"][name]["learners"]
+        }
         return super().details(study, name) | {"learners": learners}
 
     def check(self, study: dict, datasets: dict, experiment: dict) -> None:
@@ -293,7 +385,9 @@ class Generalisation(Family):
             except SettingError as error:
                 raise SettingError(f"{name}: {error}") from None
 
-    def drawn_anew(self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str) -> bool:
+    def drawn_anew(
+        self, study: dict, datasets: Mapping, experiment: dict, place: str, learner: str
+    ) -> bool:
         return True
 
     def identity(self, run: dict) -> dict[str, Any]:

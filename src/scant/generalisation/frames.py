@@ -1,7 +1,7 @@
 """The frames of the tables and figures of generalisation.
 
-In tables n, m and d are the sizes of a sample, as in the thesis; in figures these are `queries`, `documents` and
-`features`, and n is the number of seeds.
+In tables n, m and d are the sizes of a sample, as in the thesis; in figures these are `queries`,
+`documents` and `features`, and n is the number of seeds.
 """
 
 import numpy as np
@@ -24,7 +24,8 @@ EXCESS_BOUNDS = {  # by the kind of learner: what bounds its excess risk
     "erm-l1": ("Theorem 40", theory.erm_excess_l1),
 }
 OPTIMISTIC = ("(4.8)", theory.optimistic_excess)  # of gradient descent with the step size of (4.7)
-UNIFORM_BOUNDS = {  # by the norm of the ball: what bounds the largest gap between risk and mean loss
+# by the norm of the ball: what bounds the largest gap between risk and mean loss
+UNIFORM_BOUNDS = {
     "l2": {
         "Theorem 38": theory.uniform_gap_l2,
         "Chapelle and Wu": theory.chapelle_wu,
@@ -38,10 +39,11 @@ def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.Da
     """The traces with further columns.
 
     gap : risk less mean loss, at the learner's weights
-    bound, bound_by : the bound on the excess risk, and its name; NaN and "" where no theorem applies: to other rates
-        than theory's, to a user's own learners, and to n for which the theorem has not been proved
-    uniform_bound, uniform_by : the least bound on the largest gap, or that of `by`, and its name; NaN and "" if there
-        is none
+    bound, bound_by : the bound on the excess risk, and its name; NaN and "" where no theorem
+        applies: to other rates than theory's, to a user's own learners, and to n for which the
+        theorem has not been proved
+    uniform_bound, uniform_by : the least bound on the largest gap, or that of `by`, and its name;
+        NaN and "" if there is none
     """
     sizes = ["learner", "experiment", "stream", *SIZES]
     bounds = {}
@@ -50,7 +52,9 @@ def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.Da
         row = first.iloc[number]
         options = dict(details[row["experiment"]]["learners"][row["learner"]])
         name, value = excess_bound(row, options)
-        finite_bounds = {name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)}
+        finite_bounds = {
+            name: bound for name, bound in uniform_bounds(row).items() if not np.isnan(bound)
+        }
         uniform = {name: bound for name, bound in finite_bounds.items() if by in (None, name)}
         tightest = min(uniform, key=uniform.get, default="")
         bounds[key] = {
@@ -59,16 +63,25 @@ def bounded(traces: pd.DataFrame, details: dict, by: str | None = None) -> pd.Da
             "uniform_by": tightest,
             "uniform_bound": uniform.get(tightest, np.nan),
         }
-    added = pd.DataFrame([bounds[key] for key in traces[sizes].itertuples(index=False, name=None)], index=traces.index)
+    added = pd.DataFrame(
+        [bounds[key] for key in traces[sizes].itertuples(index=False, name=None)],
+        index=traces.index,
+    )
     return pd.concat([traces, added], axis=1).assign(gap=traces["risk"] - traces["train"])
 
 
 def problem(row: pd.Series) -> theory.Problem:
     """What bounds depend on, for a row of the traces."""
     return theory.problem(
-        row["surrogate"], int(row["m"]), int(row["d"]), int(row["largest_grade"]), row["W"], row["R"], row["sigma"],
+        row["surrogate"],
+        int(row["m"]),
+        int(row["d"]),
+        int(row["largest_grade"]),
+        row["W"],
+        row["R"],
+        row["sigma"],
         best_risk=max(row["best"], 0.0),
-    )  # fmt: skip
+    )
 
 
 def excess_bound(row: pd.Series, options: dict) -> tuple[str, float]:
@@ -86,27 +99,36 @@ def excess_bound(row: pd.Series, options: dict) -> tuple[str, float]:
 
 def uniform_bounds(row: pd.Series) -> dict[str, float]:
     """The bounds on the largest gap between risk and mean loss over the ball, by name."""
-    return {name: float(bound(int(row["n"]), problem(row))) for name, bound in UNIFORM_BOUNDS[row["ball"]].items()}
+    return {
+        name: float(bound(int(row["n"]), problem(row)))
+        for name, bound in UNIFORM_BOUNDS[row["ball"]].items()
+    }
 
 
 def largest(frame: pd.DataFrame, but: str) -> pd.DataFrame:
     """The rows of each experiment's largest n, m and d, except for the size named by `but`."""
     for size in SIZES:
         if size != but:
-            frame = frame[frame[size] == frame.groupby(["experiment", "stream"])[size].transform("max")]
+            frame = frame[
+                frame[size] == frame.groupby(["experiment", "stream"])[size].transform("max")
+            ]
     return frame
 
 
 def resolved(group: pd.DataFrame, along: str, measured: str) -> pd.DataFrame:
-    """A learner's rows without the values of `along` whose mean excess risk its certificate cannot tell from 0."""
-    if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":  # which does not minimise the mean loss
+    """A learner's rows without the values of `along` whose mean excess risk its certificate cannot
+    tell from 0.
+    """
+    # which does not minimise the mean loss
+    if measured != "excess" or group["kind"].iloc[0] == "averaged-ogd":
         return group
     means = group.groupby(along)[["excess", "certificate"]].mean()
     return group[group[along].isin(means.index[~(means["excess"] <= means["certificate"])])]
 
 
 def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
-    """The slopes of the log of the mean of `measured` and of its bound on the log of `along`, as columns.
+    """The slopes of the log of the mean of `measured` and of its bound on the log of `along`, as
+    columns.
 
     group : a learner's rows; those that are not `resolved` are left out
     """
@@ -116,18 +138,24 @@ def growth(group: pd.DataFrame, along: str, measured: str, bound: str) -> dict:
     return slope_columns(regret, POINTS) | {"bound_slope": slope(means.index, means, POINTS)}
 
 
-def against(traces: pd.DataFrame, details: dict, along: str, measured: str = "excess") -> pd.DataFrame:
-    """What is measured against n, m or d, at the largest of the other two: means over seeds, slopes and bounds.
+def against(
+    traces: pd.DataFrame, details: dict, along: str, measured: str = "excess"
+) -> pd.DataFrame:
+    """What is measured against n, m or d, at the largest of the other two: means over seeds, slopes
+    and bounds.
 
     along : "n", "m" or "d"
-    measured : "excess", the excess risk, or "uniform", the largest gap between risk and mean loss that ascent found
+    measured : "excess", the excess risk, or "uniform", the largest gap between risk and mean loss
+        that ascent found
 
     Raises
     ------
     SettingError : the experiments did not measure it
     """
     frame, rows = largest(bounded(traces, details), along), []
-    bound, by = {"excess": ("bound", "bound_by"), "uniform": ("uniform_bound", "uniform_by")}[measured]
+    bound, by = {"excess": ("bound", "bound_by"), "uniform": ("uniform_bound", "uniform_by")}[
+        measured
+    ]
     for key, group in frame.dropna(subset=measured).groupby(GROUP, sort=False):
         slopes = growth(group, along, measured, bound)
         group = resolved(group, along, measured)
@@ -140,15 +168,20 @@ def against(traces: pd.DataFrame, details: dict, along: str, measured: str = "ex
                 | {"mean": mean, "low": low, "high": high, "n": n}
                 | {"bound": cell[bound].mean(), "bound_by": first[by]}
                 | {"kind": first["kind"], "objective": first["surrogate"], "measured": measured}
-                | slopes | names(key, details)
-            )  # fmt: skip
+                | slopes
+                | names(key, details)
+            )
     if not rows:
-        raise SettingError(f"no experiment of this figure measured {measured}; set ascents to 1 or more")
+        raise SettingError(
+            f"no experiment of this figure measured {measured}; set ascents to 1 or more"
+        )
     return pd.DataFrame(rows)
 
 
 def risks_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The table of risks: one row for each experiment, population, learner, m and d, at the largest n."""
+    """The table of risks: one row for each experiment, population, learner, m and d, at the largest
+    n.
+    """
     frame, rows = bounded(traces, details), []
     frame = frame[frame["n"] == frame.groupby(["experiment", "stream"])["n"].transform("max")]
     for key, group in frame.groupby([*GROUP, *SIZES], sort=False):
@@ -156,12 +189,18 @@ def risks_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         rows.append(
             dict(zip([*GROUP, *SIZES], key, strict=True))
             | {name: first[name] for name in ("kind", "surrogate", "ball", "W", "R")}
-            | cells("risk", group["risk"]) | {"risk_error": group["risk_error"].mean()}
+            | cells("risk", group["risk"])
+            | {"risk_error": group["risk_error"].mean()}
             | {"best": group["best"].mean(), "best_error": group["best_error"].mean()}
-            | cells("excess", group["excess"]) | {"excess_error": group["excess_error"].mean()}
-            | cells("gap", group["gap"]) | cells("uniform", group["uniform"])
+            | cells("excess", group["excess"])
+            | {"excess_error": group["excess_error"].mean()}
+            | cells("gap", group["gap"])
+            | cells("uniform", group["uniform"])
             | {"uniform_error": group["uniform_error"].mean()}
             | {name: group[name].mean() for name in ("norm", "rate", "certificate", "spread")}
-            | {"not_certified": int((group["status"] == "not certified").sum()), "seeds": len(group)}
-        )  # fmt: skip
+            | {
+                "not_certified": int((group["status"] == "not certified").sum()),
+                "seeds": len(group),
+            }
+        )
     return pd.DataFrame(rows)

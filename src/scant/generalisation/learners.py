@@ -1,9 +1,10 @@
 """The learners of chapter IV: batch learners of linear scores, each for one of five surrogates.
 
-A user's own learner is named `module:Class` in the settings, and made as `Class(radius=W, random=generator,
-**settings)`. Its method `fit(features, grades)` takes float32 (n, m, d) and int16 (n, m), which it must not change, and
-returns weights (d). Its attribute `surrogate` ("listnet" if absent) names the loss whose risk is measured. Its
-attribute `ball` says in which ball the best weights are sought: "l2" (if absent), of radius W, or "l1", of radius W1.
+A user's own learner is named `module:Class` in the settings, and made as `Class(radius=W,
+random=generator, **settings)`. Its method `fit(features, grades)` takes float32 (n, m, d) and int16
+(n, m), which it must not change, and returns weights (d). Its attribute `surrogate` ("listnet" if
+absent) names the loss whose risk is measured. Its attribute `ball` says in which ball the best
+weights are sought: "l2" (if absent), of radius W, or "l1", of radius W1.
 """
 
 from collections.abc import Mapping
@@ -20,12 +21,14 @@ from scant.theory.constants import SURROGATES
 NOT_CONVEX = "smoothdcg"
 COLOURS = dict(zip(SURROGATES, ("blue", "purple", "vermilion", "orange", "green"), strict=True))
 
-SURROGATE = Setting("surrogate", {"enum": list(SURROGATES)}, "The loss that it minimises.", absent="listnet")
+SURROGATE = Setting(
+    "surrogate", {"enum": list(SURROGATES)}, "The loss that it minimises.", absent="listnet"
+)
 STEP = Setting(
     "step",
     {"oneOf": [{"enum": ["theory", "optimistic"]}, {"type": "number", "exclusiveMinimum": 0}]},
-    "Reading: the step size: theory's W / (G R sqrt(2n)), the optimistic one of (4.7), which knows L(w*), or a "
-    "multiple of theory's.",
+    "Reading: the step size: theory's W / (G R sqrt(2n)), the optimistic one of (4.7), which knows "
+    "L(w*), or a multiple of theory's.",
     absent="theory",
     reading=True,
 )
@@ -67,14 +70,16 @@ class Batch(declarations.Learner):
 
     options : its settings, none of which is absent
     ball : the norm of the ball, "l2" or "l1"
-    minimises : whether it finds the least mean loss itself, so that ascents may start from its weights
+    minimises : whether it finds the least mean loss itself, so that ascents may start from its
+        weights
     """
 
     ball: ClassVar[str] = "l2"
     minimises: ClassVar[bool] = False
     settings = (SURROGATE,)
     draws = False
-    needs_convex: ClassVar[str] = ""  # the setting whose value theory knows for convex surrogates alone
+    # the setting whose value theory knows for convex surrogates alone
+    needs_convex: ClassVar[str] = ""
 
     def __init__(self, options: Mapping):
         self.options, self.surrogate = options, options["surrogate"]
@@ -87,12 +92,14 @@ class Batch(declarations.Learner):
     def check(cls, settings):
         name = cls.needs_convex
         if settings.get("step") == "optimistic" and settings.get("surrogate") == "ranksvm":
-            raise SettingError("step: the optimistic step is for smooth surrogates, and ranksvm is not smooth")
+            raise SettingError(
+                "step: the optimistic step is for smooth surrogates, and ranksvm is not smooth"
+            )
         if settings.get("surrogate") != NOT_CONVEX or not name:
             return
         raise SettingError(
-            f"{name} is theory's or a multiple of it, which theory has for convex surrogates alone, and {NOT_CONVEX} "
-            "is not convex: use erm-l2 or erm-l1"
+            f"{name} is theory's or a multiple of it, which theory has for convex surrogates "
+            f"alone, and {NOT_CONVEX} is not convex: use erm-l2 or erm-l1"
         )
 
 
@@ -100,14 +107,19 @@ class Descent(Batch):
     """Online gradient descent over the sample, once; the average of its weights (Theorem 35)."""
 
     kind = "averaged-ogd"
-    about = "Online gradient descent over the sample, once, from 0 in the l2 ball; its weights' average (Theorem 35)."
+    about = (
+        "Online gradient descent over the sample, once, from 0 in the l2 ball; its weights' "
+        "average (Theorem 35)."
+    )
     settings = (SURROGATE, STEP)
     looks = _looks("s", "--")
     needs_convex = "step"
 
     def fit(self, task):
         step = self.options["step"]
-        rate = (theory.optimistic_rate if step == "optimistic" else theory.descent_rate)(task.sample.n, task.problem)
+        rate = (theory.optimistic_rate if step == "optimistic" else theory.descent_rate)(
+            task.sample.n, task.problem
+        )
         rate = float(rate * (1.0 if isinstance(step, str) else step))
         return Fit(task.descend(rate), rate)
 
@@ -116,7 +128,10 @@ class Regularised(Batch):
     """Regularised empirical risk minimisation in the l2 ball (Theorem 36)."""
 
     kind = "regularised-erm"
-    about = "The least of the sample's mean loss plus lambda/2 times the squared l2 norm, in the l2 ball (Theorem 36)."
+    about = (
+        "The least of the sample's mean loss plus lambda/2 times the squared l2 norm, in the "
+        "l2 ball (Theorem 36)."
+    )
     settings = (SURROGATE, LAMBDA)
     looks = _looks("^", ":")
     needs_convex = "lambda"
@@ -137,7 +152,9 @@ class ERM(Batch):
     minimises = True
 
     def fit(self, task):
-        solution, spread = task.from_starts(self.options["starts"] if self.surrogate == NOT_CONVEX else 1)
+        solution, spread = task.from_starts(
+            self.options["starts"] if self.surrogate == NOT_CONVEX else 1
+        )
         return Fit(solution, spread=spread)
 
 

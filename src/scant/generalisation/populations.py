@@ -1,7 +1,8 @@
-"""Populations: distributions of queries, from which samples of any size are drawn. Lists have equal length.
+"""Populations: distributions of queries, from which samples of any size are drawn. Lists have equal
+length.
 
-A population is made for one number of features d. What it is (its best ranker, its thresholds) is drawn once for a
-study; seeds draw samples only.
+A population is made for one number of features d. What it is (its best ranker, its thresholds) is
+drawn once for a study; seeds draw samples only.
 """
 
 import math
@@ -22,7 +23,8 @@ class Population:
     largest_grade : Y_max
     norm : R_X, the largest Euclidean norm of a document
     largest : the largest absolute value of a feature
-    informative : how many features, the first ones, grades depend on; all others are symmetric noise
+    informative : how many features, the first ones, grades depend on; all others are symmetric
+        noise
     best : shape (d,), the ranker, if it is the best for some surrogates
     best_for : these surrogates
     """
@@ -36,16 +38,19 @@ class Population:
     best_for: tuple[str, ...] = ()
 
     def draw(self, random: np.random.Generator, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features, float32 (n, m, d), and grades, int16 (n, m), of n queries with m documents each."""
+        """Features, float32 (n, m, d), and grades, int16 (n, m), of n queries with m documents
+        each.
+        """
         raise NotImplementedError
 
 
 class Linear(Population):
     """Grades are a noisy linear score, cut at thresholds; features are independent and symmetric.
 
-    The score of a document is the ranker's, standardised, plus `variation` times the score of a Gaussian ranker drawn
-    for each query, standardised, plus `noise` times a standard Gaussian. A share `relevant` of the documents is
-    relevant; half of these have grade 1, half of the others grade 2, and so on, and the last grade has the rest.
+    The score of a document is the ranker's, standardised, plus `variation` times the score of a
+    Gaussian ranker drawn for each query, standardised, plus `noise` times a standard Gaussian. A
+    share `relevant` of the documents is relevant; half of these have grade 1, half of the others
+    grade 2, and so on, and the last grade has the rest.
 
     Parameters
     ----------
@@ -55,8 +60,8 @@ class Linear(Population):
     entries : the distribution of features: uniform on [-1, 1], or signs (-1 or 1)
     informative : how many features, the first ones, the ranker looks at; None for all
     decay : feature j is multiplied by j^(-decay / 2)
-    distinct : how many different documents a query has; its list is drawn from them with replacement. None for m
-        documents, which are all in the list
+    distinct : how many different documents a query has; its list is drawn from them with
+        replacement. None for m documents, which are all in the list
     """
 
     def __init__(
@@ -78,7 +83,9 @@ class Linear(Population):
         self.scales = _scales(d, decay)
         self.norm, self.largest = float(np.linalg.norm(self.scales)), 1.0
         self.ranker = random.standard_normal(self.informative)
-        self.ranker /= np.linalg.norm(self.ranker * self.scales[: self.informative]) * DEVIATIONS[entries]
+        self.ranker /= (
+            np.linalg.norm(self.ranker * self.scales[: self.informative]) * DEVIATIONS[entries]
+        )
         self.spread = 1 / (np.linalg.norm(self.scales[: self.informative]) * DEVIATIONS[entries])
         shares = relevant * 0.5 ** np.arange(grades)  # P(grade > r), r = 0..grades-1
         sample = math.sqrt(1 + noise**2 + variation**2) * random.standard_normal(SCORES)
@@ -93,7 +100,8 @@ class Linear(Population):
 
     def _documents(self, random, n, m):
         """Features (n, m, d) and grades (n, m) of different documents."""
-        labels, others = random.spawn(2)  # so that grades do not depend on how many features are noise
+        # so that grades do not depend on how many features are noise
+        labels, others = random.spawn(2)
         k, features = self.informative, np.empty((n, m, self.d), np.float32)
         features[..., :k] = _entries(labels, self.entries, (n, m, k))
         features[..., k:] = _entries(others, self.entries, (n, m, self.d - k))
@@ -111,9 +119,10 @@ class Linear(Population):
 class Separable(Population):
     """Grades are exactly the scores by one ranker, before a share of them moves up or down by one.
 
-    The true grades are uniform on 1 to `grades` - 1. Features are independent and symmetric, but for what is added
-    along the ranker so that the score is the grade. Without moves, squared loss, KL and RankSVM are 0 at the ranker,
-    and ListNet is the entropy of softmax(y), its least value; with moves the ranker is the best for squared loss.
+    The true grades are uniform on 1 to `grades` - 1. Features are independent and symmetric, but
+    for what is added along the ranker so that the score is the grade. Without moves, squared loss,
+    KL and RankSVM are 0 at the ranker, and ListNet is the entropy of softmax(y), its least value;
+    with moves the ranker is the best for squared loss.
 
     Parameters
     ----------
@@ -148,7 +157,8 @@ class Separable(Population):
         moved = random.random((n, m))
         features = _entries(random, self.entries, (n, m, self.d)) * self.scales.astype(np.float32)
         missing = grades - features @ self.best
-        features += (missing[..., None] * self.along).astype(np.float32)  # now the score is the grade
+        # now the score is the grade
+        features += (missing[..., None] * self.along).astype(np.float32)
         grades = grades + (moved < self.moves / 2) - (moved > 1 - self.moves / 2)
         return features, grades.astype(np.int16)
 
@@ -156,9 +166,10 @@ class Separable(Population):
 class Lists(Population):
     """The queries of a stream, all equally likely, with lists cut or resampled to m documents.
 
-    A query is drawn with replacement, so that samples are independent and what is best for the stream is best for the
-    population. Of its documents m are drawn: without replacement ("cut"), from the queries that have `longest`
-    documents or more, or with replacement ("resampled"), from all queries.
+    A query is drawn with replacement, so that samples are independent and what is best for the
+    stream is best for the population. Of its documents m are drawn: without replacement ("cut"),
+    from the queries that have `longest` documents or more, or with replacement ("resampled"), from
+    all queries.
 
     Raises
     ------
@@ -171,8 +182,8 @@ class Lists(Population):
         self.queries = np.flatnonzero(sizes >= (longest if lists == "cut" else 1))
         if not len(self.queries):
             raise SettingError(
-                f"m is {longest}, and the longest list of the stream has {sizes.max()} documents: lower m, or set "
-                "lists: resampled"
+                f"m is {longest}, and the longest list of the stream has {sizes.max()} documents: "
+                "lower m, or set lists: resampled"
             )
         if d > stream.features.shape[1]:
             raise SettingError(f"d is {d}, and the stream has {stream.features.shape[1]} features")
@@ -181,7 +192,9 @@ class Lists(Population):
         features = stream.features[:, :d]
         self.largest = float(max(features.max(), -features.min()))
         # In blocks, since squares of all features would take twice the memory of the features.
-        squares = (np.square(block, dtype=np.float64).sum(axis=1).max() for block in _blocks(features))
+        squares = (
+            np.square(block, dtype=np.float64).sum(axis=1).max() for block in _blocks(features)
+        )
         self.norm = math.sqrt(max(squares))
 
     def draw(self, random, n, m):
@@ -193,13 +206,17 @@ class Lists(Population):
         else:
             chosen = (draws.random((n, m)) * sizes[:, None]).astype(np.int64)
         rows = starts[:, None] + chosen
-        return self.stream.features[rows.ravel(), : self.d].reshape(n, m, self.d), self.stream.grades[rows]
+        return self.stream.features[rows.ravel(), : self.d].reshape(
+            n, m, self.d
+        ), self.stream.grades[rows]
 
 
 GENERATORS = {"linear": Linear, "separable": Separable}
 
 
-def make(settings: dict, random: np.random.Generator, d: int | None, longest: int, stream=None) -> Population:
+def make(
+    settings: dict, random: np.random.Generator, d: int | None, longest: int, stream=None
+) -> Population:
     """The population with these settings of a study.
 
     random : draws what the population is
@@ -208,7 +225,9 @@ def make(settings: dict, random: np.random.Generator, d: int | None, longest: in
     stream : the stream that it is made of, if it is
     """
     if stream is not None:
-        return Lists(stream, stream.features.shape[1] if d is None else d, settings["lists"], longest)
+        return Lists(
+            stream, stream.features.shape[1] if d is None else d, settings["lists"], longest
+        )
     return GENERATORS[settings["generator"]](random, d, **settings["settings"])
 
 

@@ -1,4 +1,6 @@
-"""The quantities that claims on generalisation are about: one number for each population, learner and seed."""
+"""The quantities that claims on generalisation are about: one number for each population, learner
+and seed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def excess_risk(played: Played) -> pd.DataFrame:
 
 
 def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
-    """The slope of the log of the mean excess risk on the log of n, m, d or log d, at the largest of the others."""
+    """The slope of the log of the mean excess risk on the log of n, m, d or log d, at the largest
+    of the others.
+    """
     return _slope(played, along, "excess")
 
 
@@ -32,11 +36,12 @@ def gap_slope(played: Played, along: str = "n") -> pd.DataFrame:
 
 
 def excess_share(played: Played) -> pd.DataFrame:
-    """The excess risk as a share of its bound, at each n, m and d. If there are several, `stream` names them, too.
+    """The excess risk as a share of its bound, at each n, m and d. If there are several, `stream`
+    names them, too.
 
-    The ceiling is the larger share of two plays: weights 0, and the worst weights known, the opposite of the best. The
-    play `weights 0` learns nothing. `says_from` is the n at which a bound that falls as n^(-1/2) comes below the
-    ceiling.
+    The ceiling is the larger share of two plays: weights 0, and the worst weights known, the
+    opposite of the best. The play `weights 0` learns nothing. `says_from` is the n at which a bound
+    that falls as n^(-1/2) comes below the ceiling.
     """
     return _share(played, "excess", "bound")
 
@@ -44,9 +49,11 @@ def excess_share(played: Played) -> pd.DataFrame:
 def gap_share(played: Played, bound: str = "least") -> pd.DataFrame:
     """The largest gap that ascent found as a share of a bound on it, likewise.
 
-    The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on the sample were 0.
+    The ceiling is the share of the risk of the worst weights known: the gap if their mean loss on
+    the sample were 0.
 
-    bound : "least", the least of those known; or the one with this name in `GAP_BOUNDS`, which other balls lack
+    bound : "least", the least of those known; or the one with this name in `GAP_BOUNDS`, which
+        other balls lack
     """
     if bound != "least" and bound not in GAP_BOUNDS:
         raise unknown("bound of gap_share", bound, ["least", *GAP_BOUNDS])
@@ -57,7 +64,9 @@ def _slope(played: Played, along: str, measured: str) -> pd.DataFrame:
     size = "d" if along == "log d" else along
     rows = frames.largest(frames.bounded(played.traces, played.about), size).dropna(subset=measured)
     groups = rows.groupby(["stream", "learner"], sort=False)
-    rows = pd.concat([rows.iloc[:0], *(frames.resolved(group, size, measured) for _, group in groups)])
+    rows = pd.concat(
+        [rows.iloc[:0], *(frames.resolved(group, size, measured) for _, group in groups)]
+    )
     rows = rows.assign(regret=rows[measured], **{"log d": np.log(rows["d"])})
     slopes = slopes_of_seeds(rows, along, frames.POINTS)
     return slopes.assign(why=slopes["why"].str.replace("mean regret", "mean"))
@@ -72,8 +81,14 @@ def _share(played: Played, measured: str, bound: str, by: str | None = None) -> 
     largest = rows[["at_zero", "worst"]].max(axis=1)
     if measured == "excess":  # over the least risk that was found
         largest -= rows["found"]
-    sizes_of_play = {"value": rows[measured], "ceiling": largest, "weights 0": rows["at_zero"] - rows["found"]}
-    rows = rows.assign(**{name: size / rows[bound] for name, size in sizes_of_play.items()}).dropna(subset="value")
+    sizes_of_play = {
+        "value": rows[measured],
+        "ceiling": largest,
+        "weights 0": rows["at_zero"] - rows["found"],
+    }
+    rows = rows.assign(**{name: size / rows[bound] for name, size in sizes_of_play.items()}).dropna(
+        subset="value"
+    )
     rows["says_from"] = (rows["n"] / rows["ceiling"] ** 2).where(rows["ceiling"] < 1)
     names = rows["stream"]
     for size in frames.SIZES:
@@ -82,4 +97,8 @@ def _share(played: Played, measured: str, bound: str, by: str | None = None) -> 
     return rows.assign(stream=names)
 
 
-GAP_BOUNDS = {name.lower().replace(" ", "-"): name for names in frames.UNIFORM_BOUNDS.values() for name in names}
+GAP_BOUNDS = {
+    name.lower().replace(" ", "-"): name
+    for names in frames.UNIFORM_BOUNDS.values()
+    for name in names
+}

@@ -24,8 +24,14 @@ GENERALISATION = (
             Answer(
                 "generalisation-optimistic",
                 "the excess risk of squared loss and ListNet",
-                "falls at least as 1/n, to within 0.05 of the exponent, where a ranker can be perfect",
-                "falls more slowly than 1/n, by more than 0.05 of the exponent, even where a ranker can be perfect",
+                (
+                    "falls at least as 1/n, to within 0.05 of the exponent, where a ranker can be "
+                    "perfect"
+                ),
+                (
+                    "falls more slowly than 1/n, by more than 0.05 of the exponent, even where a "
+                    "ranker can be perfect"
+                ),
             ),
         ),
     ),

@@ -1,7 +1,9 @@
-"""Runs of generalisation: all learners on samples of one population, of all sizes that an experiment asks for.
+"""Runs of generalisation: all learners on samples of one population, of all sizes that an
+experiment asks for.
 
-A smaller sample is the beginning of a larger one, and a shorter list the beginning of a longer one. All learners are
-given the same samples, and their risks are the means over the same fresh queries, so that differences are paired.
+A smaller sample is the beginning of a larger one, and a shorter list the beginning of a longer one.
+All learners are given the same samples, and their risks are the means over the same fresh queries,
+so that differences are paired.
 """
 
 from dataclasses import dataclass
@@ -29,13 +31,16 @@ SCHEMA = pa.schema(
         "surrogate": pa.string(),
         "ball": pa.string(),  # l2 or l1
         "W": pa.float64(),  # the ball's radius
-        "R": pa.float64(),  # R_X: the largest l2 norm of a document for the l2 ball, sup norm for the l1 ball
+        # R_X: the largest l2 norm of a document for the l2 ball, sup norm for the l1 ball
+        "R": pa.float64(),
         "seed": pa.int64(),
         "n": pa.int64(),
         "m": pa.int64(),
         "d": pa.int64(),
-        "status": pa.string(),  # certified, not certified, local (no certificate), one pass, one's own
-        "certificate": pa.float64(),  # nowhere in the ball is what is minimised further below the learner's value
+        # certified, not certified, local (no certificate), one pass, one's own
+        "status": pa.string(),
+        # nowhere in the ball is what is minimised further below the learner's value
+        "certificate": pa.float64(),
         "passes": pa.int64(),  # over the sample
         "spread": pa.float64(),  # SmoothDCG: the worst mean loss that a start led to, less the best
         "norm": pa.float64(),  # of the weights, in the ball's norm
@@ -45,12 +50,15 @@ SCHEMA = pa.schema(
         "risk_error": pa.float64(),  # its standard error
         "best": pa.float64(),  # mean loss of the best weights w* on the same fresh queries
         "at_zero": pa.float64(),  # mean loss of weights 0, on the queries that w* was found on
-        "worst": pa.float64(),  # mean loss of the worst weights known, -w* with the ball's norm, on the same queries
+        # mean loss of the worst weights known, -w* with the ball's norm, on the same queries
+        "worst": pa.float64(),
         "found": pa.float64(),  # mean loss of w* on the same queries
-        "best_error": pa.float64(),  # about how far the risk of w*, found on a sample, is above the least
+        # about how far the risk of w*, found on a sample, is above the least
+        "best_error": pa.float64(),
         "excess": pa.float64(),  # risk - best
         "excess_error": pa.float64(),  # its standard error, of paired differences
-        "uniform": pa.float64(),  # risk - mean loss at the weights where ascent found it largest; NaN without ascents
+        # risk - mean loss at the weights where ascent found it largest; NaN without ascents
+        "uniform": pa.float64(),
         "uniform_error": pa.float64(),  # the standard error of that risk
     }
 )
@@ -90,7 +98,9 @@ class Setup:
     @cached_property
     def for_check(self) -> tuple[np.ndarray, np.ndarray]:
         """The queries that tell how good the best weights are."""
-        return self.smaller.draw(self.random("check"), self.job["reference"] // 2, max(self.job["m"]))
+        return self.smaller.draw(
+            self.random("check"), self.job["reference"] // 2, max(self.job["m"])
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,8 @@ class Best:
     """The best weights of a ball, as far as known.
 
     risk : their mean loss on the queries that they were found on
-    at_zero, worst : the mean loss of weights 0, and of -w* stretched to the ball's radius, on the same queries
+    at_zero, worst : the mean loss of weights 0, and of -w* stretched to the ball's radius, on the
+        same queries
     error : about how far their risk is above the least
     """
 
@@ -150,7 +161,10 @@ class Own:
 
     def __init__(self, settings: dict):
         self.cls, self.settings = own_class(settings["kind"]), settings
-        self.surrogate, self.ball = getattr(self.cls, "surrogate", "listnet"), getattr(self.cls, "ball", "l2")
+        self.surrogate, self.ball = (
+            getattr(self.cls, "surrogate", "listnet"),
+            getattr(self.cls, "ball", "l2"),
+        )
 
     def fit(self, task: Task) -> Fit:
         """What it finds on a task's sample.
@@ -159,13 +173,17 @@ class Own:
         ------
         SettingError : its weights are not as many as the features, or not finite
         """
-        options = {key: value for key, value in self.settings.items() if key not in ("kind", "options")}
+        options = {
+            key: value for key, value in self.settings.items() if key not in ("kind", "options")
+        }
         own = self.settings.get("options", {})
         learner = self.cls(radius=task.ball.radius, random=task.random, **options, **own)
         weights, d = np.asarray(learner.fit(*task.sample.lists), float), task.sample.d
         if weights.shape != (d,) or not np.isfinite(weights).all():
             raise SettingError(f"{self.settings['kind']}: fit is to return {d} finite weights")
-        return Fit(solve.Solution(weights, task.mean.evaluate(weights).value, np.nan, 0, "one's own"))
+        return Fit(
+            solve.Solution(weights, task.mean.evaluate(weights).value, np.nan, 0, ("one's own"))
+        )
 
 
 def made(settings: dict) -> Batch | Own:
@@ -192,8 +210,8 @@ class Found:
 def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> None:
     """Write the run file of a job, with the columns of `SCHEMA`.
 
-    job : study, study_seed, experiment, stream (the population's id), population (its settings), learners (pairs of id
-        and settings), and the experiment's settings
+    job : study, study_seed, experiment, stream (the population's id), population (its settings),
+        learners (pairs of id and settings), and the experiment's settings
     inputs : streams, the file of the stream that the population is made of, if it is
 
     Raises
@@ -203,7 +221,9 @@ def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> No
     paths = inputs.get("streams", [])
     stream = streams.read(paths[0]) if paths else None
     if stream is not None and max(job["n"]) > len(stream):
-        raise SettingError(f"n is {max(job['n'])}, and {job['stream']} has {len(stream)} queries: lower n")
+        raise SettingError(
+            f"n is {max(job['n'])}, and {job['stream']} has {len(stream)} queries: lower n"
+        )
     rows = []
     for d in job["d"] or [None]:
         population = _population(job, d, stream)
@@ -212,11 +232,15 @@ def run(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -> No
         for seed in seeds:
             rows += of_seed(setup, best, seed)
     table = pa.Table.from_pylist(rows, schema=SCHEMA)
-    write_parquet(table, target, job | {"largest_grade": population.largest_grade} | origin(seeds, paths))
+    write_parquet(
+        table, target, job | {"largest_grade": population.largest_grade} | origin(seeds, paths)
+    )
 
 
 def _population(job: dict, d: int | None, stream) -> Population:
-    return populations.make(job["population"], generator(*_axes(job), "population"), d, max(job["m"]), stream)
+    return populations.make(
+        job["population"], generator(*_axes(job), "population"), d, max(job["m"]), stream
+    )
 
 
 def _axes(job: dict) -> tuple:
@@ -227,10 +251,13 @@ def _axes(job: dict) -> tuple:
 def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
     """The rows of one seed and one number of features.
 
-    best : the best weights by surrogate, ball and m, as far as they were needed before; more are added
+    best : the best weights by surrogate, ball and m, as far as they were needed before; more are
+        added
     """
     job, fits = setup.job, []
-    features, grades = setup.population.draw(setup.random("sample", seed), max(job["n"]), max(job["m"]))
+    features, grades = setup.population.draw(
+        setup.random("sample", seed), max(job["n"]), max(job["m"])
+    )
     for m in job["m"]:
         whole = solve.Sample(features[:, :m], grades[:, :m])
         ascents = Ascents(setup, m, seed) if job["ascents"] else None
@@ -240,7 +267,9 @@ def of_seed(setup: Setup, best: dict, seed: int) -> list[dict]:
     return [fitted.row for fitted in fits]
 
 
-def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: dict, seed: int, ascents) -> Found:
+def fit(
+    setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: dict, seed: int, ascents
+) -> Found:
     """What a learner finds on a sample.
 
     best : as in `of_seed`
@@ -250,19 +279,44 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
     surrogate, ball = fitter.surrogate, setup.ball(fitter.ball)
     if (key := (surrogate, ball.norm, sample.m)) not in best:
         best[key] = best_weights(setup, surrogate, ball, sample.m)
-    mean, radius = setup.mean(sample, surrogate), population.norm if ball.norm == "l2" else population.largest
+    mean, radius = (
+        setup.mean(sample, surrogate),
+        population.norm if ball.norm == "l2" else population.largest,
+    )
     problem = theory.problem(
-        surrogate, sample.m, sample.d, population.largest_grade, ball.radius, radius, setup.job["sigma"],
+        surrogate,
+        sample.m,
+        sample.d,
+        population.largest_grade,
+        ball.radius,
+        radius,
+        setup.job["sigma"],
         best_risk=max(best[key].risk, 0.0),  # that of SmoothDCG is below 0
-    )  # fmt: skip
+    )
     solution, rate, spread = fitter.fit(Task(setup, mean, ball, problem, random))
     row = {
-        "learner": learner, "kind": settings["kind"], "surrogate": surrogate, "ball": ball.norm, "W": ball.radius,
-        "R": radius, "seed": seed, "n": sample.n, "m": sample.m, "d": sample.d, "status": solution.status,
-        "certificate": solution.gap, "passes": solution.passes, "spread": spread,
-        "norm": ball.length(solution.weights), "rate": rate, "train": mean.evaluate(solution.weights).value,
-        "best_error": best[key].error, "at_zero": best[key].at_zero, "worst": best[key].worst, "found": best[key].risk,
-    }  # fmt: skip
+        "learner": learner,
+        "kind": settings["kind"],
+        "surrogate": surrogate,
+        "ball": ball.norm,
+        "W": ball.radius,
+        "R": radius,
+        "seed": seed,
+        "n": sample.n,
+        "m": sample.m,
+        "d": sample.d,
+        "status": solution.status,
+        "certificate": solution.gap,
+        "passes": solution.passes,
+        "spread": spread,
+        "norm": ball.length(solution.weights),
+        "rate": rate,
+        "train": mean.evaluate(solution.weights).value,
+        "best_error": best[key].error,
+        "at_zero": best[key].at_zero,
+        "worst": best[key].worst,
+        "found": best[key].risk,
+    }
     fitted = Found(row, solution.weights, best[key].weights)
     if ascents and fitter.minimises:
         fitted.ascended = ascents.largest(mean, ball, [solution.weights, best[key].weights])
@@ -272,17 +326,20 @@ def fit(setup: Setup, best: dict, sample: solve.Sample, learner: str, settings: 
 def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best:
     """The weights of least risk in a ball for lists of length m.
 
-    If the population knows them, they are taken from it. Else they are found on a large sample of its own, from several
-    starts if the surrogate is not convex. Features that grades do not depend on have no weight: they are symmetric and
-    independent of all else, so that a convex risk is no larger without them. The error is estimated by the excess, on
-    further queries, of weights found on half of the sample: errors of a minimum over N queries fall as 1/N, so that the
-    half's are twice as large.
+    If the population knows them, they are taken from it. Else they are found on a large sample of
+    its own, from several starts if the surrogate is not convex. Features that grades do not depend
+    on have no weight: they are symmetric and independent of all else, so that a convex risk is no
+    larger without them. The error is estimated by the excess, on further queries, of weights found
+    on half of the sample: errors of a minimum over N queries fall as 1/N, so that the half's are
+    twice as large.
     """
     population = setup.population
     features, grades = setup.for_best
     sample = solve.Sample(features[:, :m], grades[:, :m])
     mean = setup.mean(sample, surrogate)
-    if surrogate in population.best_for and ball.length(population.best) <= ball.radius * (1 + 1e-12):
+    if surrogate in population.best_for and ball.length(population.best) <= ball.radius * (
+        1 + 1e-12
+    ):
         return Best(population.best, *_losses(mean, ball, population.best), 0.0)
     starts = BEST_STARTS if surrogate == NOT_CONVEX else 1
     best, _ = solve.from_starts(mean, ball, starts, setup.random("best starts"))
@@ -295,17 +352,22 @@ def best_weights(setup: Setup, surrogate: str, ball: solve.Ball, m: int) -> Best
 
 
 def _losses(mean: solve.Mean, ball: solve.Ball, weights: np.ndarray) -> tuple[float, float, float]:
-    """The mean loss of weights, of weights 0, and of the opposite weights with the norm of the ball's radius."""
+    """The mean loss of weights, of weights 0, and of the opposite weights with the norm of the
+    ball's radius.
+    """
     length = ball.length(weights)
     opposite = -weights * (ball.radius / length if length else 1.0)
-    return tuple(float(mean.evaluate(played).value) for played in (weights, np.zeros(len(weights)), opposite))
+    return tuple(
+        float(mean.evaluate(played).value) for played in (weights, np.zeros(len(weights)), opposite)
+    )
 
 
 class Ascents:
     """Searches for the weights in a ball where the risk is most above the mean loss of a sample.
 
-    The risk is approximated by the mean loss of other queries than those that measure it in the end, so that what is
-    found is a lower bound on the largest gap, up to the standard error of the fresh queries.
+    The risk is approximated by the mean loss of other queries than those that measure it in the
+    end, so that what is found is a lower bound on the largest gap, up to the standard error of the
+    fresh queries.
     """
 
     def __init__(self, setup: Setup, m: int, seed: int):
@@ -316,8 +378,11 @@ class Ascents:
         )
         self.sample = solve.Sample(features[:, :m], grades[:, :m])
 
-    def largest(self, mean: solve.Mean, ball: solve.Ball, starts: list[np.ndarray]) -> tuple[np.ndarray, float]:
-        """The weights, and the mean loss of the sample there; for learners of the same surrogate and ball the same.
+    def largest(
+        self, mean: solve.Mean, ball: solve.Ball, starts: list[np.ndarray]
+    ) -> tuple[np.ndarray, float]:
+        """The weights, and the mean loss of the sample there; for learners of the same surrogate
+        and ball the same.
 
         starts : the first weights to start from; if the job asks for more, the others are random
         """
@@ -325,7 +390,8 @@ class Ascents:
         if key not in self.found:
             count = self.setup.job["ascents"]
             starts = starts[:count] + [
-                solve.random_weights(self.random, mean.sample.d, ball) for _ in range(count - len(starts))
+                solve.random_weights(self.random, mean.sample.d, ball)
+                for _ in range(count - len(starts))
             ]
             difference = solve.Difference(mean, self.setup.mean(self.sample, mean.surrogate))
             ends = [solve.minimise(difference, start, ball, **SEARCH) for start in starts]
@@ -335,7 +401,8 @@ class Ascents:
 
 
 def measure(setup: Setup, fits: list[Found], seed: int) -> None:
-    """Add to the rows what fresh queries tell: risk, excess risk and uniform gap, with their standard errors.
+    """Add to the rows what fresh queries tell: risk, excess risk and uniform gap, with their
+    standard errors.
 
     The queries are drawn in chunks, so that they need not all fit in memory.
     """
@@ -346,11 +413,17 @@ def measure(setup: Setup, fits: list[Found], seed: int) -> None:
         for weights in (fitted.weights, fitted.best, *ascended):
             asked[_key(fitted, weights)] = weights
     size = max(1, min(job["fresh"], CHUNK // (max(job["m"]) * setup.population.d)))
-    moments = np.zeros((len(fits), 4, 2))  # of risk, best, excess and of the loss where ascent ended
+    # of risk, best, excess and of the loss where ascent ended
+    moments = np.zeros((len(fits), 4, 2))
     for start in range(0, job["fresh"], size):
-        features, grades = setup.population.draw(random, min(size, job["fresh"] - start), max(job["m"]))
+        features, grades = setup.population.draw(
+            random, min(size, job["fresh"] - start), max(job["m"])
+        )
         samples = {m: solve.Sample(features[:, :m], grades[:, :m]) for m in job["m"]}
-        losses = {key: setup.mean(samples[key[0]], key[1]).losses(weights) for key, weights in asked.items()}
+        losses = {
+            key: setup.mean(samples[key[0]], key[1]).losses(weights)
+            for key, weights in asked.items()
+        }
         for fitted, sums in zip(fits, moments, strict=True):
             learnt, best = losses[_key(fitted, fitted.weights)], losses[_key(fitted, fitted.best)]
             values = [learnt, best, learnt - best]
@@ -361,10 +434,14 @@ def measure(setup: Setup, fits: list[Found], seed: int) -> None:
     errors = np.sqrt(np.maximum(moments[..., 1] / job["fresh"] - means**2, 0) / (job["fresh"] - 1))
     for fitted, mean, error in zip(fits, means, errors, strict=True):
         fitted.row |= {
-            "risk": mean[0], "risk_error": error[0], "best": mean[1], "excess": mean[2], "excess_error": error[2],
+            "risk": mean[0],
+            "risk_error": error[0],
+            "best": mean[1],
+            "excess": mean[2],
+            "excess_error": error[2],
             "uniform": mean[3] - fitted.ascended[1] if fitted.ascended else np.nan,
             "uniform_error": error[3] if fitted.ascended else np.nan,
-        }  # fmt: skip
+        }
 
 
 def _key(fitted: Found, weights: np.ndarray) -> tuple:

@@ -1,8 +1,10 @@
-"""Minimising the mean of a surrogate over a sample, with a certificate of how far the weights are from the least.
+"""Minimising the mean of a surrogate over a sample, with a certificate of how far the weights are
+from the least.
 
-A loss that is convex in the weights lies above its tangent planes. So its value and gradient g at any weights w in a
-ball bound its minimum there from below: F(w) + min over the ball of <g, v - w>. The gap between the value and the best
-such bound certifies the weights, however the search came to them.
+A loss that is convex in the weights lies above its tangent planes. So its value and gradient g at
+any weights w in a ball bound its minimum there from below: F(w) + min over the ball of <g, v - w>.
+The gap between the value and the best such bound certifies the weights, however the search came to
+them.
 """
 
 from dataclasses import dataclass
@@ -13,17 +15,27 @@ from scant.kernels import batch, generalisation
 from scant.kernels.top import KL, LISTNET, RANKSVM, SMOOTHDCG, SQUARED
 from scant.surrogates import Evaluation
 
-OBJECTIVES = {"listnet": LISTNET, "smoothdcg": SMOOTHDCG, "ranksvm": RANKSVM, "squared": SQUARED, "kl": KL}
+OBJECTIVES = {
+    "listnet": LISTNET,
+    "smoothdcg": SMOOTHDCG,
+    "ranksvm": RANKSVM,
+    "squared": SQUARED,
+    "kl": KL,
+}
 NOT_CONVEX = "smoothdcg"
-ENOUGH, ENOUGH_OF_ZERO = 1e-5, 1e-6  # the certified gap at which a search stops, as shares of F and of F(0)
+# the certified gap at which a search stops, as shares of F and of F(0)
+ENOUGH, ENOUGH_OF_ZERO = 1e-5, 1e-6
 PASSES = 3000  # over the sample, at most
 MEMORY = 10  # a step may raise the value as long as it stays below the largest of so many last ones
-NEWTON_AFTER, NEWTON_FEATURES = 60, 200  # Newton's steps follow so many passes in the l2 ball, up to so many features
+# Newton's steps follow so many passes in the l2 ball, up to so many features
+NEWTON_AFTER, NEWTON_FEATURES = 60, 200
 STALLED = 1e-13  # a decrease below this share of the value, for `MEMORY` steps, is rounding
 
 
 class Ball:
-    """All weights with a norm of at most `radius`: the Euclidean norm ("l2") or the sum of absolute values ("l1")."""
+    """All weights with a norm of at most `radius`: the Euclidean norm ("l2") or the sum of absolute
+    values ("l1").
+    """
 
     def __init__(self, norm: str, radius: float):
         self.norm, self.radius = norm, radius
@@ -43,7 +55,9 @@ class Ball:
 
     def support(self, gradient: np.ndarray) -> float:
         """The largest <gradient, v> over the ball."""
-        return self.radius * float(np.linalg.norm(gradient) if self.norm == "l2" else np.abs(gradient).max())
+        return self.radius * float(
+            np.linalg.norm(gradient) if self.norm == "l2" else np.abs(gradient).max()
+        )
 
     def length(self, weights: np.ndarray) -> float:
         return float(np.linalg.norm(weights) if self.norm == "l2" else np.abs(weights).sum())
@@ -71,7 +85,9 @@ class Sample:
     def lists(self) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, m, d) and grades (n, m); nothing is copied."""
         documents = self.n * self.m
-        return self.features[:documents].reshape(-1, self.m, self.d), self.grades[:documents].reshape(-1, self.m)
+        return self.features[:documents].reshape(-1, self.m, self.d), self.grades[
+            :documents
+        ].reshape(-1, self.m)
 
     def first(self, n: int) -> "Sample":
         """The sample of its first n queries; nothing is copied."""
@@ -81,7 +97,8 @@ class Sample:
 
 
 class Mean:
-    """F, the mean of a surrogate over a sample, plus `ridge` / 2 times the square of the weights' norm.
+    """F, the mean of a surrogate over a sample, plus `ridge` / 2 times the square of the weights'
+    norm.
 
     sigma : of SmoothDCG
     """
@@ -89,22 +106,41 @@ class Mean:
     def __init__(self, sample: Sample, surrogate: str, sigma: float = 1.0, ridge: float = 0.0):
         self.sample, self.surrogate, self.ridge = sample, surrogate, ridge
         self.objective, self.smoothed = OBJECTIVES[surrogate], surrogate == "ranksvm"
-        self.convex, self.scale = surrogate != NOT_CONVEX, sigma if surrogate == "smoothdcg" else 1.0
+        self.convex, self.scale = (
+            surrogate != NOT_CONVEX,
+            sigma if surrogate == "smoothdcg" else 1.0,
+        )
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
         """F at `weights` (d)."""
         s, gradient = self.sample, np.empty(len(weights))
         value, smooth, support = batch.total(
-            s.queries, self.objective, smoothing, weights / self.scale, s.gains, s.exponentials, gradient
+            s.queries,
+            self.objective,
+            smoothing,
+            weights / self.scale,
+            s.gains,
+            s.exponentials,
+            gradient,
         )
         gradient /= self.scale * s.n
         penalty = 0.5 * self.ridge * float(weights @ weights)
         gradient += self.ridge * weights
-        return Evaluation(value / s.n + penalty, smooth / s.n + penalty, support / s.n + penalty, gradient)
+        return Evaluation(
+            value / s.n + penalty, smooth / s.n + penalty, support / s.n + penalty, gradient
+        )
 
-    def newton(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
-        """Newton's step (d) for the smoothed value of a convex surrogate; it stays in the l2 ball."""
-        s, step, hessian = self.sample, np.empty(len(weights)), np.empty((len(weights), len(weights)))
+    def newton(
+        self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float
+    ) -> np.ndarray:
+        """Newton's step (d) for the smoothed value of a convex surrogate; it stays in the l2
+        ball.
+        """
+        s, step, hessian = (
+            self.sample,
+            np.empty(len(weights)),
+            np.empty((len(weights), len(weights))),
+        )
         batch.curvature(s.queries, self.objective, smoothing, weights, hessian)
         hessian = hessian / s.n + self.ridge * np.eye(len(weights))
         batch.model_step(hessian, gradient, weights, radius, step)
@@ -114,7 +150,14 @@ class Mean:
         """The surrogate of each query, float64 (n)."""
         s, values = self.sample, np.empty(self.sample.n)
         generalisation.losses(
-            s.features, s.grades, s.m, self.objective, s.gains, s.exponentials, weights / self.scale, values
+            s.features,
+            s.grades,
+            s.m,
+            self.objective,
+            s.gains,
+            s.exponentials,
+            weights / self.scale,
+            values,
         )
         return values
 
@@ -127,7 +170,8 @@ class Solution:
     value : F there
     gap : F is nowhere in the ball below value - gap; NaN for a surrogate that is not convex
     passes : how often the search went over the sample
-    status : "certified", "not certified" if the gap is larger than asked for, "local" without a certificate
+    status : "certified", "not certified" if the gap is larger than asked for, "local" without a
+        certificate
     """
 
     weights: np.ndarray
@@ -137,11 +181,14 @@ class Solution:
     status: str
 
 
-def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, passes: int = PASSES) -> Solution:
+def minimise(
+    mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, passes: int = PASSES
+) -> Solution:
     """Minimise F over a ball by spectral projected gradients (Birgin, Martinez and Raydan, 2000).
 
-    If that takes long, as on features on scales far apart, Newton's steps follow, where there are any: see
-    `NEWTON_AFTER`. RankSVM's hinges are smoothed; the smoothing is reduced whenever most of the gap is due to it.
+    If that takes long, as on features on scales far apart, Newton's steps follow, where there are
+    any: see `NEWTON_AFTER`. RankSVM's hinges are smoothed; the smoothing is reduced whenever most
+    of the gap is due to it.
 
     start : shape (d,), in the ball
     enough : the gap, as a share of F, at which the search stops
@@ -165,9 +212,15 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
                 value, smooth, support, gradient = mean.evaluate(weights, smoothing)
                 used += 1
                 recent = [smooth]
-        elif slack <= enough * abs(best):  # nearly stationary: there is no certificate without convexity
+        # nearly stationary: there is no certificate without convexity
+        elif slack <= enough * abs(best):
             break
-        if used > NEWTON_AFTER and mean.convex and ball.norm == "l2" and len(weights) <= NEWTON_FEATURES:
+        if (
+            used > NEWTON_AFTER
+            and mean.convex
+            and ball.norm == "l2"
+            and len(weights) <= NEWTON_FEATURES
+        ):
             direction = mean.newton(weights, smoothing, gradient, ball.radius)
         else:
             direction = ball.project(weights - step * gradient) - weights
@@ -175,7 +228,9 @@ def minimise(mean: Mean, start: np.ndarray, ball: Ball, enough: float = ENOUGH, 
         flat = flat + 1 if -slope <= STALLED * (abs(smooth) + enough_of_zero) else 0
         if flat > MEMORY or not direction.any():
             break
-        trial, evaluation, tries = _line_search(mean, weights, direction, slope, smoothing, recent, passes - used)
+        trial, evaluation, tries = _line_search(
+            mean, weights, direction, slope, smoothing, recent, passes - used
+        )
         used += tries
         value, smooth, support, new_gradient = evaluation
         moved, bent = trial - weights, new_gradient - gradient
@@ -211,7 +266,8 @@ def _line_search(
         low_enough = smooth <= max(recent) + 1e-4 * size * slope
         if low_enough or size < 1e-10 or tried == most:
             return trial, evaluation, tried
-        # The minimum of a parabola through both values and the slope, unless it is too near to either.
+        # The minimum of a parabola through both values and the slope, unless it is too near to
+        # either.
         shorter = -0.5 * size * size * slope / (smooth - recent[-1] - size * slope)
         size = shorter if 0.1 * size <= shorter <= 0.9 * size else size / 2
 
@@ -225,7 +281,9 @@ class Difference:
         self.mean, self.other = mean, other
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
-        """The difference at `weights` (d); RankSVM's hinges are hardly smoothed, so that three values are one."""
+        """The difference at `weights` (d); RankSVM's hinges are hardly smoothed, so that three
+        values are one.
+        """
         value, _, _, gradient = self.mean.evaluate(weights, 1e-2)
         other_value, _, _, other_gradient = self.other.evaluate(weights, 1e-2)
         return Evaluation(*[value - other_value] * 3, gradient - other_gradient)
@@ -237,8 +295,11 @@ def random_weights(random: np.random.Generator, d: int, ball: Ball) -> np.ndarra
     return weights * (ball.radius / ball.length(weights))
 
 
-def from_starts(mean: Mean, ball: Ball, starts: int, random: np.random.Generator) -> tuple[Solution, float]:
-    """The best of searches from 0 and from random weights on the ball's surface, and the spread of their values.
+def from_starts(
+    mean: Mean, ball: Ball, starts: int, random: np.random.Generator
+) -> tuple[Solution, float]:
+    """The best of searches from 0 and from random weights on the ball's surface, and the spread of
+    their values.
 
     Returns
     -------
@@ -255,14 +316,25 @@ def from_starts(mean: Mean, ball: Ball, starts: int, random: np.random.Generator
 
 
 def descend(mean: Mean, ball: Ball, rate: float) -> Solution:
-    """Online gradient descent over the sample, once, from 0 in the l2 ball; the average of its weights.
+    """Online gradient descent over the sample, once, from 0 in the l2 ball; the average of its
+    weights.
 
     The gap is the average's, for the mean loss on the sample, which the learner does not minimise.
     """
     s = mean.sample
     weights, average = np.zeros(s.d), np.empty(s.d)
     generalisation.descend(
-        s.features, s.grades, s.m, s.n, mean.objective, rate, ball.radius, s.gains, s.exponentials, weights, average
+        s.features,
+        s.grades,
+        s.m,
+        s.n,
+        mean.objective,
+        rate,
+        ball.radius,
+        s.gains,
+        s.exponentials,
+        weights,
+        average,
     )
     value, _, support, gradient = mean.evaluate(average, 1e-12)
     gap = value - support + float(gradient @ average) + ball.support(gradient)

@@ -15,23 +15,33 @@ LARGEST = 4  # grade
 
 
 def constants_table() -> pd.DataFrame:
-    """Lipschitz and smoothness constants of each surrogate by m: as printed, least, and found by search; two seconds.
+    """Lipschitz and smoothness constants of each surrogate by m: as printed, least, and found by
+    search; two seconds.
 
-    Grades are to 4; scores to 20 where constants hold for all scores, else to 2. `slope` is the slope of log `least` on
-    log m, from m = 10 to 100.
+    Grades are to 4; scores to 20 where constants hold for all scores, else to 2. `slope` is the
+    slope of log `least` on log m, from m = 10 to 100.
     """
     rows = []
-    for surrogate, constant, norm in product(constants.SURROGATES, ("lipschitz", "smoothness"), constants.NORMS):
+    for surrogate, constant, norm in product(
+        constants.SURROGATES, ("lipschitz", "smoothness"), constants.NORMS
+    ):
         least = {m: _least(constant, surrogate, m, norm) for m in LENGTHS}
         slope = math.log10(least[100] / least[10]) if math.isfinite(least[100]) else math.nan
         for m in LENGTHS:
             rows.append(
                 {
-                    "surrogate": surrogate, "constant": constant, "norm": norm, "m": m, "largest": LARGEST,
-                    "score_bound": _score_bound(surrogate), "printed": _printed(constant, surrogate, m, norm),
-                    "least": least[m], "found": _found(constant, surrogate, m, norm), "slope": slope,
+                    "surrogate": surrogate,
+                    "constant": constant,
+                    "norm": norm,
+                    "m": m,
+                    "largest": LARGEST,
+                    "score_bound": _score_bound(surrogate),
+                    "printed": _printed(constant, surrogate, m, norm),
+                    "least": least[m],
+                    "found": _found(constant, surrogate, m, norm),
+                    "slope": slope,
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)
 
 
@@ -69,12 +79,16 @@ TABLE_4_1 = (  # bound, source, what it applies to, whether the loss may be non-
 
 
 def table_4_1() -> pd.DataFrame:
-    """Table 4.1 computed, with W = R_X = 1, grades up to 4 and delta = 0.05: the bounds and their constants.
+    """Table 4.1 computed, with W = R_X = 1, grades up to 4 and delta = 0.05: the bounds and their
+    constants.
 
-    `constant` is the bound over G W R_X / sqrt(n). `tells_from` is the least n from which the bound is below B.
+    `constant` is the bound over G W R_X / sqrt(n). `tells_from` is the least n from which the bound
+    is below B.
     """
     rows = []
-    for surrogate, m, n in product(("listnet", "smoothdcg", "ranksvm"), (10, 100), (1000, 1_000_000)):
+    for surrogate, m, n in product(
+        ("listnet", "smoothdcg", "ranksvm"), (10, 100), (1000, 1_000_000)
+    ):
         case = generalisation.problem(surrogate, m, 10, LARGEST, 1.0, 1.0)
         for bound, source, applies, nonconvex in TABLE_4_1:
             if surrogate not in constants.CONVEX and not nonconvex:
@@ -82,9 +96,16 @@ def table_4_1() -> pd.DataFrame:
             value = float(bound(n, case))
             rows.append(
                 {
-                    "surrogate": surrogate, "bound": source, "applies_to": applies, "nonconvex": nonconvex,
-                    "m": m, "n": n, "value": value, "constant": value * math.sqrt(n) / case.scale,
-                    "largest_loss": case.largest_loss, "tells_from": generalisation.first_telling(bound, case),
+                    "surrogate": surrogate,
+                    "bound": source,
+                    "applies_to": applies,
+                    "nonconvex": nonconvex,
+                    "m": m,
+                    "n": n,
+                    "value": value,
+                    "constant": value * math.sqrt(n) / case.scale,
+                    "largest_loss": case.largest_loss,
+                    "tells_from": generalisation.first_telling(bound, case),
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)

@@ -1,12 +1,14 @@
 """Everything that Numba compiles for the studies: the loops over rounds and what they are made of.
 
-Numba keys its cache of compiled code by the path and time of the outer function's file, so an edit to an inner function
-in another file would go unnoticed, and another clone of this repository would compile all loops again. Here compiled
-code is cached in a folder named by the digest of all files here and of the versions of what compiles them: an edit to
-any of them compiles anew, and clones with the same files share what one of them has compiled. A file of it is named by
-the function, the types, the processor and Numba's settings.
+Numba keys its cache of compiled code by the path and time of the outer function's file, so an edit
+to an inner function in another file would go unnoticed, and another clone of this repository would
+compile all loops again. Here compiled code is cached in a folder named by the digest of all files
+here and of the versions of what compiles them: an edit to any of them compiles anew, and clones
+with the same files share what one of them has compiled. A file of it is named by the function, the
+types, the processor and Numba's settings.
 
-Compiled code is run as it is read, so it is read only where nobody but its user, or root, can have put it.
+Compiled code is run as it is read, so it is read only where nobody but its user, or root, can have
+put it.
 """
 
 import hashlib
@@ -31,14 +33,16 @@ from numba.np import linalg
 from scant.errors import SettingError
 
 SEALED = b"scant-crc32:"  # what precedes the CRC-32 at the end of a file of compiled code
-UNLIKE = {"CACHE_DIR", "NUMBA_DEFAULT_NUM_THREADS", "NUMBA_NUM_THREADS"}  # settings of Numba that change no code
+# settings of Numba that change no code
+UNLIKE = {"CACHE_DIR", "NUMBA_DEFAULT_NUM_THREADS", "NUMBA_NUM_THREADS"}
 
 
 def _skip_blas() -> None:
     """Have Numba load its array functions without a look at SciPy's BLAS.
 
-    Numba does so with the first compiled function that it loads, and imports scipy.linalg for it, which takes every run
-    a sixth of a second. The loops use no linear algebra; code that does has SciPy looked at when it is compiled.
+    Numba does so with the first compiled function that it loads, and imports scipy.linalg for it,
+    which takes every run a sixth of a second. The loops use no linear algebra; code that does has
+    SciPy looked at when it is compiled.
     """
     check, linalg.ensure_blas = linalg.ensure_blas, lambda: None
     try:
@@ -51,7 +55,9 @@ _skip_blas()
 
 
 def _digest() -> str:
-    digest = hashlib.sha256(repr((sys.version, numba.__version__, llvmlite.__version__, np.__version__)).encode())
+    digest = hashlib.sha256(
+        repr((sys.version, numba.__version__, llvmlite.__version__, np.__version__)).encode()
+    )
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()
@@ -64,7 +70,9 @@ def _say(text: str) -> None:
 
 
 def _distrust(about: os.stat_result) -> str:
-    """Why somebody else may have put something into a file or folder; empty if nobody but its user or root can have."""
+    """Why somebody else may have put something into a file or folder; empty if nobody but its user
+    or root can have.
+    """
     if about.st_uid not in (os.geteuid(), 0):
         return "belongs to somebody else"
     if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(about.st_mode):
@@ -82,7 +90,8 @@ def _make(folder: Path) -> None:
 def _folder(name: str) -> Path | None:
     """Make the folder of compiled code; None, with a line that says so, if there is none to be had.
 
-    The user has not chosen the default folder, and a job does well without it: it goes on if that one is unsafe.
+    The user has not chosen the default folder, and a job does well without it: it goes on if that
+    one is unsafe.
 
     Raises
     ------
@@ -97,15 +106,20 @@ def _folder(name: str) -> Path | None:
                 root.chmod(0o700)  # earlier versions left that to the umask
             for about in (folder.lstat(), folder.stat()):
                 if reason := _distrust(about):
-                    raise SettingError(f"{folder} {reason}, whose code would be run as yours: set NUMBA_CACHE_DIR to a "
-                                       "folder that you alone can write to (chmod 700)")  # fmt: skip
+                    raise SettingError(
+                        f"{folder} {reason}, whose code would be run as yours: set "
+                        "NUMBA_CACHE_DIR to a folder that you alone can write to (chmod 700)"
+                    )
         return root / name
     except SettingError as error:
         if chosen:
             raise
         _say(f"{error.text}. Until then compiled code is not kept")
     except (OSError, RuntimeError) as error:  # it cannot be made, or there is no home
-        _say(f"compiled code is not kept ({error}): set NUMBA_CACHE_DIR to a folder that you can write to")
+        _say(
+            f"compiled code is not kept ({error}): set NUMBA_CACHE_DIR to a folder that you can "
+            "write to"
+        )
     return None
 
 
@@ -120,9 +134,12 @@ def _unsealed(path: Path) -> bytes:
     ValueError : its seal is missing or wrong, or somebody else may have written it
     OSError : it is not there, cannot be read, or is a link
     """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # a pipe may have no other end
+    # a pipe may have no other end
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         about = os.fstat(file.fileno())
-        if reason := _distrust(about) or ("" if stat.S_ISREG(about.st_mode) else "is no plain file"):
+        if reason := _distrust(about) or (
+            "" if stat.S_ISREG(about.st_mode) else "is no plain file"
+        ):
             raise ValueError(f"it {reason}")
         content, mark, crc = file.read().rpartition(SEALED)
     if not mark or crc != zlib.crc32(content).to_bytes(4):
@@ -133,17 +150,23 @@ def _unsealed(path: Path) -> bytes:
 class _Cache(FunctionCache):
     """The compiled code of one function, in a sealed file for each of its keys.
 
-    Numba's own cache has an index beside them, and trusts both: damaged code could do anything, and so could a pickle.
+    Numba's own cache has an index beside them, and trusts both: damaged code could do anything, and
+    so could a pickle.
     """
 
     def __init__(self, function):
         self._py_func, self._cache_path = function, str(FOLDER)
 
     def _path(self, sig, codegen) -> Path:
-        settings = sorted((name, repr(value)) for name, value in vars(numba.config).items()
-                          if name.isupper() and name not in UNLIKE)  # fmt: skip
+        settings = sorted(
+            (name, repr(value))
+            for name, value in vars(numba.config).items()
+            if name.isupper() and name not in UNLIKE
+        )
         function = self._py_func
-        key = repr((self._index_key(sig, codegen), function.__code__.co_firstlineno, settings)).encode()
+        key = repr(
+            (self._index_key(sig, codegen), function.__code__.co_firstlineno, settings)
+        ).encode()
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         return FOLDER / f"{name}.{hashlib.sha256(key).hexdigest()[:16]}.nbc"
 
@@ -176,20 +199,24 @@ class _Cache(FunctionCache):
             finally:
                 temporary.unlink(missing_ok=True)
         except OSError as error:
-            _say(f"{FOLDER}: compiled code cannot be kept ({error.strerror}): the job goes on without")
+            _say(
+                f"{FOLDER}: compiled code cannot be kept ({error.strerror}): the job goes on "
+                "without"
+            )
 
 
 def compiled(**options):
     """`numba.njit` that caches in the folder above.
 
-    Both options of arithmetic are always set. A function without them would take them from the first function that
-    calls it, and its last bits would depend on what had been compiled before.
+    Both options of arithmetic are always set. A function without them would take them from the
+    first function that calls it, and its last bits would depend on what had been compiled before.
     """
     options = {"fastmath": False, "error_model": "python", "no_cfunc_wrapper": True} | options
 
     def decorate(function):
         loop = numba.njit(**options)(function)
-        if FOLDER and isinstance(loop, Dispatcher):  # there is none where Numba is told not to compile
+        # there is none where Numba is told not to compile
+        if FOLDER and isinstance(loop, Dispatcher):
             loop._cache = _Cache(function)
         return loop
 

@@ -1,7 +1,9 @@
-"""A surrogate summed over queries, with its gradient and its curvature in the weights: what a batch solver asks for.
+"""A surrogate summed over queries, with its gradient and its curvature in the weights: what a batch
+solver asks for.
 
-Unlike in the loops over rounds, scores are float64: a certificate is no better than the sums it is made of. RankSVM's
-hinges also have a smoothed form. With z = 1 + s_j - s_i for a pair R_i > R_j, and u > 0, it is
+Unlike in the loops over rounds, scores are float64: a certificate is no better than the sums it is
+made of. RankSVM's hinges also have a smoothed form. With z = 1 + s_j - s_i for a pair R_i > R_j,
+and u > 0, it is
 
     h(z) = max over 0 <= a <= 1 of (a z - u a^2 / 2),   attained at a = h'(z) = min(1, max(0, z / u)),
 
@@ -41,9 +43,9 @@ class Queries(NamedTuple):
 def sorted_hinges(scores, labels, smoothing, g):
     """What `hinges` computes, up to rounding, by sorting the scores.
 
-    It takes each pair of grades by itself and goes down the scores of the better documents. On the way, ever more of
-    the others have z > 0, and ever more have z >= u, where the hinge is not smoothed. The sums of their scores and of
-    the squares of their scores give all three values.
+    It takes each pair of grades by itself and goes down the scores of the better documents. On the
+    way, ever more of the others have z > 0, and ever more have z >= u, where the hinge is not
+    smoothed. The sums of their scores and of the squares of their scores give all three values.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
     centre, largest = 0.0, 0
@@ -77,7 +79,8 @@ def sorted_hinges(scores, labels, smoothing, g):
         if a == b:
             continue
         for high in range(low + 1, largest):
-            # Of the lower documents, those from a to q have z > 0, and those from a to p have z >= u.
+            # Of the lower documents, those from a to q have z > 0, and those from a to p have z >=
+            # u.
             p, q, plain_sum, sum_1, sum_2 = a, a, 0.0, 0.0, 0.0
             for place in range(starts[high], starts[high + 1]):
                 base = 1.0 - s[place]  # z = base + score of the lower document
@@ -123,7 +126,9 @@ def sorted_hinges(scores, labels, smoothing, g):
 
 @compiled()
 def hinged(scores, labels, i, end, documents):
-    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `documents`, int64; returns how many."""
+    """The documents j of lower grade than i with 0 < 1 + s_j - s_i < end, into `documents`, int64;
+    returns how many.
+    """
     count = 0
     for j in range(scores.shape[0]):  # without branches, which could not be foreseen
         z = 1.0 + (scores[j] - scores[i])
@@ -136,8 +141,9 @@ def hinged(scores, labels, i, end, documents):
 def hinges(scores, labels, smoothing, active, g):
     """RankSVM's sum of pairwise hinges, the smoothed sum, and the sum of `a z`.
 
-    The smoothed sum's gradient in the scores, which is the sum of `a (e_j - e_i)`, goes into `g`. `active` is int64
-    scratch as long as the scores. O(m^2), and O(m (log m + grades)) for lists of `LONG` or more.
+    The smoothed sum's gradient in the scores, which is the sum of `a (e_j - e_i)`, goes into `g`.
+    `active` is int64 scratch as long as the scores. O(m^2), and O(m (log m + grades)) for lists of
+    `LONG` or more.
     """
     m, value, smooth, support = scores.shape[0], 0.0, 0.0, 0.0
     if m >= LONG:
@@ -171,7 +177,8 @@ def total(queries, objective, smoothing, weights, gains, exponentials, gradient)
     smoothing : u > 0 of RankSVM; the others have no use for it
     weights : float64 (features)
     gains, exponentials : G(r) and exp(-r) for each grade r
-    gradient : float64 (features), any content; for RankSVM it becomes the gradient of the smoothed sum
+    gradient : float64 (features), any content; for RankSVM it becomes the gradient of the smoothed
+        sum
 
     Returns
     -------
@@ -198,7 +205,17 @@ def total(queries, objective, smoothing, weights, gains, exponentials, gradient)
             plain, smooth_one, support_one = hinges(scores[:m], label, smoothing, bits, g[:m])
         else:
             plain, _ = smooth_surrogate(
-                objective, scores[:m], label, ideal[q], 1.0, gains, exponentials, scratch[:m], bits[:m], goals, g[:m]
+                objective,
+                scores[:m],
+                label,
+                ideal[q],
+                1.0,
+                gains,
+                exponentials,
+                scratch[:m],
+                bits[:m],
+                goals,
+                g[:m],
             )
             smooth_one, support_one = plain, plain
         value += counts[q] * plain
@@ -210,17 +227,19 @@ def total(queries, objective, smoothing, weights, gains, exponentials, gradient)
 
 @compiled(fastmath=SUMS)
 def curvature(queries, objective, smoothing, weights, hessian):
-    """The second derivative in the weights of the (smoothed) sum, into `hessian`, float64 (features, features).
+    """The second derivative in the weights of the (smoothed) sum, into `hessian`, float64
+    (features, features).
 
-    A query's part is X' W X, where the matrix W of its documents is 2 I (squares), diag(e^s) (KL), diag(p) - p p' with
-    p = softmax(s) (ListNet), or 1 / u times the Laplacian of the pairs with 0 < z < u (RankSVM). Arguments as in
-    `total`.
+    A query's part is X' W X, where the matrix W of its documents is 2 I (squares), diag(e^s) (KL),
+    diag(p) - p p' with p = softmax(s) (ListNet), or 1 / u times the Laplacian of the pairs with 0 <
+    z < u (RankSVM). Arguments as in `total`.
     """
     features, offsets, labels, _, counts = queries
     largest, d = longest(offsets), features.shape[1]
     scores, scratch, p = np.empty(largest), np.empty(largest), np.empty(largest)
     bits, mean = np.empty(largest, np.int64), np.empty(d)
-    x, y = np.empty((largest + 3, d)), np.empty((largest + 3, d))  # X, shifted where that changes nothing, and W X
+    # X, shifted where that changes nothing, and W X
+    x, y = np.empty((largest + 3, d)), np.empty((largest + 3, d))
     nothing = features.reshape(features.size)[:0]
     hessian[:] = 0.0
     for q in range(counts.shape[0]):
@@ -230,11 +249,16 @@ def curvature(queries, objective, smoothing, weights, hessian):
         m, times = label.shape[0], np.float64(counts[q])
         s = scores[:m]
         score(raw, weights, s, nothing)
-        # Where only differences of documents count they are taken first: what is constant stays 0 to the last bit.
+        # Where only differences of documents count they are taken first: what is constant stays 0
+        # to the last bit.
         differences = objective in (RANKSVM, LISTNET)
         for i in range(m):
             for a in range(d):
-                x[i, a] = np.float64(raw[i, a]) - np.float64(raw[0, a]) if differences else np.float64(raw[i, a])
+                x[i, a] = (
+                    np.float64(raw[i, a]) - np.float64(raw[0, a])
+                    if differences
+                    else np.float64(raw[i, a])
+                )
         if objective == RANKSVM:
             y[:m] = 0.0
             for i in range(m):
@@ -264,10 +288,16 @@ def curvature(queries, objective, smoothing, weights, hessian):
                     y[i, a] = p[i] * x[i, a]
         for i in range(m, m + -m % 4):
             x[i], y[i] = 0.0, 0.0
-        for i in range(0, m, 4):  # four documents at a time, so that the Hessian passes by a quarter as often
+        # four documents at a time, so that the Hessian passes by a quarter as often
+        for i in range(0, m, 4):
             y0, y1, y2, y3 = y[i], y[i + 1], y[i + 2], y[i + 3]
             for a in range(d):
-                x0, x1, x2, x3 = times * x[i, a], times * x[i + 1, a], times * x[i + 2, a], times * x[i + 3, a]
+                x0, x1, x2, x3 = (
+                    times * x[i, a],
+                    times * x[i + 1, a],
+                    times * x[i + 2, a],
+                    times * x[i + 3, a],
+                )
                 row = hessian[a]
                 for b in range(a, d):
                     row[b] += x0 * y0[b] + x1 * y1[b] + x2 * y2[b] + x3 * y3[b]
@@ -278,7 +308,8 @@ def curvature(queries, objective, smoothing, weights, hessian):
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def factorise(matrix, shift, ridge, factor):
-    """Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I`, in `factor`'s lower triangle.
+    """Cholesky's factor of `matrix + DAMPING diag(matrix) + (shift + least) I`, in `factor`'s lower
+    triangle.
 
     The damping is by each diagonal entry, as features may be on scales far apart. O(d^3 / 3).
     """
@@ -322,15 +353,18 @@ def inner(a, b):
 
 @compiled(error_model="numpy")
 def model_step(hessian, gradient, weights, radius, step):
-    """The `step` of least <gradient, step> + <step, hessian step> / 2 with ||weights + step|| <= radius.
+    """The `step` of least <gradient, step> + <step, hessian step> / 2 with ||weights + step|| <=
+    radius.
 
-    It is -(hessian + shift I)^-1 (gradient + shift weights). If shift 0 keeps `end` = weights + step in the ball, that
-    is the step. Otherwise the shift is the root of 1 / ||end|| - 1 / radius, which Newton's method nears from below
-    (Moré and Sorensen 1983). As the shift grows, `end` falls by `fall` = (hessian + shift I)^-1 end, so that the
-    derivative of 1 / ||end|| is <end, fall> / ||end||^3.
+    It is -(hessian + shift I)^-1 (gradient + shift weights). If shift 0 keeps `end` = weights +
+    step in the ball, that is the step. Otherwise the shift is the root of 1 / ||end|| - 1 / radius,
+    which Newton's method nears from below (Moré and Sorensen 1983). As the shift grows, `end` falls
+    by `fall` = (hessian + shift I)^-1 end, so that the derivative of 1 / ||end|| is <end, fall> /
+    ||end||^3.
 
     hessian : float64 (d, d), positive semidefinite up to rounding
-    gradient : float64 (d), not 0; weights : float64 (d), with ||weights|| <= radius; step : float64 (d), any content
+    gradient : float64 (d), not 0; weights : float64 (d), with ||weights|| <= radius; step : float64
+        (d), any content
     """
     d, shift = weights.shape[0], 0.0
     factor, end, fall = np.empty((d, d)), np.empty(d), np.empty(d)

@@ -1,7 +1,7 @@
 """The loops over rounds of learners that keep a number for each ranking, on a cell of the atlas.
 
-All take a `Cell` first, and last `random` and a `Record`, as the loops of `scant.kernels.games`. Random numbers are
-drawn in the order of the plain learners.
+All take a `Cell` first, and last `random` and a `Record`, as the loops of `scant.kernels.games`.
+Random numbers are drawn in the order of the plain learners.
 """
 
 import math

@@ -1,4 +1,6 @@
-"""The loop over rounds of learners from clicks, which are in plain Python in `scant.rankers.click_learners`."""
+"""The loop over rounds of learners from clicks, which are in plain Python in
+`scant.rankers.click_learners`.
+"""
 
 import math
 from collections import namedtuple
@@ -24,7 +26,9 @@ Learner = namedtuple("Learner", "kind shown click stop delta above swaps chances
 
 @compiled()
 def browse(ranking, labels, click, stop, random, clicked):
-    """The user's clicks on the first documents of the ranking, into `clicked`: int8, as long as what is shown."""
+    """The user's clicks on the first documents of the ranking, into `clicked`: int8, as long as
+    what is shown.
+    """
     clicked[:] = 0
     for place in range(clicked.shape[0]):
         grade = labels[ranking[place]]
@@ -38,10 +42,11 @@ def browse(ranking, labels, click, stop, random, clicked):
 def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
     """PDGD's gradient in the scores, into `g`; returns whether the clicks show a preference at all.
 
-    P(R) and P(R*) differ in the denominators from the pair's first place, excluded, to its second: with the two
-    exchanged the first document is left there in place of the second.
+    P(R) and P(R*) differ in the denominators from the pair's first place, excluded, to its second:
+    with the two exchanged the first document is left there in place of the second.
 
-    odds, g : float64 as long as the scores; bits : the same of int64; left : float64, as long as `clicked`
+    odds, g : float64 as long as the scores; bits : the same of int64; left : float64, as long as
+        `clicked`
     """
     m, places, last = scores.shape[0], clicked.shape[0], -1
     for place in range(places):
@@ -82,10 +87,12 @@ def preference_gradient(scores, ranking, clicked, odds, left, bits, g):
 
 @compiled()
 def clicked_gradient(scores, ranking, clicked, above, g):
-    """The gradient of the logistic loss of clicked documents against others that were observed, into `g`.
+    """The gradient of the logistic loss of clicked documents against others that were observed,
+    into `g`.
 
-    Observed are all above the last click and, unless `above`, the first one below it. With `above` a clicked document
-    is compared only with documents above it. Returns whether there is a pair at all.
+    Observed are all above the last click and, unless `above`, the first one below it. With `above`
+    a clicked document is compared only with documents above it. Returns whether there is a pair at
+    all.
     """
     places, last, prefers = clicked.shape[0], -1, False
     g[:] = 0.0
@@ -109,8 +116,9 @@ def clicked_gradient(scores, ranking, clicked, above, g):
 def weighted_gradient(scores, ranking, clicked, chances, shifts, g):
     """The gradient of the logistic loss of each document shown against all others, into `g`.
 
-    A document counts clicked / chance - shift, by its place. Both sides of a pair are taken together: with equal scores
-    and counts nothing is left, not even by rounding. Returns whether there is a pair at all.
+    A document counts clicked / chance - shift, by its place. Both sides of a pair are taken
+    together: with equal scores and counts nothing is left, not even by rounding. Returns whether
+    there is a pair at all.
     """
     places, learns = clicked.shape[0], False
     g[:] = 0.0
@@ -153,7 +161,9 @@ def team_draft(current, candidate, random, picked, ranking, teams):
 
 @compiled()
 def draw_candidate(weights, delta, random, unit, candidate):
-    """DBGD's candidate, into `candidate`: the weights plus `delta` times a random vector of length 1, `unit`."""
+    """DBGD's candidate, into `candidate`: the weights plus `delta` times a random vector of length
+    1, `unit`.
+    """
     square = 0.0
     for j in range(weights.shape[0]):
         unit[j] = random.standard_normal()
@@ -165,14 +175,17 @@ def draw_candidate(weights, delta, random, unit, candidate):
 
 @compiled()
 def perturb(scores, random, perturbed):
-    """Scores with Gumbel noise, into `perturbed`: sorted by these, documents are drawn by softmax one after another."""
+    """Scores with Gumbel noise, into `perturbed`: sorted by these, documents are drawn by softmax
+    one after another.
+    """
     for i in range(scores.shape[0]):
         perturbed[i] = scores[i] - np.log(-np.log1p(-random.random()))
 
 
 @compiled()
 def maybe_swapped(own, visible, random, ranking):
-    """The ranking `own`, into `ranking`; with a chance of 1/2 its first document and another visible one are swapped.
+    """The ranking `own`, into `ranking`; with a chance of 1/2 its first document and another
+    visible one are swapped.
 
     Returns the place of the other one, drawn anew each time, whether or not they are swapped.
     """
@@ -222,17 +235,20 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     stop : float64 (grades), that of leaving after it
     delta : how far DBGD's candidate is from the weights
     above : see `clicked_gradient`
-    swaps : the share of rounds in which `IPS` swaps two documents, from whose clicks it estimates `chances`
+    swaps : the share of rounds in which `IPS` swaps two documents, from whose clicks it estimates
+        `chances`
     chances, shifts : float64 (shown), see `weighted_gradient`; `chances` are written to
     rate : the size of each step; of `CLICKED` and `IPS` at round t, rate / sqrt(t)
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
-    events : int32 (rounds, 4): whether it explores, whether the documents shown were not the weights' own, 0 and 0
+    events : int32 (rounds, 4): whether it explores, whether the documents shown were not the
+        weights' own, 0 and 0
     updated : uint8 (rounds)
 
     Returns
     -------
-    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    The number of rounds played: fewer than asked if a score was not finite in the round that
+    follows.
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
@@ -251,7 +267,11 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     ranked, all_clicked = np.empty(largest, np.int16), np.empty(shown, np.int8)
     clicks_on_first, clicks_on_other = np.ones(shown), np.ones(shown)
     # The gradient in the scores, and scratch.
-    all_g, odds, bits = np.empty(largest, np.float64), np.empty(largest, np.float64), np.empty(largest, np.int64)
+    all_g, odds, bits = (
+        np.empty(largest, np.float64),
+        np.empty(largest, np.float64),
+        np.empty(largest, np.int64),
+    )
     left, marks = np.empty(shown, np.float64), np.empty(largest, np.int8)
 
     for t in range(queries.shape[0]):
@@ -259,7 +279,12 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         start, end = offsets[q], offsets[q + 1]
         m = end - start
         visible = min(shown, m)
-        x, label, scores, drawn = features[start:end], grades[start:end], all_scores[:m], all_drawn[:m]
+        x, label, scores, drawn = (
+            features[start:end],
+            grades[start:end],
+            all_scores[:m],
+            all_drawn[:m],
+        )
         own, other, clicked, g = all_own[:m], all_other[:m], all_clicked[:visible], all_g[:m]
         after = queries[min(t + 1, queries.shape[0] - 1)]  # it is fetched meanwhile
         prefetch(flat_ideals, after * measures.shape[0])
@@ -288,9 +313,22 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
         events[t, EXPLORED] = kind in (PDGD, DBGD) or swapped > 0
         events[t, MISMATCHED] = differs(ranking, own, visible, marks[:m])
         measure_ranking(
-            ranking, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
-        )  # fmt: skip
-        ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts) if relevant[q] > 0 else empty
+            ranking,
+            label,
+            ranked[:m],
+            relevant[q],
+            ideals[q],
+            empty,
+            measures,
+            gains,
+            discounts,
+            measured[t],
+        )
+        ranker[t] = (
+            ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
+            if relevant[q] > 0
+            else empty
+        )
 
         # What is learned from the clicks on it.
         browse(ranking, label, click, stop, random, clicked)

@@ -1,4 +1,6 @@
-"""The loop over rounds of the learners that see every grade (perceptron paper, Algorithms 1 to 3; ListNet)."""
+"""The loop over rounds of the learners that see every grade (perceptron paper, Algorithms 1 to 3;
+ListNet).
+"""
 
 from collections import namedtuple
 
@@ -24,7 +26,11 @@ from scant.kernels.steps import KEPT, ROWS, SCHEDULE, Past, move
 RANDOM, IDEAL, SLAM, MAX_HINGE, LISTNET, BINARY, HELD_OUT = range(7)
 NDCG_AT_CUT, NDCG_WHOLE, AP_WHOLE = range(3)  # columns: the measures that learners may learn
 Learner = namedtuple(
-    "Learner", "kind measure trigger rate decay steps by_loss margin by_grade averaged learn_on_empty cut iterate"
+    "Learner",
+    (
+        "kind measure trigger rate decay steps by_loss margin by_grade averaged "
+        "learn_on_empty cut iterate"
+    ),
 )
 
 
@@ -32,7 +38,8 @@ Learner = namedtuple(
 def _pair_step(features, labels, rate, weights, random):
     """A round of the classification perceptron (Algorithm 1) on the difference of two documents.
 
-    They are drawn uniformly among the pairs of different grades. Returns whether it was mistaken; -1 if no pair.
+    They are drawn uniformly among the pairs of different grades. Returns whether it was mistaken;
+    -1 if no pair.
     """
     m = labels.shape[0]
     lowest, highest = labels[0], labels[0]
@@ -55,8 +62,23 @@ def _pair_step(features, labels, rate, weights, random):
 
 
 @compiled()
-def _measure_by(weights, features, truth, relevant, ideals, empty, measures, gains, discounts, by_score, ranked, out):
-    """Measure the ranking by other weights than the last, into `out`; return whether its scores are finite."""
+def _measure_by(
+    weights,
+    features,
+    truth,
+    relevant,
+    ideals,
+    empty,
+    measures,
+    gains,
+    discounts,
+    by_score,
+    ranked,
+    out,
+):
+    """Measure the ranking by other weights than the last, into `out`; return whether its scores are
+    finite.
+    """
     m = truth.shape[0]
     scores, order = np.empty(m, np.float32), np.empty(m, np.uint32)
     finite = score(features, weights, scores, features.reshape(features.size)[:0])
@@ -72,23 +94,28 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
     Parameters
     ----------
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
-    labels : what the learner learns from: the grades, or whether they are above 0; of a held-out ranker, its scores
+    labels : what the learner learns from: the grades, or whether they are above 0; of a held-out
+        ranker, its scores
     learner : a `Learner`, with these fields
     kind : one of the constants above
     measure : the column of the measure whose loss is the learner's own, one of those above
     trigger : the column of the measure that must be below 1 for an update
-    rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if `by_loss`
-    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs none)
+    rate, decay, by_loss : the step at round t is rate * t^-decay, times the trigger's loss if
+        `by_loss`
+    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs
+        none)
     margin, by_grade, averaged : see `slam`; cut : of NDCG@cut
     learn_on_empty : whether ListNet learns from queries without a relevant document
     iterate : which weights rank, see `iterates`; the last weights decide whether there is an update
     weights : float64 (features), where to start; where it ends after the call
-    loss : float64 (rounds), of the learner's own measure; 0 without a relevant document, since no ranking loses less
+    loss : float64 (rounds), of the learner's own measure; 0 without a relevant document, since no
+        ranking loses less
     updated : uint8 (rounds)
 
     Returns
     -------
-    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    The number of rounds played: fewer than asked if a score was not finite in the round that
+    follows.
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
@@ -114,8 +141,8 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             scores[:m],
             order[:m],
         )
-        # The next query is fetched while this one is at work: most of it in the scores, since the step is short where
-        # few documents take part.
+        # The next query is fetched while this one is at work: most of it in the scores, since the
+        # step is short where few documents take part.
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
         middle = begin + (end - begin) * 3 // 4
@@ -137,14 +164,24 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
         out = measured[t]
         measure_ranking(
             o, truth, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, out
-        )  # fmt: skip
+        )
         reached = out[learner.trigger]
         if learner.iterate != LAST:
             gather(learner.iterate, t, weights, kept)
             if not _measure_by(
-                kept[MEAN], x, truth, relevant[q], ideals[q], empty, measures, gains, discounts, by_score,
-                ranked[:m], out,
-            ):  # fmt: skip
+                kept[MEAN],
+                x,
+                truth,
+                relevant[q],
+                ideals[q],
+                empty,
+                measures,
+                gains,
+                discounts,
+                by_score,
+                ranked[:m],
+                out,
+            ):
                 return t
         loss[t] = 1.0 - out[learner.measure] if relevant[q] > 0 else 0.0
         updated[t] = 0
@@ -163,7 +200,9 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
             if learner.by_loss:
                 share = 1.0 - reached
             if learner.kind == SLAM:
-                places = learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
+                places = (
+                    learner.cut if learner.measure == NDCG_AT_CUT and not learner.averaged else m
+                )
                 uniform = learner.measure == AP_WHOLE
                 choice = Slam(places, uniform, learner.margin, learner.by_grade, learner.averaged)
                 slam(s, o, label, choice, tables, scratch, by_label[:m], g[:m])
@@ -179,10 +218,14 @@ def play(rounds, labels, tables, learner, recorded, random, weights, loss, updat
 
 
 @compiled()
-def surrogates_along(rounds, labels, updated, kind, places, uniform, tables, weights, multiples, sums):
-    """Sums, up to each round, of the learner's surrogate at multiples of `weights` over the rounds it updated in.
+def surrogates_along(
+    rounds, labels, updated, kind, places, uniform, tables, weights, multiples, sums
+):
+    """Sums, up to each round, of the learner's surrogate at multiples of `weights` over the rounds
+    it updated in.
 
-    These are the sums of f_t(multiple * weights) in the general bounds (perceptron paper, Theorems 6, 8 and 10).
+    These are the sums of f_t(multiple * weights) in the general bounds (perceptron paper, Theorems
+    6, 8 and 10).
 
     Parameters
     ----------
@@ -190,15 +233,24 @@ def surrogates_along(rounds, labels, updated, kind, places, uniform, tables, wei
     labels : what the learner learns from, as in `play`
     updated : (rounds), whether the learner updated
     places, uniform : the SLAM weights, `cut` and `uniform` of `pieces.Slam`
-    multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave their order
+    multiples : float64 (n), powers of two, which multiply scores without rounding, and so leave
+        their order
     sums : float64 (n, rounds), any content
     """
     features, offsets, _, _, queries = rounds
     largest = longest(offsets)
-    scores, scaled, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
+    scores, scaled, g = (
+        np.empty(largest, np.float32),
+        np.empty(largest, np.float32),
+        np.empty(largest, np.float64),
+    )
     order, by_score = np.empty(largest, np.uint32), sorter(scores)
     scratch, by_label = np.empty((6, tables.gains.shape[0])), np.empty(largest, np.uint32)
-    flat, n, totals = features.reshape(features.size), multiples.shape[0], np.zeros(multiples.shape[0])
+    flat, n, totals = (
+        features.reshape(features.size),
+        multiples.shape[0],
+        np.zeros(multiples.shape[0]),
+    )
     other = kind != SLAM  # not False, for which Numba would compile `slam` once more
     computed, values = np.zeros(offsets.shape[0] - 1, np.bool_), np.empty((offsets.shape[0] - 1, n))
     for t in range(queries.shape[0]):

@@ -1,8 +1,9 @@
 """The loops over rounds of the games on fixed items, and the best fixed ranking for AP.
 
-`values` (rounds x items, int8 or float64, read-only) times `scale` (rounds) is what each item is worth in each round.
-`place[u]` is the place of item u, from 0; ties go by index. Random numbers are drawn one by one in an order that the
-plain learners of `scant.games.learners` share, so that both play the same game.
+`values` (rounds x items, int8 or float64, read-only) times `scale` (rounds) is what each item is
+worth in each round. `place[u]` is the place of item u, from 0; ties go by index. Random numbers are
+drawn one by one in an order that the plain learners of `scant.games.learners` share, so that both
+play the same game.
 """
 
 import math
@@ -19,8 +20,8 @@ UNIFORM, GUMBEL, QUICKSORT = range(3)
 FAR = 1000  # powers of two beyond which odds count as 0
 POWERS = 2.0 ** np.arange(-FAR, FAR + 1)
 
-# Items' weights w as exp(w) = mantissa * 2^exponent, mantissas from 1 to 2: weights of any size, far apart or not, fit.
-# The rest is scratch of `quicksort`.
+# Items' weights w as exp(w) = mantissa * 2^exponent, mantissas from 1 to 2: weights of any size,
+# far apart or not, fit. The rest is scratch of `quicksort`.
 Odds = namedtuple("Odds", "mantissas exponents relative items sides")
 
 
@@ -42,7 +43,8 @@ class Record(NamedTuple):
     """What is reported of a play.
 
     kept : int64, the rounds to report, from 1 and ascending
-    total : float64, the cumulative value at each; explored : int64, the exploration rounds up to each
+    total : float64, the cumulative value at each; explored : int64, the exploration rounds up to
+        each
     """
 
     kept: np.ndarray
@@ -88,11 +90,13 @@ def _relate(odds, items, exponent):
 def quicksort(odds, random, uniforms, place):
     """The items' places by noisy QuickSort. See `scant.games.sorting.quicksort`.
 
-    The items of each side follow one another in one half of `odds.items`. Those that come before the pivot go to the
-    other half from the left, the others from the right, so that these are read backwards. A row of `odds.sides` has
-    where a side begins that is left to sort, how many items it has, and whether they are read forwards.
+    The items of each side follow one another in one half of `odds.items`. Those that come before
+    the pivot go to the other half from the left, the others from the right, so that these are read
+    backwards. A row of `odds.sides` has where a side begins that is left to sort, how many items it
+    has, and whether they are read forwards.
 
-    uniforms : float64, scratch as long as `place`, which is uint32 (as are all indices here: unsigned ones are quicker)
+    uniforms : float64, scratch as long as `place`, which is uint32 (as are all indices here:
+        unsigned ones are quicker)
     """
     m, one = np.uint64(place.shape[0]), np.uint64(1)
     relative, items, sides = odds.relative, odds.items, odds.sides
@@ -105,12 +109,21 @@ def quicksort(odds, random, uniforms, place):
     place[0] = 0  # if it is alone
     sides[0, 0], sides[0, 1], sides[0, 2] = 0, m, 1
     left_over = np.uint64(m > 1)
-    while left_over > 0:  # few branches, none of which could be foreseen: sides of two or more alone are left over
+    # few branches, none of which could be foreseen: sides of two or more alone are left over
+    while left_over > 0:
         left_over -= one
-        start_of_side, n, forwards = np.uint64(sides[left_over, 0]), np.uint64(sides[left_over, 1]), sides[left_over, 2]
-        begin, step = (np.int64(start_of_side), 1) if forwards else (np.int64(start_of_side + n - one), -1)
+        start_of_side, n, forwards = (
+            np.uint64(sides[left_over, 0]),
+            np.uint64(sides[left_over, 1]),
+            sides[left_over, 2],
+        )
+        begin, step = (
+            (np.int64(start_of_side), 1) if forwards else (np.int64(start_of_side + n - one), -1)
+        )
         start, target = (
-            (start_of_side, start_of_side + m) if start_of_side < m else (start_of_side - m, start_of_side - m)
+            (start_of_side, start_of_side + m)
+            if start_of_side < m
+            else (start_of_side - m, start_of_side - m)
         )
         skipped = np.int64(random.random() * n) if n > 2 else 1
         pivot = items[np.uint64(begin + step * skipped)]
@@ -132,10 +145,15 @@ def quicksort(odds, random, uniforms, place):
             right -= np.uint64(not first)
         items[left] = pivot
         before, after = left - target, n - one - (left - target)
-        place[pivot], place[items[target]], place[items[target + n - one]] = start + before, start, start + n - one
+        place[pivot], place[items[target]], place[items[target + n - one]] = (
+            start + before,
+            start,
+            start + n - one,
+        )
         sides[left_over, 0], sides[left_over, 1], sides[left_over, 2] = left + one, after, 0
         left_over += np.uint64(after > 1)
-        sides[left_over, 0], sides[left_over, 1], sides[left_over, 2] = target, before, 1  # the left side is next
+        # the left side is next
+        sides[left_over, 0], sides[left_over, 1], sides[left_over, 2] = target, before, 1
         left_over += np.uint64(before > 1)
 
 
@@ -207,7 +225,8 @@ def play_full(game, learns, procedure, rate, noise, random, record):
 
 @compiled()
 def _spread(estimate, place, place_weights, ordered):
-    """A R of a block's estimate: its l1 distance to its median, times the worth between its best and worst ranking.
+    """A R of a block's estimate: its l1 distance to its median, times the worth between its best
+    and worst ranking.
 
     place : the items' places by the estimate; ordered : scratch
     """
@@ -223,14 +242,17 @@ def _spread(estimate, place, place_weights, ordered):
 
 @compiled()
 def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, prior, random, record):
-    """Play RTop-kF: blocks, in each of which every cell of k items is once shown on top, at a random time.
+    """Play RTop-kF: blocks, in each of which every cell of k items is once shown on top, at a
+    random time.
 
     Parameters
     ----------
     game, blocks, record : a `Game`, `Blocks` and a `Record`
     procedure, rate : of the full-information learner, as in `play_full`
-    at_random : while a cell is shown, the other items are in uniformly random order, else in the learner's
-    adaptive : blocks take their length and noise from the data instead, see `scant.games.learners.AdaptiveRTopKF`
+    at_random : while a cell is shown, the other items are in uniformly random order, else in the
+        learner's
+    adaptive : blocks take their length and noise from the data instead, see
+        `scant.games.learners.AdaptiveRTopKF`
     gain, prior : for that: whether greater is better; A R / D of a block before it is seen
     """
     values, scale, place_weights, by_ap = game
@@ -270,9 +292,16 @@ def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, pri
         explores = x < remaining
         shuffles = explores and at_random
         _show(
-            UNIFORM if shuffles else procedure, flat if shuffles else weights, 1.0 if shuffles else noise, odds,
-            random, scores, place, order, by_score,
-        )  # fmt: skip
+            UNIFORM if shuffles else procedure,
+            flat if shuffles else weights,
+            1.0 if shuffles else noise,
+            odds,
+            random,
+            scores,
+            place,
+            order,
+            by_score,
+        )
         if explores:
             cell = cells[x]
             remaining -= 1
@@ -326,7 +355,9 @@ def play_blocks(game, procedure, rate, k, blocks, at_random, adaptive, gain, pri
 
 @compiled()
 def sums_at(values, scale, kept, sums):
-    """`sums[i]`, float64 (items): the sum of scaled values over the rounds up to the i-th kept one."""
+    """`sums[i]`, float64 (items): the sum of scaled values over the rounds up to the i-th kept
+    one.
+    """
     rounds, m = values.shape
     total, report = np.zeros(m), 0
     for t in range(rounds):
@@ -341,7 +372,9 @@ def sums_at(values, scale, kept, sums):
 
 @compiled()
 def overlaps_at(values, kept, overlaps):
-    """`overlaps[i, a, b]`: the sum of R_t(a) R_t(b) / sum(R_t) over the rounds up to the i-th kept one (binary R)."""
+    """`overlaps[i, a, b]`: the sum of R_t(a) R_t(b) / sum(R_t) over the rounds up to the i-th kept
+    one (binary R).
+    """
     rounds, m = values.shape
     total, report, items = np.zeros((m, m)), 0, np.empty(m, np.int64)
     for t in range(rounds):
@@ -362,10 +395,11 @@ def overlaps_at(values, kept, overlaps):
 
 @compiled()
 def best_path(overlap, order):
-    """The greatest total AP of a fixed ranking, and that ranking into `order`: see `losses.best_average_precision`.
+    """The greatest total AP of a fixed ranking, and that ranking into `order`: see
+    `losses.best_average_precision`.
 
-    With Q(S) the sum of overlaps of the pairs within S, each item with itself and each pair once, the item a placed
-    below S adds (Q(S + a) - Q(S)) / (|S| + 1).
+    With Q(S) the sum of overlaps of the pairs within S, each item with itself and each pair once,
+    the item a placed below S adds (Q(S + a) - Q(S)) / (|S| + 1).
     """
     m = overlap.shape[0]
     within, best = np.zeros(1 << m), np.zeros(1 << m)
@@ -398,7 +432,9 @@ def best_path(overlap, order):
 
 @compiled()
 def extremes(values, scale):
-    """Of the scaled values: the least, the largest, and the largest sum of squared differences over pairs of items."""
+    """Of the scaled values: the least, the largest, and the largest sum of squared differences over
+    pairs of items.
+    """
     rounds, m = values.shape
     lowest, largest, pairs = math.inf, -math.inf, 0.0
     for t in range(rounds):
@@ -414,7 +450,8 @@ def extremes(values, scale):
 
 @compiled()
 def balance(matrix, tolerance, most):
-    """Sinkhorn's iteration in place: scale rows, then columns, until rows sum to 1 too, up to `tolerance`.
+    """Sinkhorn's iteration in place: scale rows, then columns, until rows sum to 1 too, up to
+    `tolerance`.
 
     Returns the number of iterations, at most `most`.
     """

@@ -1,6 +1,7 @@
 """One pass of online gradient descent over a sample, and the losses of single queries.
 
-Queries have lists of equal length: the documents of query q are rows q m to (q + 1) m of `features`.
+Queries have lists of equal length: the documents of query q are rows q m to (q + 1) m of
+`features`.
 """
 
 import numpy as np
@@ -13,9 +14,11 @@ from scant.kernels.top import RANKSVM, smooth_surrogate
 
 @compiled()
 def descend(features, labels, m, n, objective, rate, radius, gains, exponentials, weights, average):
-    """Online gradient descent with step size `rate` over the first n queries, in the ball of this l2 norm.
+    """Online gradient descent with step size `rate` over the first n queries, in the ball of this
+    l2 norm.
 
-    weights : float64 (features), where to start, and where it ends; average : float64 (features), any content: the mean
+    weights : float64 (features), where to start, and where it ends; average : float64 (features),
+        any content: the mean
     of the weights before each of the n steps. RankSVM's subgradient counts only hinges above 0
     """
     d = features.shape[1]
@@ -31,14 +34,18 @@ def descend(features, labels, m, n, objective, rate, radius, gains, exponentials
         if objective == RANKSVM:
             hinges(scores, label, 1e-12, bits, g)
         else:
-            smooth_surrogate(objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, goals, g)
+            smooth_surrogate(
+                objective, scores, label, 0.0, 1.0, gains, exponentials, scratch, bits, goals, g
+            )
         step(x, g, rate, weights, nothing)
         project(weights, radius)
 
 
 @compiled()
 def losses(features, labels, m, objective, gains, exponentials, weights, values):
-    """The surrogate of each query, into `values`, float64 (queries); weights : float64 (features)."""
+    """The surrogate of each query, into `values`, float64 (queries); weights : float64
+    (features).
+    """
     scores, scratch, g = np.empty(m), np.empty(m), np.empty(m)
     bits, goals = np.empty(m, np.int64), np.empty(exponentials.shape[0])
     nothing = features.reshape(features.size)[:0]

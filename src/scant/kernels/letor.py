@@ -1,4 +1,6 @@
-"""The parser of LETOR's text: lines of grade, query and numbered features, from bytes into arrays."""
+"""The parser of LETOR's text: lines of grade, query and numbered features, from bytes into
+arrays.
+"""
 
 import math
 
@@ -8,12 +10,15 @@ from scant.kernels import compiled
 
 _GIVE_UP = -1
 REFUSE, HALF_UP, DOWN, UP = range(4)  # in the order of scant.data.letor.FRACTIONS
-_LARGEST = 3.40282356e38  # numbers up to this round to a finite float32: also FLT_MAX as C prints it
+# numbers up to this round to a finite float32: also FLT_MAX as C prints it
+_LARGEST = 3.40282356e38
 
 
 @compiled(inline="always")
 def _at(buffer, i):
-    """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from the end."""
+    """The byte at `i`; the index is unsigned, so that Numba need not test whether it counts from
+    the end.
+    """
     return buffer[np.uintp(i)]
 
 
@@ -115,7 +120,9 @@ def _value(buffer, i, tens):
 
 @compiled(inline="always")
 def _padded(widths, length, zeros):
-    """Whether an id of a query may be another's with other zeros before it; `widths` are those of `parse`."""
+    """Whether an id of a query may be another's with other zeros before it; `widths` are those of
+    `parse`.
+    """
     if zeros and widths[0] == 0:
         widths[0] = length
     elif not zeros:
@@ -125,17 +132,21 @@ def _padded(widths, length, zeros):
 
 @compiled()
 def parse(buffer, start, end, line, form, block, tens, used, widths):
-    """Parse rows from `start` until `end` or until the block is full; every line in between ends in LF.
+    """Parse rows from `start` until `end` or until the block is full; every line in between ends in
+    LF.
 
     line : the number of the line at `start`
-    form : how lines are written, a `_Form` of `scant.data.letor`; `rounding` is one of the constants above
-    block : the `Block` of `scant.data.letor` that rows go into; `printed` keeps a grade as it is written
+    form : how lines are written, a `_Form` of `scant.data.letor`; `rounding` is one of the
+        constants above
+    block : the `Block` of `scant.data.letor` that rows go into; `printed` keeps a grade as it is
+        written
     tens : the powers of ten that float64 holds exactly
     used : for each feature, the last line that has it, or 0
-    widths : digits of the ids of queries that begin with a zero, or 0, and the fewest of others, in the lines before
+    widths : digits of the ids of queries that begin with a zero, or 0, and the fewest of others, in
+        the lines before
 
-    Returns the number of rows, position and line number of the next line, and whether the parser gave up on
-    that line.
+    Returns the number of rows, position and line number of the next line, and whether the parser
+    gave up on that line.
     """
     d, top, in_comment, rounding, lowest, unsorted, overflow = form
     query, grade, x, lines, printed = block
@@ -167,7 +178,11 @@ def parse(buffer, start, end, line, form, block, tens, used, widths):
                     i += 1
                 number, _ = _value(buffer, first, tens)
                 printed[n] = number
-                value = math.ceil(number) if rounding == UP else math.floor(number + 0.5 * (rounding == HALF_UP))
+                value = (
+                    math.ceil(number)
+                    if rounding == UP
+                    else math.floor(number + 0.5 * (rounding == HALF_UP))
+                )
                 if value > top:
                     return n, start, line, True
                 grade[n] = value

@@ -1,18 +1,20 @@
 """Exploration by optimisation: the convex program of a round, and the loop over rounds.
 
-A problem has C classes of rankings with equal losses, A actions (a class and a top set that one of its rankings shows),
-S top sets with F feedbacks each, hence S F signals, and d outcomes. The variables, in one vector, are
+A problem has C classes of rankings with equal losses, A actions (a class and a top set that one of
+its rankings shows), S top sets with F feedbacks each, hence S F signals, and d outcomes. The
+variables, in one vector, are
 
     z (C x r0), u (r), p (A), t
 
-where column c of the estimator is `G_c = base_c + null z_c + span u`, and p is a distribution over actions. `null`
-spans what all top sets together estimate as 0, so that every z and u gives an unbiased estimator of the differences of
-losses. What is minimised over them is the largest entry, t, of the values of the outcomes x,
+where column c of the estimator is `G_c = base_c + null z_c + span u`, and p is a distribution over
+actions. `null` spans what all top sets together estimate as 0, so that every z and u gives an
+unbiased estimator of the differences of losses. What is minimised over them is the largest entry,
+t, of the values of the outcomes x,
 
     f_x = (p - q)'L_x / eta + sum_s P_s sum_c q_c psi(eta G(s, x)_c / P_s) / eta^2,   psi(a) = exp(-a) + a - 1,
 
-P_s being the probability that top set s is shown: by Newton's method on `t / mu` with logarithmic barriers for t > f_x
-and p > 0, whose minimiser is within mu (d + A) of the optimum.
+P_s being the probability that top set s is shown: by Newton's method on `t / mu` with logarithmic
+barriers for t > f_x and p > 0, whose minimiser is within mu (d + A) of the optimum.
 """
 
 import math
@@ -22,7 +24,9 @@ import numpy as np
 
 from scant.kernels import compiled
 
-LEAST = 1e-30  # weight of a class in the second term: it can only raise the value, and keeps Newton's matrix regular
+# weight of a class in the second term: it can only raise the value, and keeps Newton's matrix
+# regular
+LEAST = 1e-30
 STEPS = 60  # of Newton's method with one barrier; it takes some five
 NEARLY = 0.05  # the squared Newton decrement at which a step is the last
 
@@ -46,10 +50,12 @@ class Program(NamedTuple):
 
 
 class Derivatives(NamedTuple):
-    """Those of the barriers, see `_differentiate`, and the step of Newton's method; all float64, of any content.
+    """Those of the barriers, see `_differentiate`, and the step of Newton's method; all float64, of
+    any content.
 
     gradient, step : (variables); J : (outcomes x variables)
-    blocks : (classes x r0 x r0); sides : (classes x r0 x border); corner : (border x border), border being r + A + 1
+    blocks : (classes x r0 x r0); sides : (classes x r0 x border); corner : (border x border),
+        border being r + A + 1
     """
 
     gradient: np.ndarray
@@ -62,7 +68,9 @@ class Derivatives(NamedTuple):
 
 @compiled()
 def fill(v, program, G, P):
-    """The estimator G (signals x classes) and the probabilities P (top sets) that are in the variables."""
+    """The estimator G (signals x classes) and the probabilities P (top sets) that are in the
+    variables.
+    """
     base, null, span, actions_top = program.base, program.null, program.span, program.actions_top
     signals, C = base.shape
     free, rank = null.shape[1], span.shape[1]
@@ -82,9 +90,11 @@ def fill(v, program, G, P):
 
 @compiled()
 def value_of(q, eta, program, p, G, P, f):
-    """The values f (outcomes) of a distribution p and an estimator G, and the largest, which bounds the regret.
+    """The values f (outcomes) of a distribution p and an estimator G, and the largest, which bounds
+    the regret.
 
-    Returns infinity where they are not defined: a probability is not above 0, or an estimate is beyond exp().
+    Returns infinity where they are not defined: a probability is not above 0, or an estimate is
+    beyond exp().
     """
     losses, actions_class, signal = program.losses, program.actions_class, program.signal
     C, d = losses.shape
@@ -120,7 +130,9 @@ def value_of(q, eta, program, p, G, P, f):
 
 @compiled()
 def _cholesky(H, n):
-    """The lower Cholesky factor of the first n rows and columns of H, in place; whether there is one."""
+    """The lower Cholesky factor of the first n rows and columns of H, in place; whether there is
+    one.
+    """
     for j in range(n):
         for k in range(j):
             factor = H[j, k]
@@ -159,7 +171,8 @@ def _backward(L, b, n):
 def _differentiate(q, eta, program, v, G, P, f, derivatives):
     """The derivatives of the barriers of f (see `newton`), without the terms of p > 0 and t / mu.
 
-    gradient : minus the gradient; J : the gradients of f_x - t over t - f_x; the Hessian is J'J and a matrix of the
+    gradient : minus the gradient; J : the gradients of f_x - t over t - f_x; the Hessian is J'J and
+        a matrix of the
     blocks, the sides and the corner
     """
     losses, actions_class, actions_top, signal, _, null, span = program
@@ -191,7 +204,11 @@ def _differentiate(q, eta, program, v, G, P, f, derivatives):
             G_G = weight * w * e / P[s]
             G_P = -G_G * entry / P[s]
             # psi(a) - a psi'(a), without the loss of digits
-            by_P += w * ((1.0 + a) * e - 1.0 if abs(a) > 1e-4 else a * a * (-0.5 + a / 3.0)) / (eta * eta)
+            by_P += (
+                w
+                * ((1.0 + a) * e - 1.0 if abs(a) > 1e-4 else a * a * (-0.5 + a / 3.0))
+                / (eta * eta)
+            )
             by_u += slope
             u_u += G_G
             u_P += G_P
@@ -205,7 +222,8 @@ def _differentiate(q, eta, program, v, G, P, f, derivatives):
                     blocks[c, i, j] += G_G * null[row, i] * null[row, j]
                 for j in range(rank):
                     sides[c, i, j] += G_G * null[row, i] * span[row, j]
-                sides[c, i, rank + A] += G_P * null[row, i]  # for the actions of this top set, below
+                # for the actions of this top set, below
+                sides[c, i, rank + A] += G_P * null[row, i]
         for c in range(C):
             for i in range(free):
                 for a_ in range(A):
@@ -241,8 +259,9 @@ def _differentiate(q, eta, program, v, G, P, f, derivatives):
 def _step(derivatives, rank, A):
     """Solve Newton's equations for a step that keeps the sum of p; False where there is none.
 
-    The matrix is that of `_differentiate`. With y = J step as further unknowns, the variables of a class meet those of
-    others in the border and y alone, so that they are eliminated class by class.
+    The matrix is that of `_differentiate`. With y = J step as further unknowns, the variables of a
+    class meet those of others in the border and y alone, so that they are eliminated class by
+    class.
     """
     gradient, step, J, blocks, sides, corner = derivatives
     C, free, size = blocks.shape[0], blocks.shape[1], corner.shape[0]
@@ -324,9 +343,11 @@ def _step(derivatives, rank, A):
 
 @compiled()
 def newton(q, eta, mu, program, v, G, P, f, derivatives):
-    """One damped step of Newton's method on the barrier; the squared decrement before it, or -1 where it fails.
+    """One damped step of Newton's method on the barrier; the squared decrement before it, or -1
+    where it fails.
 
-    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; derivatives : scratch
+    v : the variables, changed in place, with p > 0 summing to 1 and t above all f; derivatives :
+        scratch
     """
     C, free = program.losses.shape[0], program.null.shape[1]
     rank, A = program.span.shape[1], program.actions_class.shape[0]
@@ -354,7 +375,10 @@ def newton(q, eta, mu, program, v, G, P, f, derivatives):
             v[i] = gradient[i] + length * step[i]
         fill(v, program, G, P)
         largest = value_of(q, eta, program, v[at_p:at_t], G, P, f)
-        if largest < v[at_t] and _barrier(v, mu, at_p, at_t, f) <= before - 0.2 * length * decrement + 1e-9:
+        if (
+            largest < v[at_t]
+            and _barrier(v, mu, at_p, at_t, f) <= before - 0.2 * length * decrement + 1e-9
+        ):
             return decrement
         length *= 0.5
     for i in range(at_t + 1):
@@ -374,7 +398,8 @@ def _barrier(v, mu, at_p, at_t, f):
 
 @compiled()
 def optimise(q, eta, accuracy, scale, program, v, warm):
-    """Minimise the largest value over estimators and distributions, to within `accuracy` of it (relative).
+    """Minimise the largest value over estimators and distributions, to within `accuracy` of it
+    (relative).
 
     q : float64 (classes), the weights of exponential weights; eta : their learning rate
     scale : a value below which accuracy is relative to it
@@ -390,7 +415,11 @@ def optimise(q, eta, accuracy, scale, program, v, warm):
     G, P, f = np.empty(program.base.shape), np.empty(program.signal.shape[0]), np.empty(d)
     gradient, step, J = np.empty(at_t + 1), np.empty(at_t + 1), np.empty((d, at_t + 1))
     border = rank + A + 1
-    blocks, sides, corner = np.empty((C, free, free)), np.empty((C, free, border)), np.empty((border, border))
+    blocks, sides, corner = (
+        np.empty((C, free, free)),
+        np.empty((C, free, border)),
+        np.empty((border, border)),
+    )
     derivatives = Derivatives(gradient, step, J, blocks, sides, corner)
     for attempt in range(2):
         if attempt == 1 or not warm:
@@ -437,10 +466,11 @@ def weigh(estimates, eta, q):
 
 @compiled()
 def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
-    """The distribution found for `solved_q`, moved to `q`: p (actions) and P (top sets). Returns how far q has moved.
+    """The distribution found for `solved_q`, moved to `q`: p (actions) and P (top sets). Returns
+    how far q has moved.
 
-    What a class has gained or lost is shared among its actions as they were; none loses more than half. The distance
-    is the total variation.
+    What a class has gained or lost is shared among its actions as they were; none loses more than
+    half. The distance is the total variation.
     """
     A, moved, total = p.shape[0], 0.0, 0.0
     for c in range(q.shape[0]):
@@ -451,7 +481,9 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
                 of_class += solved_p[a]
         for a in range(A):
             if actions_class[a] == c:
-                p[a] = max(solved_p[a] + solved_p[a] / of_class * (q[c] - solved_q[c]), 0.5 * solved_p[a])
+                p[a] = max(
+                    solved_p[a] + solved_p[a] / of_class * (q[c] - solved_q[c]), 0.5 * solved_p[a]
+                )
                 total += p[a]
     P[:] = 0.0
     for a in range(A):
@@ -461,7 +493,9 @@ def carry(solved_p, solved_q, q, actions_class, actions_top, p, P):
 
 
 @compiled()
-def play_optimised(cell, numbers, program, accuracy, tolerance, scale, certificate, solved, random, record):
+def play_optimised(
+    cell, numbers, program, accuracy, tolerance, scale, certificate, solved, random, record
+):
     """Play `scant.games.optimisation.ExplorationByOptimisation` on a cell.
 
     Parameters
@@ -480,8 +514,18 @@ def play_optimised(cell, numbers, program, accuracy, tolerance, scale, certifica
     at_p = C * program.null.shape[1] + program.span.shape[1]
     features = program.base.shape[0] // program.signal.shape[0]
     v = np.zeros(at_p + A + 1)
-    G, P, f = np.empty(program.base.shape), np.empty(program.signal.shape[0]), np.empty(program.losses.shape[1])
-    estimates, q, solved_q, p, solved_p = np.zeros(C), np.empty(C), np.empty(C), np.empty(A), np.empty(A)
+    G, P, f = (
+        np.empty(program.base.shape),
+        np.empty(program.signal.shape[0]),
+        np.empty(program.losses.shape[1]),
+    )
+    estimates, q, solved_q, p, solved_p = (
+        np.zeros(C),
+        np.empty(C),
+        np.empty(C),
+        np.empty(A),
+        np.empty(A),
+    )
     spent, value, reached, regret, report = scale, 0.0, math.inf, 0.0, 0
     logarithm = math.log(max(C, 2))
     eta = math.sqrt(logarithm / (2 * spent))

@@ -1,11 +1,13 @@
-"""Stochastic gradient descent for the linear scorers of ads: on single examples, and on pairs for the AUC loss.
+"""Stochastic gradient descent for the linear scorers of ads: on single examples, and on pairs for
+the AUC loss.
 
-Both minimise a mean loss plus `regularisation / 2 |w|^2` with the step `1 / (regularisation (t + offset))`, as Pegasos
-does. With it the weights before step t are a plain sum, `w = v / (regularisation (t + offset))`, where v adds up the
-slope times the features of each step; the step need not shrink them. What is returned is the mean of the weights after
-every sixteenth step of the second half: neighbours hardly differ. Examples come in random order without replacement,
-reshuffled when all have been seen, which leaves less noise than independent draws. Features, v and the products are
-float32; means are float64.
+Both minimise a mean loss plus `regularisation / 2 |w|^2` with the step `1 / (regularisation (t +
+offset))`, as Pegasos does. With it the weights before step t are a plain sum, `w = v /
+(regularisation (t + offset))`, where v adds up the slope times the features of each step; the step
+need not shrink them. What is returned is the mean of the weights after every sixteenth step of the
+second half: neighbours hardly differ. Examples come in random order without replacement, reshuffled
+when all have been seen, which leaves less noise than independent draws. Features, v and the
+products are float32; means are float64.
 """
 
 import math
@@ -20,7 +22,9 @@ EVERY = 16  # steps between the weights that are averaged
 
 @compiled()
 def _next(order, place, random):
-    """The entry of `order` at place `place` of a random permutation that comes into being place by place."""
+    """The entry of `order` at place `place` of a random permutation that comes into being place by
+    place.
+    """
     other = place + int(random.random() * (order.shape[0] - place))
     chosen = order[other]
     order[other] = order[place]
@@ -82,8 +86,8 @@ def descend_pairs(positive, negative, regularisation, offset, steps, hinge, rand
 def descend_examples(features, clicked, regularisation, offset, intercept, steps, random):
     """Minimise the mean of log(1 + exp(-y (w.x + b))) over examples, y = 1 where clicked, else -1.
 
-    The intercept b is not regularised. Its step is 4 / sqrt(t), as the loss's curvature in b is at most 1/4, but has no
-    lower limit; it is averaged like the weights.
+    The intercept b is not regularised. Its step is 4 / sqrt(t), as the loss's curvature in b is at
+    most 1/4, but has no lower limit; it is averaged like the weights.
 
     Parameters
     ----------

@@ -10,11 +10,14 @@ from scant.kernels.sorting import place_by, sorter
 
 @compiled()
 def ordered_gap(sums, number, place_weights, place, ordered):
-    """The least difference between the mean values of two items that are next to each other in the ranking by mean.
+    """The least difference between the mean values of two items that are next to each other in the
+    ranking by mean.
 
-    Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if there are none.
+    Only neighbours whose places differ in weight count: to swap the others costs nothing. 0 if
+    there are none.
 
-    sums : of each item's values over `number` rounds; place : the items' places by `sums`; ordered : scratch
+    sums : of each item's values over `number` rounds; place : the items' places by `sums`; ordered
+        : scratch
     """
     m, gap = sums.shape[0], math.inf
     for i in range(m):
@@ -27,10 +30,13 @@ def ordered_gap(sums, number, place_weights, place, ordered):
 
 @compiled()
 def play_phases(game, k, repeats, lengths, estimates_gap, spread, failure, random, record):
-    """Play `scant.games.pege.PEGE` or, if `estimates_gap`, `PEGE2`; parameters as in `scant.kernels.games.play_blocks`.
+    """Play `scant.games.pege.PEGE` or, if `estimates_gap`, `PEGE2`; parameters as in
+    `scant.kernels.games.play_blocks`.
 
-    repeats, lengths : int64, how often each cell is shown in each phase, and how many rounds are then exploited
-    spread, failure : for PEGE2: the range of values, and the probability with which its gap may be wrong
+    repeats, lengths : int64, how often each cell is shown in each phase, and how many rounds are
+        then exploited
+    spread, failure : for PEGE2: the range of values, and the probability with which its gap may be
+        wrong
     """
     values, scale, place_weights, _ = game
     kept, total, explored = record
@@ -78,7 +84,9 @@ def play_phases(game, k, repeats, lengths, estimates_gap, spread, failure, rando
             continue
         number += 1
         if growth == 0.0:
-            width = spread * math.sqrt(math.log(2 * m * number * (number + 1) / failure) / (2 * number))
+            width = spread * math.sqrt(
+                math.log(2 * m * number * (number + 1) / failure) / (2 * number)
+            )
             gap = ordered_gap(sums, number, place_weights, leader, ordered)
             if gap < 4 * width:
                 continue

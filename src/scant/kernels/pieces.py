@@ -1,8 +1,9 @@
 """One round in pieces: score, sort, measure, gradient, step. Nothing here allocates.
 
-Scores are float32 (as the features are), sums of products are float64. A query's documents are the rows of
-`features`; `order` holds document indices, best first, ties by index. `discounts[i]` is D(i+1) and `gains[r]` is
-G(r). The readable counterparts, which tests hold these to, are `scant.measures` and `scant.surrogates`.
+Scores are float32 (as the features are), sums of products are float64. A query's documents are the
+rows of `features`; `order` holds document indices, best first, ties by index. `discounts[i]` is
+D(i+1) and `gains[r]` is G(r). The readable counterparts, which tests hold these to, are
+`scant.measures` and `scant.surrogates`.
 """
 
 import math
@@ -17,7 +18,8 @@ from numba.extending import intrinsic
 
 from scant.kernels import compiled
 
-# Sums may be reassociated (that is what lets them use vector instructions); nan and inf keep their meaning.
+# Sums may be reassociated (that is what lets them use vector instructions); nan and inf keep their
+# meaning.
 SUMS = {"reassoc", "contract"}
 EXP_CLIP = 300.0  # as in scant.surrogates (a test holds them equal)
 LARGEST_EXPONENT = 709.782712893384  # exp() of anything larger overflows float64
@@ -26,9 +28,12 @@ NDCG, AP, DCG, PRECISION, ERR, MRR, RECALL, LINEAR_NDCG = range(8)
 PLACE = -1  # the grade at a place, as in scant.measures
 ERR_GRADE = 4  # as in scant.measures (likewise)
 
-# What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the query of each round.
-# Tables : G(r), D(i) and exp(-r), float64. Measured : what is recorded of the rankings shown, NDCG@10, NDCG, AP and any
-# others; `measures`, `ideals` and `empty` as `measure_ranking` takes them; `values`, float64 (rounds, n), to be filled.
+# What loops over rounds take. Rounds : a stream's arrays (see `scant.data.stream.Stream`), and the
+#     query of each round.
+# Tables : G(r), D(i) and exp(-r), float64. Measured : what is recorded of the rankings shown,
+#     NDCG@10, NDCG, AP and any
+# others; `measures`, `ideals` and `empty` as `measure_ranking` takes them; `values`, float64
+# (rounds, n), to be filled.
 Rounds = namedtuple("Rounds", "features offsets grades relevant queries")
 Tables = namedtuple("Tables", "gains discounts exponentials")
 Measured = namedtuple("Measured", "measures ideals empty values")
@@ -37,7 +42,8 @@ Measured = namedtuple("Measured", "measures ideals empty values")
 class Slam(NamedTuple):
     """Which SLAM surrogate it is; see `slam`.
 
-    cut, uniform : documents weigh G(label) D(place) over the first `cut` places; if `uniform`, 1 each if relevant
+    cut, uniform : documents weigh G(label) D(place) over the first `cut` places; if `uniform`, 1
+        each if relevant
     margin, by_grade : the margin is `margin`, times the difference of the labels if `by_grade`
     averaged : the weights are averaged within each label
     """
@@ -50,7 +56,9 @@ class Slam(NamedTuple):
 
 
 def _prefetch(typingctx, array, index):
-    """Ask for `array[index]`'s cache line: queries come in random order, which no hardware foresees."""
+    """Ask for `array[index]`'s cache line: queries come in random order, which no hardware
+    foresees.
+    """
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -58,7 +66,8 @@ def _prefetch(typingctx, array, index):
         word = ir.IntType(32)
         call = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
         function = cgutils.get_or_insert_function(builder.module, call, "llvm.prefetch.p0")
-        builder.call(function, [pointer, word(0), word(2), word(1)])  # read, second-level cache, data
+        # read, second-level cache, data
+        builder.call(function, [pointer, word(0), word(2), word(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
@@ -70,15 +79,19 @@ prefetch = (lambda array, index: None) if config.DISABLE_JIT else intrinsic(_pre
 
 @compiled()
 def prefetch_share(coming, i, m):
-    """Ask for the i-th of m equal shares of `coming`: spread over a loop, so that memory and arithmetic overlap."""
+    """Ask for the i-th of m equal shares of `coming`: spread over a loop, so that memory and
+    arithmetic overlap.
+    """
     share = (coming.size + m - 1) // m
-    for p in range(i * share, min((i + 1) * share, coming.size), 16):  # sixteen float32 fill a cache line
+    # sixteen float32 fill a cache line
+    for p in range(i * share, min((i + 1) * share, coming.size), 16):
         prefetch(coming, p)
 
 
 @compiled(fastmath=SUMS)
 def score(features, weights, scores, coming):
-    """`scores = features @ weights`; meanwhile `coming` (flat, may be empty) is fetched from memory.
+    """`scores = features @ weights`; meanwhile `coming` (flat, may be empty) is fetched from
+    memory.
 
     Returns whether all scores are finite.
     """
@@ -118,13 +131,16 @@ def dcg(ranked, cut, gains, discounts):
     """DCG of the first `cut` places; `ranked` is the grades, best-ranked first."""
     total = 0.0
     for i in range(min(cut, ranked.shape[0])):
-        total += gains[np.uint16(ranked[i])] * discounts[i]  # unsigned: a signed index is looked at for being below 0
+        # unsigned: a signed index is looked at for being below 0
+        total += gains[np.uint16(ranked[i])] * discounts[i]
     return total
 
 
 @compiled()
 def ndcg(order, truth, cut, ideal, gains, discounts):
-    """NDCG@cut of the ranking `order`; `truth` is the query's grades, and `ideal` its largest DCG@cut."""
+    """NDCG@cut of the ranking `order`; `truth` is the query's grades, and `ideal` its largest
+    DCG@cut.
+    """
     total = 0.0
     for i in range(min(cut, order.shape[0])):
         total += gains[truth[order[i]]] * discounts[i]
@@ -133,9 +149,11 @@ def ndcg(order, truth, cut, ideal, gains, discounts):
 
 @compiled()
 def ideal_dcg(grades, cut, gains, discounts, counts):
-    """The largest DCG@cut. It adds the same numbers in the same order as `dcg` does on an ideal ranking,
+    """The largest DCG@cut. It adds the same numbers in the same order as `dcg` does on an ideal
+    ranking,
 
-    so that the two are equal to the last bit exactly when the ranking's first `cut` places are ideal.
+    so that the two are equal to the last bit exactly when the ranking's first `cut` places are
+    ideal.
     """
     top = 0
     for grade in grades:
@@ -156,7 +174,9 @@ def ideal_dcg(grades, cut, gains, discounts, counts):
 
 @compiled()
 def average_precision(ranked, relevant):
-    """AP of `ranked`, the grades, best-ranked first, those above 0 being relevant; `relevant` (> 0) counts them."""
+    """AP of `ranked`, the grades, best-ranked first, those above 0 being relevant; `relevant` (> 0)
+    counts them.
+    """
     total, relevant_so_far = 0.0, 0
     for i in range(ranked.shape[0]):
         hit = ranked[i] > 0  # no branch on it: it could not be foreseen
@@ -176,7 +196,9 @@ def precision(ranked, cut):
 
 @compiled()
 def err(ranked, cut, gains):
-    """Expected reciprocal rank over the first `cut` places; no grade of `ranked` may be above `ERR_GRADE`."""
+    """Expected reciprocal rank over the first `cut` places; no grade of `ranked` may be above
+    `ERR_GRADE`.
+    """
     total, reading = 0.0, 1.0
     for i in range(min(cut, ranked.shape[0])):
         satisfied = gains[ranked[i]] / 2.0**ERR_GRADE
@@ -215,12 +237,14 @@ def ideal_dcgs(offsets, grades, cut, gains, discounts, out):
 def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gains, discounts, out):
     """Measures of the ranking `order`, into `out`.
 
-    Without a relevant document NDCG, AP and MRR are `empty`, and all other measures are 0. The grade at a place beyond
-    the last is -1.
+    Without a relevant document NDCG, AP and MRR are `empty`, and all other measures are 0. The
+    grade at a place beyond the last is -1.
 
     truth : the query's grades; ranked : scratch of the same kind
-    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole list; or which place
-    ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG of whichever gain
+    measures : int64 (n, 2), the code of each, and how many places count for it, 0 for the whole
+        list; or which place
+    ideals : float64 (n), the query's largest DCG of so many places, where the measure is NDCG of
+        whichever gain
     out : float64 (n)
     """
     m = order.shape[0]
@@ -254,9 +278,10 @@ def measure_ranking(order, truth, ranked, relevant, ideals, empty, measures, gai
 def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     """The SLAM surrogate's value; its subgradient in the scores goes into `g`. O(m + labels^2).
 
-    The documents, ordered by label and then score, weigh G(label) D(place) over the first `cut` places (perceptron
-    paper, Eq. 11 and 24), or, if `uniform`, 1 each if relevant (Eq. 10: the AP weights); all over their sum. Each
-    with a positive hinge against the best-scored document of a lower label moves its weight to that one (Eq. 13).
+    The documents, ordered by label and then score, weigh G(label) D(place) over the first `cut`
+    places (perceptron paper, Eq. 11 and 24), or, if `uniform`, 1 each if relevant (Eq. 10: the AP
+    weights); all over their sum. Each with a positive hinge against the best-scored document of a
+    lower label moves its weight to that one (Eq. 13).
 
     choice : a `Slam`; tables : `Tables`, whose gains and discounts count
     scratch : float64 of shape (6, labels), any content; by_label : uint32 (m), likewise
@@ -264,7 +289,8 @@ def slam(scores, order, labels, choice, tables, scratch, by_label, g):
     cut, uniform, margin, by_grade, averaged = choice
     gains, discounts, _ = tables
     m, labels_there = order.shape[0], scratch.shape[1]
-    whole = scratch.view(np.int64)  # whole numbers are counted as such, since one waits for the next
+    # whole numbers are counted as such, since one waits for the next
+    whole = scratch.view(np.int64)
     count, place, best, rival = whole[0], whole[1], whole[2], whole[3]
     weights, moved = scratch[4], scratch[5]
     for label in range(labels_there):
@@ -288,7 +314,8 @@ def slam(scores, order, labels, choice, tables, scratch, by_label, g):
         place[label] += 1
     for label in range(labels_there):
         if count[label] > 0:
-            best[label] = by_label[place[label] - count[label]]  # its best-scored document; `place` is past its last
+            # its best-scored document; `place` is past its last
+            best[label] = by_label[place[label] - count[label]]
     value = 0.0
     for label in range(labels_there - 1, 0, -1):
         reach, rival[label] = -math.inf, -1
@@ -317,13 +344,15 @@ def slam(scores, order, labels, choice, tables, scratch, by_label, g):
 
 @compiled()
 def max_hinge(scores, order, labels, scratch, g):
-    """The largest pairwise hinge (perceptron paper, Eq. 27); its subgradient (Eq. 29) goes into `g`. O(m + labels).
+    """The largest pairwise hinge (perceptron paper, Eq. 27); its subgradient (Eq. 29) goes into
+    `g`. O(m + labels).
 
-    Of several pairs it takes the relevant document of the smallest index and the best-scored of the others. Pairs
-    are compared by s_j - s_i, without the margin of 1, so that scores scaled by a power of two pick the same pair.
+    Of several pairs it takes the relevant document of the smallest index and the best-scored of the
+    others. Pairs are compared by s_j - s_i, without the margin of 1, so that scores scaled by a
+    power of two pick the same pair.
 
-    It goes up the labels. The widest gap of a label is that of its worst-scored document below the best-scored one of
-    all lower labels, whose place is `best_place`.
+    It goes up the labels. The widest gap of a label is that of its worst-scored document below the
+    best-scored one of all lower labels, whose place is `best_place`.
 
     scratch : float64 (2, labels), any content
     """
@@ -342,7 +371,8 @@ def max_hinge(scores, order, labels, scratch, g):
             place = int(last[label])
             i, j = order[place], order[best_place]
             gap = np.float64(scores[j]) - np.float64(scores[i])
-            while place > 0 and scores[order[place - 1]] == scores[i]:  # of equals, the one of smallest index
+            # of equals, the one of smallest index
+            while place > 0 and scores[order[place - 1]] == scores[i]:
                 place -= 1
                 if labels[order[place]] == label:
                     i = order[place]
@@ -359,19 +389,24 @@ def max_hinge(scores, order, labels, scratch, g):
 
 @compiled()
 def exponentials_below(values, largest, out, bits):
-    """`out = exp(values - largest)` to 3e-13, where no value exceeds `largest` by 700; `bits` is int64 scratch.
+    """`out = exp(values - largest)` to 3e-13, where no value exceeds `largest` by 700; `bits` is
+    int64 scratch.
 
-    `math.exp` is called once a value; this is plain arithmetic, which runs on vectors (four times as fast). With
-    x = n log 2 + r: the Taylor series of exp(r), and 2^n by writing n into a float's exponent.
+    `math.exp` is called once a value; this is plain arithmetic, which runs on vectors (four times
+    as fast). With x = n log 2 + r: the Taylor series of exp(r), and 2^n by writing n into a float's
+    exponent.
     """
-    m, shift = values.shape[0], 6755399441055744.0  # 1.5 * 2^52: adding it leaves round(x) in the lowest bits
+    # 1.5 * 2^52: adding it leaves round(x) in the lowest bits
+    m, shift = values.shape[0], 6755399441055744.0
     power = bits.view(np.float64)
     for i in range(m):
         x = max(np.float64(values[i]) - largest, -700.0)
         power[i] = x * 1.4426950408889634 + shift
         n = power[i] - shift
         r = (x - n * 0.6931471803691238) - n * 1.9082149292705877e-10  # log 2 in two parts
-        tail = 1 / 120 + r * (1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r / 3628800))))
+        tail = 1 / 120 + r * (
+            1 / 720 + r * (1 / 5040 + r * (1 / 40320 + r * (1 / 362880 + r / 3628800)))
+        )
         out[i] = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * tail))))
     for i in range(m):
         bits[i] = (bits[i] + 1023) << 52
@@ -381,7 +416,8 @@ def exponentials_below(values, largest, out, bits):
 
 @compiled()
 def listnet(scores, labels, exponentials, bits, goals, g):
-    """ListNet's cross entropy; softmax(scores) - softmax(labels) goes into `g`, 0 exactly where both are uniform.
+    """ListNet's cross entropy; softmax(scores) - softmax(labels) goes into `g`, 0 exactly where
+    both are uniform.
 
     exponentials : exp(-r) for each label r; goals : scratch of its kind and length
     """
@@ -414,7 +450,8 @@ def squared(scores, target, g):
 
 @compiled()
 def kl(scores, labels, exponentials, bits, g):
-    """Unnormalised KL divergence and how many exponents were clipped; the gradient e^s - e^R goes into `g`.
+    """Unnormalised KL divergence and how many exponents were clipped; the gradient e^s - e^R goes
+    into `g`.
 
     `exponentials[r]` is exp(-r). Beyond `EXP_CLIP` the exponential is continued by its tangent.
     """
@@ -436,7 +473,8 @@ def kl(scores, labels, exponentials, bits, g):
 
 @compiled()
 def softmax(scores, temperature, scaled, bits, p):
-    """softmax(scores / temperature), into `p`; returns how many exponents overflow where none is shifted.
+    """softmax(scores / temperature), into `p`; returns how many exponents overflow where none is
+    shifted.
 
     scaled : float64 scratch of the scores' length
     """
@@ -456,10 +494,13 @@ def softmax(scores, temperature, scaled, bits, p):
 
 @compiled()
 def ranksvm(scores, order, labels, counts, sums, g):
-    """The sum of pairwise hinges among the documents in `order` (descending scores), and its subgradient in `g`.
+    """The sum of pairwise hinges among the documents in `order` (descending scores), and its
+    subgradient in `g`.
 
-    O(documents * labels): on the way down the scores, a document whose hinge has become active stays active.
-    `g` is set for the documents of `order` alone. counts, sums : float64, one for each label, any content.
+    O(documents * labels): on the way down the scores, a document whose hinge has become active
+    stays active.
+    `g` is set for the documents of `order` alone. counts, sums : float64, one for each label, any
+        content.
     """
     n, value = order.shape[0], 0.0
     counts[:], sums[:] = 0.0, 0.0
@@ -504,7 +545,8 @@ def project(weights, radius):
 
 @compiled(fastmath=SUMS)
 def step(features, g, rate, weights, coming):
-    """`weights -= rate * features' g`, two documents at a time, passing over those that `g` leaves out.
+    """`weights -= rate * features' g`, two documents at a time, passing over those that `g` leaves
+    out.
 
     Meanwhile `coming` (flat, may be empty) is fetched from memory.
     """

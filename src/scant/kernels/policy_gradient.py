@@ -50,7 +50,8 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
 
     Returns
     -------
-    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    The number of rounds played: fewer than asked if a score was not finite in the round that
+    follows.
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
@@ -73,11 +74,24 @@ def play(rounds, tables, rate, recorded, random, weights, ranker, events, update
             return t
         sort_scores(scores, own, by_score)
         place = draw_first(scores, own, random, g)
-        shown[0], shown[1 : place + 1], shown[place + 1 :] = own[place], own[:place], own[place + 1 :]
+        shown[0], shown[1 : place + 1], shown[place + 1 :] = (
+            own[place],
+            own[:place],
+            own[place + 1 :],
+        )
         events[t, EXPLORED], events[t, MISMATCHED] = 1, place > 0
         measure_ranking(
-            shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
-        )  # fmt: skip
+            shown,
+            label,
+            ranked[:m],
+            relevant[q],
+            ideals[q],
+            empty,
+            measures,
+            gains,
+            discounts,
+            measured[t],
+        )
         ranker[t] = measured[t, 0]
         if place > 0 and relevant[q] > 0:
             ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)

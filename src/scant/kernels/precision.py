@@ -11,8 +11,9 @@ from scant.kernels import compiled
 def inclusions(estimates, eta, n, weights, x):
     """`x`, float64 (items): min(1, exp(-eta estimate + c)), with the c at which they sum to n.
 
-    Items whose share exceeds 1 have 1, and the others share the rest anew, until no share does. Each pass measures
-    weights from the largest that is left, so that they neither overflow nor vanish together. `weights` is scratch.
+    Items whose share exceeds 1 have 1, and the others share the rest anew, until no share does.
+    Each pass measures weights from the largest that is left, so that they neither overflow nor
+    vanish together. `weights` is scratch.
     """
     m, full = estimates.shape[0], 0
     for i in range(m):
@@ -40,7 +41,8 @@ def inclusions(estimates, eta, n, weights, x):
 
 @compiled()
 def systematic(x, n, start, chosen):
-    """`chosen`, bool (items): n items, each with probability x; `start` is uniform on [0, 1) (systematic sampling).
+    """`chosen`, bool (items): n items, each with probability x; `start` is uniform on [0, 1)
+    (systematic sampling).
 
     An item is chosen if the sum of x up to it passes the next of start, start + 1, ...
     """
@@ -78,7 +80,8 @@ def play_sets(game, n, k, eta, random, record):
         if report < kept.shape[0] and kept[report] == t + 1:
             total[report] = value
             report += 1
-        # Of the chosen items if they are more than k, else of the others, some are seen; the rest of the k are all.
+        # Of the chosen items if they are more than k, else of the others, some are seen; the rest
+        # of the k are all.
         inside = k < n
         size, some = (n, k) if inside else (m - n, k - n)
         count = 0

@@ -14,8 +14,10 @@ from scant.kernels.sorting import sort_scores, sorter
 
 GREEDY, UCB, THOMPSON = range(3)  # in the order of scant.rankers.ridge.EXPLORE
 MISMATCHED = 1
-BLOCK = 16  # documents whose widths are computed at once: the inverse is then read once for all of them
-RENEWED = 1.5  # how many times as many rounds pass until the inverse's largest eigenvalue is computed again
+# documents whose widths are computed at once: the inverse is then read once for all of them
+BLOCK = 16
+# how many times as many rounds pass until the inverse's largest eigenvalue is computed again
+RENEWED = 1.5
 LOOSE = 1 + 1e-9  # an earlier width bounds a later one but for rounding
 Learner = namedtuple("Learner", "explore k penalty alpha")
 
@@ -103,11 +105,14 @@ def squared_length(x):
 
 
 @compiled()
-def most_optimistic(x, scores, order, start, intercept, alpha, inverse, largest, bounds, block, products):
-    """The place, from `start` on, of the document with the largest score + alpha * width; the first of equals in `x`.
+def most_optimistic(
+    x, scores, order, start, intercept, alpha, inverse, largest, bounds, block, products
+):
+    """The place, from `start` on, of the document with the largest score + alpha * width; the first
+    of equals in `x`.
 
-    A document's width is computed only where it can still win: no width is above the document's length times the root
-    of the inverse's largest eigenvalue, and none grows from round to round.
+    A document's width is computed only where it can still win: no width is above the document's
+    length times the root of the inverse's largest eigenvalue, and none grows from round to round.
 
     scores : float32 (m), without the intercept; order : the documents by descending score
     largest : a bound on the largest eigenvalue of the inverse
@@ -164,14 +169,17 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
     k : how many grades on top are seen
     penalty : lambda of ridge regression
     alpha : how many widths are added to a score (UCB), or how far weights are drawn (THOMPSON)
-    weights : float64 (features + 1), the intercept last, where to start; where it ends after the call
+    weights : float64 (features + 1), the intercept last, where to start; where it ends after the
+        call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights
-    events : int32 (rounds, 4), of which it sets whether the documents on top were not the weights' own
+    events : int32 (rounds, 4), of which it sets whether the documents on top were not the weights'
+        own
     updated : uint8 (rounds)
 
     Returns
     -------
-    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    The number of rounds played: fewer than asked if a score was not finite in the round that
+    follows.
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, _ = tables
@@ -206,8 +214,18 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
                 if t >= renewed:
                     eigenvalue, renewed = np.linalg.eigvalsh(spread)[d] * LOOSE, 1 + t * RENEWED
                 place = most_optimistic(
-                    x, scores, own, seen - 1, weights[d], alpha, spread, eigenvalue, bounds[start:end], block, products
-                )  # fmt: skip
+                    x,
+                    scores,
+                    own,
+                    seen - 1,
+                    weights[d],
+                    alpha,
+                    spread,
+                    eigenvalue,
+                    bounds[start:end],
+                    block,
+                    products,
+                )
             else:
                 draw_weights(weights, spread, alpha, random, product, drawn_weights)
                 if not score(x, drawn_weights[:d], all_drawn[:m], flat[:0]):
@@ -224,8 +242,17 @@ def play(rounds, tables, learner, recorded, random, weights, ranker, events, upd
             events[t, MISMATCHED] = place != seen - 1
 
         measure_ranking(
-            shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
-        )  # fmt: skip
+            shown,
+            label,
+            ranked[:m],
+            relevant[q],
+            ideals[q],
+            empty,
+            measures,
+            gains,
+            discounts,
+            measured[t],
+        )
         ranker[t] = measured[t, 0]
         if events[t, MISMATCHED] and relevant[q] > 0:
             ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)

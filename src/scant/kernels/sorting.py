@@ -8,9 +8,11 @@ import numpy as np
 from scant.kernels import compiled
 
 BLOCK = 16  # scores that are compared with as many others at a time, on vectors
-COUNTING_LIMIT = 96  # up to this many scores, comparing all pairs is quicker than sorting keys (measured)
+# up to this many scores, comparing all pairs is quicker than sorting keys (measured)
+COUNTING_LIMIT = 96
 DIGIT = 256  # a key has two digits
-PATIENCE = 4  # swaps of neighbours, as a multiple of the number of scores, after which a merge sort takes over
+# swaps of neighbours, as a multiple of the number of scores, after which a merge sort takes over
+PATIENCE = 4
 
 Sorter = namedtuple("Sorter", "padded above met keys spare counts")  # scratch of `sort_scores`
 
@@ -21,16 +23,21 @@ def sorter(scores):
     most = scores.shape[0]
     blocks = (most + BLOCK - 1) // BLOCK * BLOCK
     return Sorter(
-        np.empty(blocks, scores.dtype), np.empty(blocks, np.uint32), np.empty(most, np.uint32),
-        np.empty(most, np.uint32), np.empty(most, np.uint32), np.empty((2, DIGIT), np.uint32),
-    )  # fmt: skip
+        np.empty(blocks, scores.dtype),
+        np.empty(blocks, np.uint32),
+        np.empty(most, np.uint32),
+        np.empty(most, np.uint32),
+        np.empty(most, np.uint32),
+        np.empty((2, DIGIT), np.uint32),
+    )
 
 
 @compiled(inline="always")  # a call with so many arrays takes as long as sorting a list of twenty
 def sort_scores(scores, order, sorter):
     """Fill `order`, uint32, with the indices of scores in descending order, ties by index.
 
-    O(m), but O(m log m) where some scores are far closer to each other than the rest. No score may be NaN.
+    O(m), but O(m log m) where some scores are far closer to each other than the rest. No score may
+    be NaN.
     """
     if scores.shape[0] <= COUNTING_LIMIT:
         _count(scores, order, sorter.padded, sorter.above, sorter.met)
@@ -48,7 +55,10 @@ def place_by(scores, place, order, sorter):
 
 @compiled()
 def _count(scores, order, padded, above, met):
-    """Sort by counting the scores above each one. Both loops over a block have a fixed length: they run on vectors."""
+    """Sort by counting the scores above each one.
+
+    Both loops over a block have a fixed length: they run on vectors.
+    """
     m = scores.shape[0]
     length = (m + BLOCK - 1) // BLOCK * BLOCK
     for i in range(m):
@@ -83,7 +93,8 @@ def _extremes(scores):
 
 @compiled()
 def _sort_keys(scores, order, keys, spare, counts):
-    """Sort by keys of two digits, in which scores are spread evenly, then swap neighbours that are not in order.
+    """Sort by keys of two digits, in which scores are spread evenly, then swap neighbours that are
+    not in order.
 
     Returns whether that succeeded: not if there are infinite scores, or many swaps are needed.
     """

@@ -1,4 +1,6 @@
-"""Steps of descent as large as the gradients so far tell, compiled: `scant.rankers.steps` is the same, plain."""
+"""Steps of descent as large as the gradients so far tell, compiled: `scant.rankers.steps` is the
+same, plain.
+"""
 
 import math
 from typing import NamedTuple
@@ -8,9 +10,10 @@ import numpy as np
 from scant.kernels import compiled
 from scant.kernels.pieces import SUMS, step
 
-SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)  # in the order of scant.rankers.steps.CHOICES
-# What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of gradients' norms for
-# coin betting the largest and the sum; and the reward of its bets.
+# in the order of scant.rankers.steps.CHOICES
+SCHEDULE, ADAGRAD, DOG, COIN, COCOB, FEATURES = range(6)
+# What the array `sums` holds: the squared norms of all gradients; DoG's largest distance, or of
+# gradients' norms for coin betting the largest and the sum; and the reward of its bets.
 SQUARES, LARGEST, LENGTHS, REWARD, KEPT = range(5)
 ROWS = 5  # of the array `memory`
 FIRST_DISTANCE, ALPHA = 1e-6, 100.0  # as in scant.rankers.steps (a test holds them equal)
@@ -41,8 +44,8 @@ def dot(a, b):
 def move(features, g, share, coming, steps, size, scale, weights, past):
     """Take a step against `share` times features' g; `past` is a `Past`.
 
-    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function of its own, since
-    loops in which `pieces.step` stands twice are a tenth slower.
+    `features`, `g` and `coming` are as in `pieces.step`, the others as in `take`. It is a function
+    of its own, since loops in which `pieces.step` stands twice are a tenth slower.
     """
     sums, memory, gradient = past
     gradient[:] = 0.0
@@ -53,11 +56,13 @@ def move(features, g, share, coming, steps, size, scale, weights, past):
 
 @compiled()
 def take(steps, size, scale, gradient, weights, sums, memory):
-    """Move `weights` against `gradient`; both float64 (d). The caller projects the weights on their ball, if any.
+    """Move `weights` against `gradient`; both float64 (d). The caller projects the weights on their
+    ball, if any.
 
     Parameters
     ----------
-    steps : one of the constants above; size : the size of the step, if a schedule gives it, or the rate
+    steps : one of the constants above; size : the size of the step, if a schedule gives it, or the
+        rate
     scale : the radius of the ball, for AdaGrad
     sums : float64 (KEPT), 0 at first; its first entry already has this gradient
     memory : float64 (ROWS, d), 0 at first
@@ -87,7 +92,9 @@ def take(steps, size, scale, gradient, weights, sums, memory):
 
 @compiled()
 def _inwards(gradient, weights, point):
-    """Take from `gradient` what would draw a point outside the ball further out, as Cutkosky 2020 has it."""
+    """Take from `gradient` what would draw a point outside the ball further out, as Cutkosky 2020
+    has it.
+    """
     outwards, distance = 0.0, 0.0
     for j in range(weights.shape[0]):
         beyond = point[j] - weights[j]
@@ -132,5 +139,10 @@ def _bet_by_coordinate(gradient, weights, memory):
         lengths[j] += length
         reward[j] = max(0.0, reward[j] - gradient[j] * point[j])
         total[j] -= gradient[j]
-        point[j] = total[j] / largest[j] * (largest[j] + reward[j]) / max(lengths[j] + largest[j], ALPHA * largest[j])
+        point[j] = (
+            total[j]
+            / largest[j]
+            * (largest[j] + reward[j])
+            / max(lengths[j] + largest[j], ALPHA * largest[j])
+        )
         weights[j] = point[j]

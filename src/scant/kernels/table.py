@@ -1,4 +1,6 @@
-"""The loop over rounds of learners that keep a weight for each of the m! rankings and see all of a round."""
+"""The loop over rounds of learners that keep a weight for each of the m! rankings and see all of a
+round.
+"""
 
 import math
 
@@ -9,7 +11,9 @@ from scant.kernels import compiled
 
 @compiled()
 def _worths(row, scale, place_weights, by_ap, rankings, worths):
-    """What each ranking is worth in a round, float64 (rankings): its loss or gain, without constants."""
+    """What each ranking is worth in a round, float64 (rankings): its loss or gain, without
+    constants.
+    """
     m, relevant = row.shape[0], 0
     for i in range(m):
         relevant += row[i] > 0
@@ -27,10 +31,12 @@ def _worths(row, scale, place_weights, by_ap, rankings, worths):
 
 @compiled()
 def play_table(game, rankings, sign, eta, spread, random, record):
-    """Play `scant.games.learners.Hedge` or `MultiplicativeWeights`; parameters as in `scant.kernels.games.play_full`.
+    """Play `scant.games.learners.Hedge` or `MultiplicativeWeights`; parameters as in
+    `scant.kernels.games.play_full`.
 
     rankings : int64 (m!, items); sign : 1 for losses, -1 for gains; eta : the learning rate
-    spread : the largest difference of two rankings' losses, by which multiplicative weights divide losses; 0 for Hedge
+    spread : the largest difference of two rankings' losses, by which multiplicative weights divide
+        losses; 0 for Hedge
     """
     values, scale, place_weights, by_ap = game
     kept, total, _ = record

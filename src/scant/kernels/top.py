@@ -1,4 +1,6 @@
-"""The loop over rounds of RTop-kF, the contextual learner that sees the grades of its top k (thesis, Algorithm 5)."""
+"""The loop over rounds of RTop-kF, the contextual learner that sees the grades of its top k
+(thesis, Algorithm 5).
+"""
 
 import math
 from collections import namedtuple
@@ -32,8 +34,8 @@ SQUARED, KL, SMOOTHDCG, RANKSVM, LISTNET, NDCG_SQUARED, LOGISTIC = range(7)
 EXPLORED, MISMATCHED, CLIPPED, IDLE = range(4)
 Learner = namedtuple(
     "Learner",
-    "objective judge top gamma gamma_decay slot mismatch ordered floor control rate decay steps iterate radius "
-    "epsilon epsilon_decay ascend centre",
+    "objective judge top gamma gamma_decay slot mismatch ordered floor control rate decay steps "
+    "iterate radius epsilon epsilon_decay ascend centre",
 )
 
 
@@ -42,7 +44,8 @@ class Feedback(NamedTuple):
 
     scores : float32 (m), of the last weights; order : the documents in the learner's own ranking
     shown : the documents as shown, of which the first k are seen; explored : whether by exploring
-    inside : int8, at least m, whether each document is in the top k of `order`; looked at only if `explored`
+    inside : int8, at least m, whether each document is in the top k of `order`; looked at only if
+        `explored`
     labels : int16 (m), the grades, of which only those of the first k shown are looked at
     """
 
@@ -56,7 +59,8 @@ class Feedback(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Arrays of any content, made once: to make a group of slices in each round would take a twentieth of it.
+    """Arrays of any content, made once: to make a group of slices in each round would take a
+    twentieth of it.
 
     floats, bits : float64 and int64, at least as long as the scores; counts : float64 (2, labels)
     seen : of the labels' kind, as long
@@ -69,19 +73,26 @@ class Scratch(NamedTuple):
 
 
 @compiled()
-def surrogate(objective, scores, order, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts, g):
-    """The surrogate's value under full feedback and how many exponents were clipped; its gradient goes into `g`.
+def surrogate(
+    objective, scores, order, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts, g
+):
+    """The surrogate's value under full feedback and how many exponents were clipped; its gradient
+    goes into `g`.
 
     order : the documents by descending score; ideal : the query's ideal DCG
     scratch : float64 as long as the scores; bits : the same of int64; counts : float64 (2, labels)
     """
     if objective == RANKSVM:
         return ranksvm(scores, order, labels, counts[0], counts[1], g), 0
-    return smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts[0], g)
+    return smooth_surrogate(
+        objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, counts[0], g
+    )
 
 
 @compiled()
-def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, goals, g):
+def smooth_surrogate(
+    objective, scores, labels, ideal, epsilon, gains, exponentials, scratch, bits, goals, g
+):
     """As `surrogate`, of any but RankSVM."""
     m = scores.shape[0]
     if objective == KL:
@@ -106,7 +117,8 @@ def smooth_surrogate(objective, scores, labels, ideal, epsilon, gains, exponenti
 
 @compiled()
 def divisor(learner, place, k, by_own, gamma, chance):
-    """What the estimate divides by: the probability of seeing what is at a place (or a pair whose second one is there).
+    """What the estimate divides by: the probability of seeing what is at a place (or a pair whose
+    second one is there).
 
     by_own : whether the document, or both, would be seen without exploration
     chance : the probability with which exploration shows it, gamma included
@@ -118,13 +130,15 @@ def divisor(learner, place, k, by_own, gamma, chance):
 
 @compiled()
 def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
-    """The estimate of the surrogate's gradient from the grades of the first k documents shown, into `g`.
+    """The estimate of the surrogate's gradient from the grades of the first k documents shown, into
+    `g`.
 
-    Horvitz-Thompson: each document or pair seen is divided by the probability with which it is shown on top, or by
-    `learner.floor` if that is larger. The probability is (1-gamma) 1[in the top k of `order`] + gamma k/m; for pairs
-    the second term is gamma k(k-1)/(m(m-1)). If only place k explores (`learner.slot`), the first k - 1 of `order` are
-    seen for certain, and the second term is gamma/(m-k+1), of a pair as of its other document. With a floor of 1 this
-    is the gradient of the loss of the documents seen.
+    Horvitz-Thompson: each document or pair seen is divided by the probability with which it is
+    shown on top, or by `learner.floor` if that is larger. The probability is (1-gamma) 1[in the top
+    k of `order`] + gamma k/m; for pairs the second term is gamma k(k-1)/(m(m-1)). If only place k
+    explores (`learner.slot`), the first k - 1 of `order` are seen for certain, and the second term
+    is gamma/(m-k+1), of a pair as of its other document. With a floor of 1 this is the gradient of
+    the loss of the documents seen.
 
     learner : a `Learner`, whose objective, slot, mismatch, ordered, floor and control count
     feedback, scratch : a `Feedback` and a `Scratch`
@@ -132,13 +146,18 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
 
     Returns
     -------
-    How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether the estimate is 0
-    because there are too few documents.
+    How many exponents were clipped (or, for SmoothDCG, would overflow without a shift), and whether
+    the estimate is 0 because there are too few documents.
     """
     scores, order, shown, explored, inside, k, labels = feedback
     gains, _, exponentials = tables
     objective, m = learner.objective, scores.shape[0]
-    floats, bits, counts, seen = scratch.floats[:m], scratch.bits[:m], scratch.counts, scratch.seen[:m]
+    floats, bits, counts, seen = (
+        scratch.floats[:m],
+        scratch.bits[:m],
+        scratch.counts,
+        scratch.seen[:m],
+    )
     clipped, chance = 0, gamma / (m - k + 1) if learner.slot else gamma * k / m
     if objective in (RANKSVM, LOGISTIC):
         g[:] = 0.0
@@ -148,7 +167,8 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
             chance = gamma * k * (k - 1) / (m * (m - 1))
         if learner.ordered:
             chance /= 2
-        same = not learner.slot and not explored and learner.iterate == LAST  # `order` is by these scores
+        # `order` is by these scores
+        same = not learner.slot and not explored and learner.iterate == LAST
         if objective == RANKSVM and same:
             ranksvm(scores, order[:k], labels, counts[0], counts[1], g)
             for p in range(k):
@@ -159,7 +179,9 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
                 i, j = shown[p], shown[q]
                 if labels[i] == labels[j]:
                     continue
-                both = not explored or (inside[i] and inside[j] and not (learner.ordered and i != order[0]))
+                both = not explored or (
+                    inside[i] and inside[j] and not (learner.ordered and i != order[0])
+                )
                 slope = 1 / divisor(learner, q, k, both, gamma, chance)
                 if labels[i] < labels[j]:
                     i, j = j, i
@@ -212,7 +234,20 @@ def estimate(learner, feedback, gamma, epsilon, tables, scratch, g):
 
 
 @compiled()
-def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss, events, updated, watched):
+def play(
+    rounds,
+    ideal,
+    tables,
+    learner,
+    recorded,
+    random,
+    weights,
+    ranker,
+    loss,
+    events,
+    updated,
+    watched,
+):
     """Play RTop-kF, or with full feedback online gradient descent.
 
     Parameters
@@ -220,40 +255,59 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     rounds, tables, recorded : `Rounds`, `Tables` and `Measured` of `scant.kernels.pieces`
     ideal : float64 (queries), their ideal DCG
     learner : a `Learner`, with these fields
-    objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants above
+    objective, judge : the surrogate to descend on, and the one whose loss is recorded; constants
+        above
     top : k; 0 if every grade is seen and nothing explored
     gamma, gamma_decay : round t explores with probability gamma * t^-gamma_decay
-    slot : whether a round that explores shows its own ranking but for place k, where any document from k on may be
+    slot : whether a round that explores shows its own ranking but for place k, where any document
+        from k on may be
     mismatch : a factor on the probability of what is not in the weights' own top k
-    ordered : divide a pair by the probability of its two documents in their order (k = 2 only; released code)
+    ordered : divide a pair by the probability of its two documents in their order (k = 2 only;
+        released code)
     floor : no probability that the estimate divides by counts as less; 1 for no weights
-    control : whether the squared surrogate's estimate has the learner's own scores as its control variate
+    control : whether the squared surrogate's estimate has the learner's own scores as its control
+        variate
     rate, decay : the step at round t is rate * t^-decay
-    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs none)
+    steps : `steps.SCHEDULE`, or another way to take steps (`decay` is 0, and `rate` 1 if it needs
+        none)
     iterate : which weights rank, see `iterates`; gradients are at the last ones
     radius : of the ball that the weights are kept in
     epsilon, epsilon_decay : SmoothDCG's smoothing at round t is epsilon * t^-epsilon_decay
-    ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print it)
-    centre : whether features are centred in each query: scores and gradients are, which comes to the same
+    ascend : step along the gradient in place of against it (SmoothDCG's sign as the papers print
+        it)
+    centre : whether features are centred in each query: scores and gradients are, which comes to
+        the same
     weights : float64 (features), where to start; where it ends after the call
     ranker : float64 (rounds), NDCG@10 of the ranking by the weights, shown or not
-    loss : float64 (rounds), the judging surrogate of the scores shown; with a slot, of the learner's own
-    events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the weights' own, how
-        many exponents were clipped, whether the query had too few documents to learn from
+    loss : float64 (rounds), the judging surrogate of the scores shown; with a slot, of the
+        learner's own
+    events : int32 (rounds, 4): whether the round explored, whether the top k shown were not the
+        weights' own, how many exponents were clipped, whether the query had too few documents to
+        learn from
     updated : uint8 (rounds)
-    watched : float64 (rounds, 2), sums up to each round: of the squared norms of the gradients in the weights (of their
-        estimates, if k > 0), and of the probabilities of exploring. Of no rows if steps follow a schedule
+    watched : float64 (rounds, 2), sums up to each round: of the squared norms of the gradients in
+        the weights (of their estimates, if k > 0), and of the probabilities of exploring. Of no
+        rows if steps follow a schedule
 
     Returns
     -------
-    The number of rounds played: fewer than asked if a score was not finite in the round that follows.
+    The number of rounds played: fewer than asked if a score was not finite in the round that
+    follows.
     """
     features, offsets, grades, relevant, queries = rounds
     gains, discounts, exponentials = tables
     measures, ideals, empty, measured = recorded
     largest = longest(offsets)
-    scores, drawn, g = np.empty(largest, np.float32), np.empty(largest, np.float32), np.empty(largest, np.float64)
-    order, other, by_score = np.empty(largest, np.uint32), np.empty(largest, np.uint32), sorter(scores)
+    scores, drawn, g = (
+        np.empty(largest, np.float32),
+        np.empty(largest, np.float32),
+        np.empty(largest, np.float64),
+    )
+    order, other, by_score = (
+        np.empty(largest, np.uint32),
+        np.empty(largest, np.uint32),
+        sorter(scores),
+    )
     bits, scratch, counts = (
         np.empty(largest, np.int64),
         np.empty(largest, np.float64),
@@ -261,17 +315,25 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
     )
     ranked, inside = np.empty(largest, np.int16), np.empty(largest, np.int8)
     arrays = Scratch(scratch, bits, counts, ranked)
-    d, flat, flat_ideals = features.shape[1], features.reshape(features.size), ideals.reshape(ideals.size)
+    d, flat, flat_ideals = (
+        features.shape[1],
+        features.reshape(features.size),
+        ideals.reshape(ideals.size),
+    )
     past, chances = Past(np.zeros(KEPT), np.zeros((ROWS, d)), np.empty(d)), 0.0
-    kept, s_mean, o_mean = np.zeros((ITERATES, d)), np.empty(largest, np.float32), np.empty(largest, np.uint32)
+    kept, s_mean, o_mean = (
+        np.zeros((ITERATES, d)),
+        np.empty(largest, np.float32),
+        np.empty(largest, np.uint32),
+    )
 
     for t in range(queries.shape[0]):
         q = queries[t]
         start, stop = offsets[q], offsets[q + 1]
         m = stop - start
         x, label, s, o = features[start:stop], grades[start:stop], scores[:m], order[:m]
-        # The next query is fetched meanwhile: most of it in the scores, since the step is short where few documents
-        # take part.
+        # The next query is fetched meanwhile: most of it in the scores, since the step is short
+        # where few documents take part.
         after = queries[min(t + 1, queries.shape[0] - 1)]
         begin, end = offsets[after] * d, offsets[after + 1] * d
         middle = begin + (end - begin) * 3 // 4
@@ -316,15 +378,34 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
                     events[t, MISMATCHED] = 1
         events[t, EXPLORED] = explored
         measure_ranking(
-            shown, label, ranked[:m], relevant[q], ideals[q], empty, measures, gains, discounts, measured[t]
-        )  # fmt: skip
+            shown,
+            label,
+            ranked[:m],
+            relevant[q],
+            ideals[q],
+            empty,
+            measures,
+            gains,
+            discounts,
+            measured[t],
+        )
         ranker[t] = measured[t, 0]
         if explored and relevant[q] > 0:
             ranker[t] = ndcg(own, label, measures[0, 1], ideals[q, 0], gains, discounts)
         loss[t], clipped = surrogate(
-            learner.judge, s_shown, own if learner.slot else shown, label, ideal[q], smoothing, gains, exponentials,
-            scratch[:m], bits[:m], counts, g[:m],
-        )  # fmt: skip
+            learner.judge,
+            s_shown,
+            own if learner.slot else shown,
+            label,
+            ideal[q],
+            smoothing,
+            gains,
+            exponentials,
+            scratch[:m],
+            bits[:m],
+            counts,
+            g[:m],
+        )
 
         size, idle = learner.rate * (t + 1.0) ** -learner.decay, False
         if learner.top > 0:
@@ -332,9 +413,19 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
             clipped, idle = estimate(learner, feedback, chance, smoothing, tables, arrays, g[:m])
         elif learner.judge != learner.objective or learner.iterate != LAST:
             _, clipped = surrogate(
-                learner.objective, s, o, label, ideal[q], smoothing, gains, exponentials, scratch[:m], bits[:m],
-                counts, g[:m],
-            )  # fmt: skip
+                learner.objective,
+                s,
+                o,
+                label,
+                ideal[q],
+                smoothing,
+                gains,
+                exponentials,
+                scratch[:m],
+                bits[:m],
+                counts,
+                g[:m],
+            )
         if learner.top == 0 and learner.objective == RANKSVM:
             idle = m < 2
         events[t, CLIPPED], events[t, IDLE] = clipped, idle
@@ -345,7 +436,17 @@ def play(rounds, ideal, tables, learner, recorded, random, weights, ranker, loss
                 step(x, g[:m], -size if learner.ascend else size, weights, flat[middle:end])
             else:
                 sign = -1.0 if learner.ascend else 1.0
-                move(x, g[:m], sign, flat[middle:end], learner.steps, size, learner.radius, weights, past)
+                move(
+                    x,
+                    g[:m],
+                    sign,
+                    flat[middle:end],
+                    learner.steps,
+                    size,
+                    learner.radius,
+                    weights,
+                    past,
+                )
             project(weights, learner.radius)
             updated[t] = 1
         if watched.shape[0]:

@@ -11,15 +11,16 @@ ROWS = 1 << 12  # in work at a time, so that their features stay in the cache
 def average(features, roots, left, right, feature, threshold, value):
     """The mean over trees of the value of the leaf that each row ends in.
 
-    Rows are parted at each node, as when a tree is grown: that takes a third of the time of taking each row down a
-    tree by itself, where the machine guesses every second turn wrongly.
+    Rows are parted at each node, as when a tree is grown: that takes a third of the time of taking
+    each row down a tree by itself, where the machine guesses every second turn wrongly.
 
     Parameters
     ----------
     features : float32 (rows x d)
     roots : int64 (trees), the node at which each tree begins
     left, right : int32 (nodes), the children of a node, which come after it; -1 for those of a leaf
-    feature, threshold : int32 and float64 (nodes): a row goes left if its feature is at most the threshold
+    feature, threshold : int32 and float64 (nodes): a row goes left if its feature is at most the
+        threshold
     value : float64 (nodes)
 
     Returns
@@ -28,7 +29,8 @@ def average(features, roots, left, right, feature, threshold, value):
     """
     mean = np.zeros(features.shape[0])
     rows, others = np.empty(ROWS, np.int32), np.empty(ROWS, np.int32)
-    nodes, begins, ends = np.empty((3, left.shape[0] + 1), np.int64)  # that wait, with the places of their rows
+    # that wait, with the places of their rows
+    nodes, begins, ends = np.empty((3, left.shape[0] + 1), np.int64)
     for start in range(0, features.shape[0], ROWS):
         columns = np.ascontiguousarray(features[start : start + ROWS].T)
         for tree in range(roots.shape[0]):
@@ -48,12 +50,17 @@ def average(features, roots, left, right, feature, threshold, value):
                 for place in range(begin, end):
                     row = rows[place]
                     goes_left = column[row] <= threshold[node]
-                    rows[middle] = others[others_count] = row  # no branch, which the machine would guess wrongly
+                    # no branch, which the machine would guess wrongly
+                    rows[middle] = others[others_count] = row
                     middle += goes_left
                     others_count += not goes_left
                 for place in range(others_count):
                     rows[middle + place] = others[place]
                 nodes[waiting], begins[waiting], ends[waiting] = left[node], begin, middle
-                nodes[waiting + 1], begins[waiting + 1], ends[waiting + 1] = right[node], middle, end
+                nodes[waiting + 1], begins[waiting + 1], ends[waiting + 1] = (
+                    right[node],
+                    middle,
+                    end,
+                )
                 waiting += 2
     return mean / roots.shape[0]

@@ -1,4 +1,6 @@
-"""What the page of a study shows besides results: captions, data sets, environment, timings, citation, commands."""
+"""What the page of a study shows besides results: captions, data sets, environment, timings,
+citation, commands.
+"""
 
 import os
 import platform
@@ -19,14 +21,28 @@ from scant.study.settings import DEFAULT
 
 CITATION = Path("CITATION.cff")
 OURS = "scant"  # the document of questions that no paper asks
-OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")  # at the end of a heading
+# at the end of a heading
+OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")
 CSV = "The CSV file of the same name holds exactly what is shown."
 PACKAGES = (
-    *("scant", "snakemake", "numpy", "pandas", "scikit-learn", "seaborn", "matplotlib", "pyarrow", "numba", "scipy"),
+    *(
+        "scant",
+        "snakemake",
+        "numpy",
+        "pandas",
+        "scikit-learn",
+        "seaborn",
+        "matplotlib",
+        "pyarrow",
+        "numba",
+        "scipy",
+    ),
 )
 
 
-def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable[Runs] = ()) -> dict:
+def facts(
+    plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable[Runs] = ()
+) -> dict:
     """The argument `about` of `scant.page.page.make`.
 
     plan : of the study
@@ -45,11 +61,17 @@ def facts(plan: Plan, stated: dict, folder, study_file: str = "", runs: Iterable
         "studied": studied(study),
         "left_out": absent_data.notices(study),
         "sources": sources(stated),
-        "links": {name: claim["source"]["url"] for name, claim in stated.items() if "url" in claim["source"]},
+        "links": {
+            name: claim["source"]["url"]
+            for name, claim in stated.items()
+            if "url" in claim["source"]
+        },
         "captions": captions(names, folder, plan.shown),
         "headings": headings(_documents(stated), plan.shown),
         "titles": titles(plan),
-        "experiments": {name: settings.get("title", name) for name, settings in study["experiments"].items()},
+        "experiments": {
+            name: settings.get("title", name) for name, settings in study["experiments"].items()
+        },
         "compared": {name: compared(claim) for name, claim in stated.items()},
         "boards": boards(runs),
         "shows": {name: target.experiments for name, target in plan.figures.items()},
@@ -74,7 +96,9 @@ def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
 
 
 def shown_in(path) -> str:
-    """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it has them."""
+    """What a figure shows, from its CSV file: its data, learning rates, rounds and n, as far as it
+    has them.
+    """
     if not Path(path).is_file():
         return ""
     head, rows = read_rows(path)
@@ -83,9 +107,12 @@ def shown_in(path) -> str:
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")
     texts = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
-    if lengths := [int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)]:
+    if lengths := [
+        int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)
+    ]:
         said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
-    if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:  # in figures of ads it is a click rate
+    # in figures of ads it is a click rate
+    if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:
         rates: dict[str, dict[str, None]] = {}  # by learner, its different rates in order
         for row in rows:
             if row["rate"] not in ("", "none"):
@@ -99,7 +126,9 @@ def shown_in(path) -> str:
 
 
 def _rate(text: str) -> str:
-    """A rate as printed, and what follows it: the exploration chosen with it, or that it is the last of its grid."""
+    """A rate as printed, and what follows it: the exploration chosen with it, or that it is the
+    last of its grid.
+    """
     number = re.match(r"[\d.]+(?:e[-+]?\d+)?", text)
     return f"{float(number[0]):.3g}{text[number.end() :]}" if number else text
 
@@ -114,38 +143,57 @@ def caption(shown: families.Shown) -> str:
     return f"{shown.caption} {CSV}" if shown.draw else shown.caption
 
 
-def headings(of_papers: Iterable[str] = (), shown_of_study: Iterable | None = None) -> dict[str, str]:
+def headings(
+    of_papers: Iterable[str] = (), shown_of_study: Iterable | None = None
+) -> dict[str, str]:
     """The headings of figures and tables on the page, for those that declare one.
 
-    of_papers : the documents of the project whose statements the study judges; without any, headings do not name the
-        figure of a paper, which the study does not repeat
+    of_papers : the documents of the project whose statements the study judges; without any,
+        headings do not name the figure of a paper, which the study does not repeat
     shown_of_study : see `scant.study.plan.Plan.shown`; by default those that families declare
     """
-    declared = {shown.name: shown.heading for _, shown in shown_of_study or families.shown() if shown.heading}
-    return declared if of_papers else {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
+    declared = {
+        shown.name: shown.heading
+        for _, shown in shown_of_study or families.shown()
+        if shown.heading
+    }
+    return (
+        declared
+        if of_papers
+        else {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
+    )
 
 
 def titles(plan: Plan) -> dict[str, dict[str, str]]:
     """The titles of each experiment's places and learners, by their ids."""
-    details = {name: family.details(plan.study, name)["titles"] for name, family in plan.families.items()}
+    details = {
+        name: family.details(plan.study, name)["titles"] for name, family in plan.families.items()
+    }
     return {name: by_kind["streams"] | by_kind["learners"] for name, by_kind in details.items()}
 
 
 def compared(claim: dict) -> str:
-    """What a claim about the difference of two rows of a table compares, by what tells them apart; "" for others."""
+    """What a claim about the difference of two rows of a table compares, by what tells them apart;
+    "" for others.
+    """
     against = claim.get("against")
     if "table" not in claim or not isinstance(against, dict):
         return ""
     row = {key: claim["cell"][key] for key in against}
 
     def name(keys: dict) -> str:
-        return ", ".join(f"{value}" if isinstance(value, str) else f"{key} = {value}" for key, value in keys.items())
+        return ", ".join(
+            f"{value}" if isinstance(value, str) else f"{key} = {value}"
+            for key, value in keys.items()
+        )
 
     return f"{name(row)} minus {name(against)}"
 
 
 def studied(study: dict) -> list[dict[str, str]]:
-    """What each family of the study's experiments plays: `kind`, `about`, `places`, `learners` and `seeds`, as text."""
+    """What each family of the study's experiments plays: `kind`, `about`, `places`, `learners` and
+    `seeds`, as text.
+    """
     rows = []
     for kind, family in families.families().items():
         experiments = [
@@ -165,27 +213,34 @@ def studied(study: dict) -> list[dict[str, str]]:
             ids = dict.fromkeys(id for experiment in experiments for id in experiment[section])
             titles = dict.fromkeys(study[section][id].get("title", id) for id in ids)
             row |= {key: "; ".join(titles), f"{key}_count": str(len(titles))}
-        rows.append(row | {"seeds": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))})
+        rows.append(
+            row
+            | {"seeds": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))}
+        )
     return rows
 
 
 def sources(stated: dict) -> list[dict[str, str]]:
-    """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if it is not known.
+    """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if
+    it is not known.
 
-    They are those of CITATION.cff if a claim is about one of the project's documents, and those that claims describe.
+    They are those of CITATION.cff if a claim is about one of the project's documents, and those
+    that claims describe.
     """
     described: dict[str, dict] = {}  # several claims of a document may each say a part
     for source in (claim["source"] for claim in stated.values() if "title" in claim["source"]):
         described[source["title"]] = described.get(source["title"], {}) | source
     others = [
-        {key: source.get(key, "") for key in ("authors", "title", "year", "url")} for source in described.values()
+        {key: source.get(key, "") for key in ("authors", "title", "year", "url")}
+        for source in described.values()
     ]
     if not _documents(stated):
         return others
     return others + [
         {
             "authors": " and ".join(
-                f"{author['given-names']} {author['family-names']}" for author in reference["authors"]
+                f"{author['given-names']} {author['family-names']}"
+                for author in reference["authors"]
             )
         }
         | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
@@ -199,7 +254,9 @@ def _documents(stated: dict) -> set[str]:
 
 
 def authors() -> str:
-    """Who made the project, as CITATION.cff has them, within a sentence: "the scant contributors"."""
+    """Who made the project, as CITATION.cff has them, within a sentence: "the scant
+    contributors".
+    """
     names = [author["name"] for author in read_yaml(of_project(CITATION))["authors"]]
     return " and ".join(name[:1].lower() + name[1:] for name in names)
 
@@ -215,7 +272,10 @@ def _bibtex(cited: dict) -> str:
     kind = {"software": "software", "thesis": "phdthesis", "conference-paper": "inproceedings"}.get(
         cited["type"], "misc"
     )
-    people = [f"{{{author['name']}}}" if "name" in author else _person(author) for author in cited["authors"]]
+    people = [
+        f"{{{author['name']}}}" if "name" in author else _person(author)
+        for author in cited["authors"]
+    ]
     year = cited.get("year") or cited["date-released"][:4]
     pages = f"{cited['start']}--{cited['end']}" if "start" in cited else None
     fields = {
@@ -232,7 +292,9 @@ def _bibtex(cited: dict) -> str:
         "url": cited.get("url"),
     }
     words = [word.strip(":") for word in cited["title"].split()]
-    key = "scant" if kind == "software" else f"{people[0].partition(',')[0]}{year}{words[-1]}".lower()
+    key = (
+        "scant" if kind == "software" else f"{people[0].partition(',')[0]}{year}{words[-1]}".lower()
+    )
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
 
@@ -243,7 +305,12 @@ def _person(author: dict) -> str:
 
 def _datasets(study: dict, datasets: dict) -> list[dict]:
     """A row for each part of the data sets that a study reads."""
-    places = [settings for key in families.places() for settings in study[key].values() if "dataset" in settings]
+    places = [
+        settings
+        for key in families.places()
+        for settings in study[key].values()
+        if "dataset" in settings
+    ]
     used, rows = dict.fromkeys(settings["dataset"] for settings in places), []
     for name in (*used, *(id for id in study["tables_of"] if id not in used)):
         dataset = datasets[name]
@@ -253,8 +320,18 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
             if wanted and part.id not in wanted:
                 continue
             rows.append(
-                {"data set": name, "title": dataset.title, "part": part.id, "file": Path(part.file).name}
-                | {"rows": part.rows, "queries": part.queries, "home": dataset.home, "terms": dataset.terms}
+                {
+                    "data set": name,
+                    "title": dataset.title,
+                    "part": part.id,
+                    "file": Path(part.file).name,
+                }
+                | {
+                    "rows": part.rows,
+                    "queries": part.queries,
+                    "home": dataset.home,
+                    "terms": dataset.terms,
+                }
                 | {"read as": _reading(dataset), "SHA-256": part.sha256 or ""}
             )
     return rows if any(row["read as"] for row in rows) else [
@@ -263,7 +340,9 @@ def _datasets(study: dict, datasets: dict) -> list[dict]:
 
 
 def _reading(dataset) -> str:
-    """What is made of values of a data set that single precision cannot hold; "" if there are none."""
+    """What is made of values of a data set that single precision cannot hold; "" if there are
+    none.
+    """
     if dataset.overflow is None:
         return ""
     value = "missing" if isinstance(dataset.overflow, str) else f"{dataset.overflow:,g}"
@@ -277,7 +356,9 @@ def _environment() -> dict[str, str]:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
-    return versions | {"system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"}
+    return versions | {
+        "system": (f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores")
+    }
 
 
 def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dict[str, str]:
@@ -289,7 +370,8 @@ def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dic
             f"snakemake {folder}/figures/{figures[0]}.svg --force --cores 1{option}"
         )
     commands["All figures, tables or claims, or this page"] = "\n".join(
-        f"snakemake {target} --cores all{option}" for target in ("figures", "tables", "claims", "report")
+        f"snakemake {target} --cores all{option}"
+        for target in ("figures", "tables", "claims", "report")
     )
     commands["Claims and tables in the terminal"] = f"scant show {folder}"
     return commands

@@ -1,4 +1,6 @@
-"""Who is best on which stream: final measures as the page, the terminal and a paper show them, in the same texts."""
+"""Who is best on which stream: final measures as the page, the terminal and a paper show them, in
+the same texts.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -16,13 +18,18 @@ DECIMALS = 6  # at most, of differences
 def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
     """The tables of experiments from their run files: by the experiment's id one for each measure.
 
-    An experiment of one learner or one seed has none, nor one whose learners have no final measure in common.
+    An experiment of one learner or one seed has none, nor one whose learners have no final measure
+    in common.
     """
     by_experiment = {}
     for runs in experiments:
-        comparable = [one for one in ranking.by_measure(runs) if _several(one.table, "seed", "learner")]
+        comparable = [
+            one for one in ranking.by_measure(runs) if _several(one.table, "seed", "learner")
+        ]
         if comparable:
-            by_experiment[runs.experiment] = [_of_page(finals, runs.experiment) for finals in comparable]
+            by_experiment[runs.experiment] = [
+                _of_page(finals, runs.experiment) for finals in comparable
+            ]
     return by_experiment
 
 
@@ -44,15 +51,20 @@ def board(frame: pd.DataFrame) -> dict:
 
     Returns
     -------
-    board : its `caption`, `experiment` and `measure`, the titles of its `streams`, who is `best` on each; `feedback`,
-        whether learners see different things; and `rows` for learners, the best first: `learner`, `feedback`,
-        `mean_rank` and, for each stream, a cell or None. A cell has texts, with the decimals of its
-        stream: `mean` and `interval`; `difference` to the best, and `apart`, the interval of that difference; `near`,
-        the difference where the mean prints as the best's does. `value`, `best` and `told_apart` are the frame's
+    board : its `caption`, `experiment` and `measure`, the titles of its `streams`, who is `best` on
+        each; `feedback`, whether learners see different things; and `rows` for learners, the best
+        first: `learner`, `feedback`, `mean_rank` and, for each stream, a cell or None. A cell has
+        texts, with the decimals of its stream: `mean` and `interval`; `difference` to the best, and
+        `apart`, the interval of that difference; `near`, the difference where the mean prints as
+        the best's does. `value`, `best` and `told_apart` are the frame's
     """
     first, streams = frame.iloc[0], dict(zip(frame["stream"], frame["stream_title"], strict=True))
     places = {id: list(_cells(frame[frame["stream"] == id])) for id in streams}
-    cells = {(stream, learner): cell for stream, of_stream in places.items() for learner, cell in of_stream}
+    cells = {
+        (stream, learner): cell
+        for stream, of_stream in places.items()
+        for learner, cell in of_stream
+    }
     rows = [
         {"learner": row.learner_title, "feedback": row.feedback}
         | {"mean_rank": ABSENT if math.isnan(row.mean_rank) else f"{row.mean_rank:.3g}"}
@@ -60,7 +72,8 @@ def board(frame: pd.DataFrame) -> dict:
         for row in frame.drop_duplicates("learner").itertuples()
     ]
     return {
-        "caption": caption(frame), "experiment": first["experiment"], "measure": first["in_words"], "rows": rows,
+        "caption": caption(frame), "experiment": first["experiment"], "measure": first["in_words"],
+        "rows": rows,
         "streams": list(streams.values()), "feedback": _several(frame, "feedback"),
         "best": [next(row["learner"] for row in rows if row["cells"][place] and row["cells"][place]["best"])
                  for place in range(len(streams))],
@@ -68,20 +81,26 @@ def board(frame: pd.DataFrame) -> dict:
 
 
 def caption(frame: pd.DataFrame) -> str:
-    """What a table shows: the measure, which values are better, seeds, how rates are chosen, and what marks mean."""
+    """What a table shows: the measure, which values are better, seeds, how rates are chosen, and
+    what marks mean.
+    """
     row, n = frame.iloc[0], frame["n"]
     seeds = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
     tuned = f", tuning {row['tuning']}" if row["tuning"] else ""
     return (
-        f"{row['in_words'][:1].upper()}{row['in_words'][1:]}, {'higher' if row['better'] == 'high' else 'lower'} is "
-        f"better: means over {seeds} seeds with 95 % t intervals{tuned}. Differences are to the best, {ranking.HOW}."
+        f"{row['in_words'][:1].upper()}{row['in_words'][1:]}, "
+        f"{'higher' if row['better'] == 'high' else 'lower'} is "
+        f"better: means over {seeds} seeds with 95 % t intervals{tuned}. Differences are to the "
+        f"best, {ranking.HOW}."
     )
 
 
 def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
     """The learners of a stream, each with its cell of `board`."""
     places = _decimals(rows["mean"], rows["high"] - rows["low"])
-    closer = max(places, _decimals(rows["difference"], rows["difference_high"] - rows["difference_low"]))
+    closer = max(
+        places, _decimals(rows["difference"], rows["difference_high"] - rows["difference_low"])
+    )
     best = _number(rows["mean"][rows["best"]].iloc[0], places)
     near = rows["difference"][[_number(mean, places) == best for mean in rows["mean"]]].abs()
     if len(near := near[near > ranking.ROUNDING]):  # which differences are to tell apart
@@ -98,7 +117,8 @@ def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
 
 
 def _decimals(values: pd.Series, widths: pd.Series) -> int:
-    """How many decimals the numbers of a column have: those that show half its narrowest interval, with one figure.
+    """How many decimals the numbers of a column have: those that show half its narrowest interval,
+    with one figure.
 
     At most as many as give the largest value FIGURES, which it has where there is no interval.
     """
@@ -113,14 +133,19 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
     """The ends in brackets; "" without an interval."""
-    return "" if math.isnan(low) else f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]"
+    return (
+        ""
+        if math.isnan(low)
+        else (f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]")
+    )
 
 
 def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
-    """A table as texts, its head first: learners, what they see where that differs, and a column for each stream.
+    """A table as texts, its head first: learners, what they see where that differs, and a column
+    for each stream.
 
-    Of a single stream the differences to the best have a column of their own; of several, they stand in the cells of
-    those means that print as the best's does.
+    Of a single stream the differences to the best have a column of their own; of several, they
+    stand in the cells of those means that print as the best's does.
 
     cell, name : write a cell of `board`, and a title
     rank : with the mean rank over the streams that every learner played
@@ -133,6 +158,8 @@ def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:
         cells = [item and (item | {"near": ""} if alone else item) for item in row["cells"]]
         line = [name(row["learner"]), *([name(row["feedback"])] if sees else [])]
         line += [name(ABSENT) if item is None else cell(item) for item in cells]
-        line += [" ".join(filter(None, (item["difference"], item["apart"]))) for item in cells if alone]
+        line += [
+            " ".join(filter(None, (item["difference"], item["apart"]))) for item in cells if alone
+        ]
         lines.append(line + ([name(row["mean_rank"])] if rank else []))
     return lines

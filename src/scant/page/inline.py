@@ -8,21 +8,25 @@ from scant.errors import DataError
 from scant.files import anew
 
 DRAWN = {  # elements that are kept; any other is removed with all that it holds
-    "svg", "g", "defs", "path", "use", "text", "tspan", "clipPath", "rect", "circle", "ellipse", "line", "polyline",
+    "svg", "g", "defs", "path", "use", "text", "tspan", "clipPath", "rect", "circle", "ellipse",
+    "line", "polyline",
     "polygon", "image", "linearGradient", "radialGradient", "stop", "title",
 }  # fmt: skip
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-FONT = re.compile(r"font-family: 'DejaVu Sans'[^;]*sans-serif; ?")  # of all figures; the page's style sheet sets it
+# of all figures; the page's style sheet sets it
+FONT = re.compile(r"font-family: 'DejaVu Sans'[^;]*sans-serif; ?")
 NO_ROTATION = re.compile(r"rotate\(-?0(?: [^)]*)?\)")
-CURVE, ENTRY = re.compile(r"curve-(\d+)-\d+"), re.compile(r"entry-(\d+)-\d+")  # ids by scant.present.figures.save
+# ids by scant.present.figures.save
+CURVE, ENTRY = re.compile(r"curve-(\d+)-\d+"), re.compile(r"entry-(\d+)-\d+")
 
 
 def inline(path, prefix: str) -> tuple[str, list[str]]:
     """An SVG file as text for an HTML page, and the names of its curves, as the legend has them.
 
-    Only elements that draw and references within the file are kept. Lengths are rounded to a hundredth of a point. The
-    n-th entry of the legend has `data-entry="n"`, and what belongs to it `data-curve="n"`.
+    Only elements that draw and references within the file are kept. Lengths are rounded to a
+    hundredth of a point. The n-th entry of the legend has `data-entry="n"`, and what belongs to it
+    `data-curve="n"`.
 
     prefix : of every id, so that no two figures of a page share one
 
@@ -61,12 +65,16 @@ def _local(name: str) -> str:
 
 
 def _clean(element) -> None:
-    """Remove, from an element and all below it, what does not draw, unsafe attributes, namespaces and decimals."""
+    """Remove, from an element and all below it, what does not draw, unsafe attributes, namespaces
+    and decimals.
+    """
     element.tag = _local(element.tag)
     attributes = {_local(name): value for name, value in element.attrib.items()}
     element.attrib.clear()
     for name, value in attributes.items():
-        unsafe = name.startswith("on") or (name == "href" and not value.startswith(("#", "data:image/")))
+        unsafe = name.startswith("on") or (
+            name == "href" and not value.startswith(("#", "data:image/"))
+        )
         unsafe |= "url(" in value.replace("url(#", "")
         if not unsafe:
             element.set(name, _short(name, value))
@@ -99,9 +107,18 @@ def _short(name: str, value: str) -> str:
 def _rename(root, prefix: str) -> None:
     """Remove ids that nothing refers to, and number the others, after the prefix."""
     wanted = {node.get("href", "")[1:] for node in root.iter()}
-    wanted |= {name for node in root.iter() for value in node.attrib.values() for name in REFERENCE.findall(value)}
+    wanted |= {
+        name
+        for node in root.iter()
+        for value in node.attrib.values()
+        for name in REFERENCE.findall(value)
+    }
     number = count()
-    new = {node.get("id"): f"{prefix}{next(number)}" for node in root.iter() if node.get("id") in wanted - {""}}
+    new = {
+        node.get("id"): f"{prefix}{next(number)}"
+        for node in root.iter()
+        if node.get("id") in wanted - {""}
+    }
     for node in root.iter():
         if "id" in node.attrib and (renamed := new.get(node.attrib.pop("id"))):
             node.set("id", renamed)
@@ -113,15 +130,19 @@ def _rename(root, prefix: str) -> None:
 
 
 def _mark(root) -> list[str]:
-    """Number the legend's entries and what belongs to them; returns the names of those that something belongs to.
+    """Number the legend's entries and what belongs to them; returns the names of those that
+    something belongs to.
 
-    Panels are marked `data-panel`; legends' entries, their titles and what stands beside panels `data-key`.
+    Panels are marked `data-panel`; legends' entries, their titles and what stands beside panels
+    `data-key`.
     """
     names = {}
     for node in root.iter():
         if node.get("id", "").startswith("figure_"):
             for part in node:
-                mark = {"axes": "data-panel", "text": "data-key"}.get(part.get("id", "").partition("_")[0])
+                mark = {"axes": "data-panel", "text": "data-key"}.get(
+                    part.get("id", "").partition("_")[0]
+                )
                 part.attrib |= {mark: ""} if mark else {}
         if match := CURVE.fullmatch(node.get("id", "")):
             node.set("data-curve", match[1])
@@ -131,18 +152,22 @@ def _mark(root) -> list[str]:
         for child in list(legend):
             handles.append(child)
             match = ENTRY.fullmatch(child.get("id", ""))
-            if not child.get("id", "").startswith(("entry", "text")):  # an entry is its handles, then its text
+            # an entry is its handles, then its text
+            if not child.get("id", "").startswith(("entry", "text")):
                 continue
             group, handles = _together(legend, handles), []
             group.set("data-key", "")
-            if match and int(match[1]) in names:  # an entry that nothing belongs to explains something else
+            # an entry that nothing belongs to explains something else
+            if match and int(match[1]) in names:
                 names[int(match[1])] = "".join(map(str.strip, child.itertext()))
                 group.set("data-entry", match[1])
     return [names[number] for number in sorted(names)]
 
 
 def _together(parent, parts: list):
-    """Move some neighbouring children of an element into a new group, in their place; returns the group."""
+    """Move some neighbouring children of an element into a new group, in their place; returns the
+    group.
+    """
     group = ET.Element(parts[0].tag)
     parent.insert(list(parent).index(parts[0]), group)
     for part in parts:

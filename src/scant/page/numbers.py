@@ -1,4 +1,6 @@
-"""Numbers as the page writes them: three significant figures at most, and a noun for what each is of."""
+"""Numbers as the page writes them: three significant figures at most, and a noun for what each is
+of.
+"""
 
 import math
 import re
@@ -8,14 +10,16 @@ ABSENT = "\N{EN DASH}"
 FIGURES = 3
 BOUNDS = re.compile(r"(?P<what>.+) / (?P<bound>(?:lower )?bound|floor)")
 OF_TABLE = re.compile(
-    r"(?P<kind>difference|deviation|share)(?: (?:in|of) (?P<column>.+?))? in the table (?P<table>\S+)"
+    r"(?P<kind>difference|deviation|share)(?: (?:in|of) (?P<column>.+?))? in the table "
+    r"(?P<table>\S+)"
 )
 DIFFERENCE = "difference in "
 EXACT = 1e-9  # a deviation as small is due to rounding
 
 
 def shown(value) -> str:
-    """A number with three significant figures, without exponents as far as that can be read; a dash if there is none.
+    """A number with three significant figures, without exponents as far as that can be read; a dash
+    if there is none.
 
     Whole numbers that are written as such stay in full.
     """
@@ -36,7 +40,9 @@ def shown(value) -> str:
 
 
 def padded(value) -> str:
-    """A measured number with all its three figures, also where the last are 0, so that columns are even."""
+    """A measured number with all its three figures, also where the last are 0, so that columns are
+    even.
+    """
     text = shown(value)
     exact = f"{float(value):#.{FIGURES}g}"
     return exact if "." in exact[:-1] and "e" not in exact else text
@@ -55,7 +61,9 @@ def percent(share: float) -> str:
 
 
 def spread(values: Iterable[float], write=shown) -> str:
-    """A number, or the least and the greatest of several, "0.1 to 0.4", with the decimals of the larger one."""
+    """A number, or the least and the greatest of several, "0.1 to 0.4", with the decimals of the
+    larger one.
+    """
     ends = min(values := list(values)), max(values)
     size = max(map(abs, ends))
     if size and write is not percent:
@@ -77,7 +85,9 @@ def interval(row: Mapping, write=shown) -> str:
 def of_bound(quantity: str) -> bool:
     """Whether a quantity is a share of a bound."""
     match = OF_TABLE.fullmatch(quantity)
-    return BOUNDS.fullmatch(quantity) is not None or (match is not None and match["kind"] == "share")
+    return BOUNDS.fullmatch(quantity) is not None or (
+        match is not None and match["kind"] == "share"
+    )
 
 
 def in_words(quantity: str) -> str:
@@ -86,22 +96,32 @@ def in_words(quantity: str) -> str:
         return f"{match['what']} as a share of its {match['bound']}"
     if match := OF_TABLE.fullmatch(quantity):
         if match["kind"] != "difference":
-            return "share of the bound" if match["kind"] == "share" else "deviation from what is stated"
+            return (
+                "share of the bound"
+                if match["kind"] == "share"
+                else ("deviation from what is stated")
+            )
         return f"difference in {match['column'].replace('_', ' ')}".removesuffix(" in value")
     return quantity
 
 
 def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
-    """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 % of the bound".
+    """What was measured, in words: "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10", "2 %
+    of the bound".
 
-    rows : claims or cells, with `estimate`, `low`, `high`. Several give the range of their estimates
+    rows : claims or cells, with `estimate`, `low`, `high`. Several give the range of their
+        estimates
     quantity : what they are estimates of, as claims have it
     pair : what is compared, "SLAM minus ListNet"
     """
     estimates = [row["estimate"] for row in rows]
 
     def numbers(write) -> str:
-        return " ".join(filter(None, [spread(estimates, write), interval(rows[0], write) if len(rows) == 1 else ""]))
+        return " ".join(
+            filter(
+                None, [spread(estimates, write), interval(rows[0], write) if len(rows) == 1 else ""]
+            )
+        )
 
     named = f"{pair}: " if pair else ""
     if found := BOUNDS.fullmatch(quantity):
@@ -112,12 +132,17 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
             return "exactly so" if largest < EXACT else f"off by {shown(largest)}"
         if found["kind"] == "share":
             return _of(spread(estimates, percent), "bound")
-        return f"{named}{numbers(signed)} of {found['column'].replace('_', ' ')}".removesuffix(" of value")
+        return f"{named}{numbers(signed)} of {found['column'].replace('_', ' ')}".removesuffix(
+            " of value"
+        )
     if " / " in quantity:
         what, whole = quantity.split(" / ")
         return f"{numbers(percent)} of {whole} {what}"
     if quantity.startswith("gain in "):
-        return f"{named}{numbers(signed)} % of {quantity.removeprefix('gain in ').removesuffix(' (%)')}"
+        return (
+            f"{named}{numbers(signed)} % of "
+            f"{quantity.removeprefix('gain in ').removesuffix(' (%)')}"
+        )
     if quantity.startswith(DIFFERENCE):
         return f"{named}{numbers(signed)} of {quantity.removeprefix(DIFFERENCE)}"
     return f"{quantity} {numbers(shown)}"

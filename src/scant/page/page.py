@@ -1,4 +1,6 @@
-"""The page of a study: one HTML file with its claims, figures, tables and settings, which loads no other file."""
+"""The page of a study: one HTML file with its claims, figures, tables and settings, which loads no
+other file.
+"""
 
 import base64
 import hashlib
@@ -16,7 +18,17 @@ from scant.declare import families
 from scant.errors import SettingError
 from scant.files import read_cells, visible, write_text
 from scant.page.inline import inline, size
-from scant.page.numbers import ABSENT, in_words, interval, measured, of_bound, padded, percent, shown, spread
+from scant.page.numbers import (
+    ABSENT,
+    in_words,
+    interval,
+    measured,
+    of_bound,
+    padded,
+    percent,
+    shown,
+    spread,
+)
 from scant.page.story import beside, resting, story
 from scant.present.tables import check as check_table
 from scant.verdict import words
@@ -29,22 +41,32 @@ ROWS = 200  # a table of more is not on the page, but in its file
 LIMIT = 5_000_000  # bytes
 
 
-def make(study_settings: dict, folder, target, claims: list[Claim], about: dict, cells: Iterable[Cell] = ()) -> None:
+def make(
+    study_settings: dict,
+    folder,
+    target,
+    claims: list[Claim],
+    about: dict,
+    cells: Iterable[Cell] = (),
+) -> None:
     """Write the page of a study to `target`.
 
     Parameters
     ----------
     study_settings : the study's settings; `study` is its name
-    folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv, which the page links to
+    folder : the study's results, with figures/*.svg, figures/*.csv and tables/*.csv, which the page
+        links to
     claims : see `scant.verdict.readings.claims`; none if the study tests none
     cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
-    about : further contents, all optional: `files` (the names of the study's figures and tables; by default all that
-        the folder has), `captions` ({figure or table: text}, in the order they are shown in), `studied` and `sources`
-        (see `scant.page.about`), `left_out` (see `scant.study.absent_data.notices`), `headings` ({figure or table: text},
-        for those whose name does not say it), `titles` ({experiment: {id: text}} of places and learners), `experiments`
-        ({experiment: title}), `compared` ({claim: text}, what a claim about a table compares), `links` ({claim: the
-        address of its document}), `boards` (see `scant.page.boards`), `shows` ({figure: ids of its experiments}),
-        `datasets` (a list of rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`),
+    about : further contents, all optional: `files` (the names of the study's figures and tables; by
+        default all that the folder has), `captions` ({figure or table: text}, in the order they are
+        shown in), `studied` and `sources` (see `scant.page.about`), `left_out` (see
+        `scant.study.absent_data.notices`), `headings` ({figure or table: text}, for those whose
+        name does not say it), `titles` ({experiment: {id: text}} of places and learners),
+        `experiments` ({experiment: title}), `compared` ({claim: text}, what a claim about a table
+        compares), `links` ({claim: the address of its document}), `boards` (see
+        `scant.page.boards`), `shows` ({figure: ids of its experiments}), `datasets` (a list of
+        rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`),
         `citation` (a text) and `commands` ({purpose: command})
 
     Raises
@@ -56,16 +78,22 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
     cells_by_claim = _cells_by_claim(cells, about.get("titles", {}), about.get("experiments", {}))
     compared, links = about.get("compared", {}), about.get("links", {})
     claims = [
-        _claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], "")) | {"url": links.get(row["id"], "")}
+        _claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], ""))
+        | {"url": links.get(row["id"], "")}
         for row in claims
     ]
     figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
     boards, shows = about.get("boards", {}), about.get("shows", {})
-    boards_by_figure = {name: [boards[id][0] for id in ids if id in boards] for name, ids in shows.items()}
+    boards_by_figure = {
+        name: [boards[id][0] for id in ids if id in boards] for name, ids in shows.items()
+    }
     parts = {
         "study": str(study_settings["study"]),
         "questions": story(
-            families.questions(), claims, {figure["name"]: figure for figure in figures}, boards_by_figure
+            families.questions(),
+            claims,
+            {figure["name"]: figure for figure in figures},
+            boards_by_figure,
         ),
         "headline": headline(claims, about),
         "wide": families.HEADLINE,
@@ -77,15 +105,21 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
         "kinds": _kinds(claims),
         "few": FEW,
         "families": _families(claims),
-        "claims_files": [_download(path, folder) for path in sorted(folder.glob("claims*.csv")) if claims],
-        "sentences": [*filter(None, (_robustness(claims), resting(claims)))] if claims else sentences(claims),
+        "claims_files": [
+            _download(path, folder) for path in sorted(folder.glob("claims*.csv")) if claims
+        ],
+        "sentences": [*filter(None, (_robustness(claims), resting(claims)))]
+        if claims
+        else sentences(claims),
         "studied": about.get("studied", []),
         "left_out": about.get("left_out", []),
         "sources": about.get("sources", []),
         "figures": figures,
         "boards": _named(boards),
         "first_board": next(iter(boards), ""),
-        "tables": [_table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)],
+        "tables": [
+            _table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)
+        ],
         "datasets": _rows(about.get("datasets", [])),
         "settings": _yaml(study_settings),
         "environment": about.get("environment", {}),
@@ -99,8 +133,8 @@ def make(study_settings: dict, folder, target, claims: list[Claim], about: dict,
         page = render(parts)
     if (needed := len(page.encode())) > LIMIT:
         raise SettingError(
-            f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than {LIMIT / 1e6:g}: "
-            "show fewer experiments in its figures, or make two studies of it"
+            f"the page of {parts['study']!r} would take {needed / 1e6:.1f} MB, more than "
+            f"{LIMIT / 1e6:g}: show fewer experiments in its figures, or make two studies of it"
         )
     write_text(target, page)
 
@@ -117,12 +151,17 @@ def _leave_out(figures: list[dict], kept: set[int], excess: int) -> None:
 
 
 def sentences(claims: list[Claim]) -> list[str]:
-    """Sentences that summarise claims: of each kind of row how many have each verdict, and what these rest on.
+    """Sentences that summarise claims: of each kind of row how many have each verdict, and what
+    these rest on.
 
     What the papers measured comes first.
     """
     if not claims:
-        return ["This study tests no claim.", "Its figures and tables are below.", "What they show is as measured."]
+        return [
+            "This study tests no claim.",
+            "Its figures and tables are below.",
+            ("What they show is as measured."),
+        ]
     heads = {
         "reproduction": ("statement that a paper measured", "statements that the papers measured"),
         "extension": ("extension to other data", "extensions to other data"),
@@ -138,7 +177,9 @@ def sentences(claims: list[Claim]) -> list[str]:
                 told[-1] += f"; {tight}"
         elif row == "reproduction":
             told.append("No claim is about what a paper measured on data like its own")
-    return [f"{sentence}." for sentence in (*told, _robustness(claims), resting(claims)) if sentence]
+    return [
+        f"{sentence}." for sentence in (*told, _robustness(claims), resting(claims)) if sentence
+    ]
 
 
 def headline(claims: list[dict], about: dict) -> str:
@@ -149,38 +190,64 @@ def headline(claims: list[dict], about: dict) -> str:
     parts = [f"{kinds} on {spread(seeds)} seeds"] if seeds else []
     for how, of in _by_test(claims).items():
         each = Counter(claim["verdict"] for claim in of)
-        outcomes = [f"{_are(each['holds'], 'holds', 'hold')}", f"{_are(each['fails'], 'fails', 'fail')}"]
+        outcomes = [
+            f"{_are(each['holds'], 'holds', 'hold')}",
+            f"{_are(each['fails'], 'fails', 'fail')}",
+        ]
         outcomes += [_are(each[words.DIFFERS], "differs", "differ")] if each[words.DIFFERS] else []
-        outcomes += [_are(each["undecided"], "is undecided", "are undecided")] if each["undecided"] else []
+        outcomes += (
+            [_are(each["undecided"], "is undecided", "are undecided")] if each["undecided"] else []
+        )
         parts.append(f"{_are(len(of), 'claim', 'claims')} {how} ({', '.join(outcomes)})")
     environment, made = about.get("environment", {}), ""
     if "made" in environment and about.get("authors"):
         day = date.fromisoformat(environment["made"][:10])
-        made = f", made with scant {environment['scant']} by {about['authors']} on {day.day} {day:%B %Y}"
+        made = (
+            f", made with scant {environment['scant']} by {about['authors']} on {day.day} "
+            f"{day:%B %Y}"
+        )
     said = f": {'; '.join(parts)}" if parts else ""
     return f"How well rankers learn from scant feedback{said}{made}."
 
 
 def _parts(claims: list[dict]) -> list[dict]:
-    """The claims in the page's parts: what fails and what is open, what holds, and what is not testable here."""
+    """The claims in the page's parts: what fails and what is open, what holds, and what is not
+    testable here.
+    """
     ranked = sorted(claims, key=lambda claim: claim["rank"])
-    held, absent = ([claim for claim in ranked if claim["verdict"] == name] for name in ("holds", words.UNTESTABLE))
-    parts = {"What fails and what is open": [claim for claim in ranked if claim not in (*held, *absent)]}
-    parts |= {f"{_are(len(held), 'holds', 'hold')}": held, f"{len(absent)} {words.UNTESTABLE}": absent}
+    held, absent = (
+        [claim for claim in ranked if claim["verdict"] == name]
+        for name in ("holds", words.UNTESTABLE)
+    )
+    parts = {
+        "What fails and what is open": [claim for claim in ranked if claim not in (*held, *absent)]
+    }
+    parts |= {
+        f"{_are(len(held), 'holds', 'hold')}": held,
+        f"{len(absent)} {words.UNTESTABLE}": absent,
+    }
     return [{"title": title, "claims": of} for title, of in parts.items()]
 
 
 def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
-    """Boards with `name`, their experiment's title, and its id where several of a kind have that title."""
+    """Boards with `name`, their experiment's title, and its id where several of a kind have that
+    title.
+    """
     titles = Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
     return {
-        id: [one | {"name": one["title"] + (f" ({id})" if titles[one["kind"], one["title"]] > 1 else "")} for one in of]
+        id: [
+            one
+            | {"name": one["title"] + (f" ({id})" if titles[one["kind"], one["title"]] > 1 else "")}
+            for one in of
+        ]
         for id, of in boards.items()
     }
 
 
 def _by_test(claims: list[dict]) -> dict[str, list[dict]]:
-    """The claims that were tested, those "checked exactly" apart from those "measured"; only what there is."""
+    """The claims that were tested, those "checked exactly" apart from those "measured"; only what
+    there is.
+    """
     tested = [claim for claim in claims if claim["verdict"] != words.UNTESTABLE]
     exact = [claim for claim in tested if claim["test"] == "exact"]
     measured = [claim for claim in tested if claim["test"] != "exact"]
@@ -188,18 +255,32 @@ def _by_test(claims: list[dict]) -> dict[str, list[dict]]:
 
 
 def _counted(row: str, claims: list[dict]) -> str:
-    """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is undecided"."""
+    """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is
+    undecided".
+    """
     plurals = {
         **{words.said(row, one): words.PLURAL[words.said(row, one)] for one in ("holds", "fails")},
-        words.DIFFERS: "differ", words.ALIKE: "do not discriminate", words.SILENT: "say nothing here",
-    }  # fmt: skip
+        words.DIFFERS: "differ",
+        words.ALIKE: "do not discriminate",
+        words.SILENT: "say nothing here",
+    }
     texts = []
     by_test = _by_test(claims)
     for how, of in by_test.items():
         counts = Counter(words.said(row, claim["verdict"]) for claim in of)
-        parts = [_are(counts[said], said, several) for said, several in plurals.items() if counts[said]]
-        parts += [_are(counts["undecided"], "is undecided", "are undecided")] if counts["undecided"] else []
-        head = f"{len(of)} {_are(len(of), 'is', 'are').split(' ')[1]} {how}: " if len(by_test) > 1 else ""
+        parts = [
+            _are(counts[said], said, several) for said, several in plurals.items() if counts[said]
+        ]
+        parts += (
+            [_are(counts["undecided"], "is undecided", "are undecided")]
+            if counts["undecided"]
+            else []
+        )
+        head = (
+            f"{len(of)} {_are(len(of), 'is', 'are').split(' ')[1]} {how}: "
+            if len(by_test) > 1
+            else ""
+        )
         texts.append(head + ", ".join(parts))
     absent = len(claims) - sum(map(len, by_test.values()))
     return "; ".join([*texts, *([f"{absent} could not be tested here"] if absent else [])])
@@ -207,21 +288,33 @@ def _counted(row: str, claims: list[dict]) -> str:
 
 def tightness(claims: list[Claim]) -> str:
     """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
-    holding = [claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"]
+    holding = [
+        claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"
+    ]
     shares = [claim["tightness"] for claim in holding if _known(claim["tightness"])]
-    return f"what was measured is {spread(shares, percent)} of the bounds that hold" if shares else ""
+    return (
+        f"what was measured is {spread(shares, percent)} of the bounds that hold" if shares else ""
+    )
 
 
 def _robustness(claims: list[dict]) -> str:
     """Under how many readings claims hold, and what would decide the undecided."""
-    holds = [claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])]
+    holds = [
+        claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])
+    ]
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
     text = "No claim holds"
     if holds:
-        text = f"Of all {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
+        text = (
+            f"Of all {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
+        )
     seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
     half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
-    return text if half == math.inf else f"{text}; {half:g} seeds or fewer would decide half of the undecided"
+    return (
+        text
+        if half == math.inf
+        else (f"{text}; {half:g} seeds or fewer would decide half of the undecided")
+    )
 
 
 def _are(number: int, singular: str, plural: str) -> str:
@@ -240,7 +333,10 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
     cells : those of its first reading
     compared : what it compares, if it is about a table
     """
-    row = dict(row) | {"compared": compared, "place": row["source"].partition(", ")[2] or row["source"]}
+    row = dict(row) | {
+        "compared": compared,
+        "place": row["source"].partition(", ")[2] or row["source"],
+    }
     pair = row["deciding"] if " minus " in row["deciding"] else compared
     has_estimate = row["estimate"] is not None
     row["measured"] = measured([row | {"low": None}], row["quantity"]) if has_estimate else ABSENT
@@ -254,7 +350,9 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
     row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
     row["in_cells"] = ""
     if row["cells_total"]:
-        row["in_cells"] = words.cells(*(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
+        row["in_cells"] = words.cells(
+            *(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total"))
+        )
     claimed = {words.claimed(cell["from"], cell["to"], write) for cell in cells}
     row["control_said"] = words.said(row["row"], row["control_verdict"])
     row["beside"] = beside(row)
@@ -264,14 +362,19 @@ def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
 
 
 def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[dict]]:
-    """The cells of each claim's first reading, with titles for ids, and None in place of numbers that are not known.
+    """The cells of each claim's first reading, with titles for ids, and None in place of numbers
+    that are not known.
 
-    Where a claim compares the same pair on the same stream in several experiments, the stream's title names each.
+    Where a claim compares the same pair on the same stream in several experiments, the stream's
+    title names each.
     """
     by_claim = {}
     for cell in cells:
         if cell["first"]:
-            texts = {name: cell[name] if _known(cell[name]) else None for name in ("estimate", "low", "high")}
+            texts = {
+                name: cell[name] if _known(cell[name]) else None
+                for name in ("estimate", "low", "high")
+            }
             texts |= {
                 name: titled(cell[name], titles.get(cell["experiment"], {}))
                 for name in ("stream", "learner", "against")
@@ -287,10 +390,11 @@ def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[di
 
 
 def _placed(cells: list[dict], write) -> list[dict]:
-    """Cells with `place`: where to draw `estimate`, `low`, `high` and, as `claimed`, the claimed interval, in percent.
+    """Cells with `place`: where to draw `estimate`, `low`, `high` and, as `claimed`, the claimed
+    interval, in percent.
 
-    All have the scale of the claim, which begins and ends a little beyond what is drawn. Their numbers are beside that,
-    as texts: `measured`, `interval` and `claimed`.
+    All have the scale of the claim, which begins and ends a little beyond what is drawn. Their
+    numbers are beside that, as texts: `measured`, `interval` and `claimed`.
 
     write : writes a number
     """
@@ -300,13 +404,24 @@ def _placed(cells: list[dict], write) -> list[dict]:
     start, width = min(values) - 0.08 * width, 1.16 * width
     placed = []
     for cell in cells:
-        places = {name: round(100 * (cell[name] - start) / width, 1) for name in names if _known(cell[name])}
+        places = {
+            name: round(100 * (cell[name] - start) / width, 1)
+            for name in names
+            if _known(cell[name])
+        }
         place = {"from": 0.0, "to": 100.0} | places if "estimate" in places else None
-        texts = {"claimed": words.claimed(cell["from"], cell["to"], write), "interval": interval(cell, write)}
+        texts = {
+            "claimed": words.claimed(cell["from"], cell["to"], write),
+            "interval": interval(cell, write),
+        }
         texts["measured"] = ABSENT if cell["estimate"] is None else write(cell["estimate"])
-        texts["so"] = f"{cell['agreeing']:g} of {cell['n']}" if _known(cell["agreeing"]) else f"{cell['n']}"
+        texts["so"] = (
+            f"{cell['agreeing']:g} of {cell['n']}" if _known(cell["agreeing"]) else f"{cell['n']}"
+        )
         texts["far"] = (
-            f"one in {words.one_in(cell['tipping'])}" if _known(cell["tipping"]) and cell["tipping"] < 1 else ABSENT
+            f"one in {words.one_in(cell['tipping'])}"
+            if _known(cell["tipping"]) and cell["tipping"] < 1
+            else ABSENT
         )
         texts["last"] = write(cell["worst"]) if _known(cell["worst"]) else ABSENT
         placed.append(cell | {"place": place} | texts)
@@ -314,13 +429,17 @@ def _placed(cells: list[dict], write) -> list[dict]:
 
 
 def _kinds(claims: list[dict]) -> list[dict]:
-    """For each kind of row that claims are of: its names, what it is, and how many have each verdict."""
+    """For each kind of row that claims are of: its names, what it is, and how many have each
+    verdict.
+    """
     kinds = []
     for row, (several, about) in words.ROWS.items():
         of_kind = [claim for claim in claims if claim["row"] == row]
         if of_kind:
             counts = Counter(claim["verdict"] for claim in of_kind)
-            kinds.append({"name": words.kind(row), "several": several, "about": about, "counts": counts})
+            kinds.append(
+                {"name": words.kind(row), "several": several, "about": about, "counts": counts}
+            )
     return kinds
 
 
@@ -332,14 +451,27 @@ def _families(claims: list[dict]) -> list[dict]:
     rows = []
     for name in dict.fromkeys(claim["family"] for claim in claims):
         for row in words.ROWS:
-            counts = Counter(claim["verdict"] for claim in claims if (claim["family"], claim["row"]) == (name, row))
+            counts = Counter(
+                claim["verdict"]
+                for claim in claims
+                if (claim["family"], claim["row"]) == (name, row)
+            )
             if counts:
-                rows.append({"family": name, "kind": words.kind(row), "counts": counts, "claims": counts.total()})
+                rows.append(
+                    {
+                        "family": name,
+                        "kind": words.kind(row),
+                        "counts": counts,
+                        "claims": counts.total(),
+                    }
+                )
     return rows
 
 
 def slug(name: str) -> str:
-    """A name as an id: characters other than letters, digits, underscores, dots and hyphens become hyphens."""
+    """A name as an id: characters other than letters, digits, underscores, dots and hyphens become
+    hyphens.
+    """
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
@@ -351,7 +483,9 @@ def title(name: str, headings: dict) -> str:
 
 
 def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
-    """The study's files in a folder: those that have captions in the captions' order, then the others by name."""
+    """The study's files in a folder: those that have captions in the captions' order, then the
+    others by name.
+    """
     paths = visible(folder, f"*.{ending}")
     if "files" in about:  # those that the study asks for, without which all count
         paths = [path for path in paths if path.stem in about["files"]]
@@ -371,7 +505,8 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
         claim["href"] = ids.get(claim["figure"] or "")
     for number, path in enumerate(paths, 1):
         svg, curves = inline(path, f"f{number}-")
-        svg = svg.replace("<svg ", f'<svg id="{ids[path.stem]}-drawn" ', 1)  # questions show it, too
+        # questions show it, too
+        svg = svg.replace("<svg ", f'<svg id="{ids[path.stem]}-drawn" ', 1)
         width, height = size(svg)
         data = path.with_suffix(".csv")
         figures.append(
@@ -382,7 +517,11 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
                 "caption": captions.get(path.stem, "").strip(),
             }
             | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
-            | (_download(data, path.parents[1]) if data.is_file() else {"csv": "", "file": data.name})
+            | (
+                _download(data, path.parents[1])
+                if data.is_file()
+                else {"csv": "", "file": data.name}
+            )
             | {"images": _images(path)}
             | {"claims": [one for one in claims if path.stem == one["figure"]]}
         )
@@ -390,10 +529,14 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
 
 
 def _images(path: Path) -> list[dict[str, str]]:
-    """The image files of a figure, which are beside the page: the name of each format, and its relative address."""
+    """The image files of a figure, which are beside the page: the name of each format, and its
+    relative address.
+    """
     files = [path.with_suffix(ending) for ending in (".svg", ".pdf", ".png")]
     return [
-        {"name": file.suffix[1:].upper(), "href": quote(f"figures/{file.name}")} for file in files if file.is_file()
+        {"name": file.suffix[1:].upper(), "href": quote(f"figures/{file.name}")}
+        for file in files
+        if file.is_file()
     ]
 
 
@@ -403,39 +546,60 @@ def _download(path: Path, folder: Path) -> dict[str, str]:
 
 
 def _table(path: Path, captions: dict, headings: dict) -> dict:
-    """A table's cells, caption and data, for the template. DataError if it is damaged, or its rows differ in length."""
+    """A table's cells, caption and data, for the template.
+
+    DataError if it is damaged, or its rows differ in length.
+    """
     check_table(path)
     head, rows = read_cells(path)
     count = len(rows)
     rows = rows if count <= ROWS else []
     return {
-        "id": slug(f"table-{path.stem.removeprefix('table-')}"), "title": title(path.stem, headings),
+        "id": slug(f"table-{path.stem.removeprefix('table-')}"),
+        "title": title(path.stem, headings),
         "caption": captions.get(path.stem, "").strip(),
-        "count": count, **_download(path, path.parents[1]), **_cells(*_folded(head, rows)), "same": _same(head, rows),
-    }  # fmt: skip
+        "count": count,
+        **_download(path, path.parents[1]),
+        **_cells(*_folded(head, rows)),
+        "same": _same(head, rows),
+    }
 
 
 def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
-    """The columns of a large table that have one value in all rows: name and value. Small tables keep them."""
+    """The columns of a large table that have one value in all rows: name and value.
+
+    Small tables keep them.
+    """
     if len(head) <= MANY or len(rows) < 2:
         return {}
-    return {name: row[0] for name, row in zip(head, zip(*rows, strict=True), strict=True) if len(set(row)) == 1}
+    return {
+        name: row[0]
+        for name, row in zip(head, zip(*rows, strict=True), strict=True)
+        if len(set(row)) == 1
+    }
 
 
-def _folded(head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]], dict[int, tuple[int, int]]]:
-    """A table without the columns that are the same in every row, and with intervals beside what they belong to.
+def _folded(
+    head: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]], dict[int, tuple[int, int]]]:
+    """A table without the columns that are the same in every row, and with intervals beside what
+    they belong to.
 
     Returns
     -------
     head, rows : the columns that stay
-    ends : the positions of a column's ends `x_low` and `x_high` (of a mean or estimate also `low` and `high`), by its
-        own; they stay in `rows`, after the others, and have no name in `head`
+    ends : the positions of a column's ends `x_low` and `x_high` (of a mean or estimate also `low`
+        and `high`), by its own; they stay in `rows`, after the others, and have no name in `head`
     """
     same, position = _same(head, rows), {name: i for i, name in enumerate(head)}
     ends = {}
     for name in head:
         for low, high in ((f"{name}_low", f"{name}_high"), ("low", "high")):
-            if low in position and high in position and (low != "low" or name in ("mean", "estimate")):
+            if (
+                low in position
+                and high in position
+                and (low != "low" or name in ("mean", "estimate"))
+            ):
                 ends[name] = (low, high)
     hidden = {end for pair in ends.values() for end in pair}
     shown_names = [name for name in head if name not in hidden and name not in same]
@@ -445,19 +609,32 @@ def _folded(head: list[str], rows: list[list[str]]) -> tuple[list[str], list[lis
     return (
         shown_names,
         rows,
-        {place[name]: (place[low], place[high]) for name, (low, high) in ends.items() if name in place},
+        {
+            place[name]: (place[low], place[high])
+            for name, (low, high) in ends.items()
+            if name in place
+        },
     )
 
 
 def _rows(rows: list[dict]) -> dict:
     """Rows as a table's cells, for the template; the columns are all keys that any row has."""
     head = list(dict.fromkeys(name for row in rows for name in row))
-    return _cells(head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows])
+    return _cells(
+        head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows]
+    )
 
 
-def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]] | None = None) -> dict:
-    """Columns of a table, and whether all their cells are numbers; rows of cells, each as shown and in full."""
-    numeric = [any(cells) and all(_number(cell) for cell in cells if cell) for cells in zip(*rows, strict=True)]
+def _cells(
+    head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]] | None = None
+) -> dict:
+    """Columns of a table, and whether all their cells are numbers; rows of cells, each as shown and
+    in full.
+    """
+    numeric = [
+        any(cells) and all(_number(cell) for cell in cells if cell)
+        for cells in zip(*rows, strict=True)
+    ]
     numeric = (numeric or [False] * len(head))[: len(head)]
 
     def interval(row: list[str], column: int) -> str:
@@ -468,7 +645,10 @@ def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, in
         "columns": list(zip(head, numeric, strict=True)),
         "rows": [
             [
-                (shown(row[column]) + interval(row, column) if is_number else row[column], row[column])
+                (
+                    shown(row[column]) + interval(row, column) if is_number else row[column],
+                    row[column],
+                )
                 for column, is_number in enumerate(numeric)
             ]
             for row in rows
@@ -491,7 +671,8 @@ def _yaml(settings: dict) -> str:
 
 
 def render(parts: dict) -> str:
-    """The HTML of a page. Its security policy allows its script (by hash) and inline styles, and loads nothing.
+    """The HTML of a page. Its security policy allows its script (by hash) and inline styles, and
+    loads nothing.
 
     parts : the variables of the template, assets/page.html
     """
@@ -504,9 +685,12 @@ def render(parts: dict) -> str:
     style, script = map(read, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         loader=jinja2.FunctionLoader(read),
-    )  # fmt: skip
+    )
     environment.filters |= {
         "shown": shown,
         "padded": padded,

@@ -1,4 +1,6 @@
-"""The progress of a study: its jobs done, running and failed, from its record of events, benchmarks and logs."""
+"""The progress of a study: its jobs done, running and failed, from its record of events, benchmarks
+and logs.
+"""
 
 import base64
 import binascii
@@ -19,7 +21,9 @@ TAIL = 5  # how many lines of a failed job's log are shown
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed job: the path of its log, the last lines of the log, and the command that repeats the job."""
+    """A failed job: the path of its log, the last lines of the log, and the command that repeats
+    the job.
+    """
 
     log: str
     lines: list[str]
@@ -30,11 +34,14 @@ class Failure:
 class Status:
     """The progress of a study's latest run.
 
-    state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if it left no record
+    state : "running", "interrupted" (killed before its end), "failed", "finished", or "unknown" if
+        it left no record
     done, planned : how many of the run's jobs
     seconds : how long the run has taken; NaN without a record
-    left : how many seconds the remaining jobs would take at the same pace; NaN if the run is not going on
-    rules : a row for each rule: `rule`, `to do` (jobs of this run), and the columns of `by` over all runs so far
+    left : how many seconds the remaining jobs would take at the same pace; NaN if the run is not
+        going on
+    rules : a row for each rule: `rule`, `to do` (jobs of this run), and the columns of `by` over
+        all runs so far
     learners : the rows of `by` for learners, over all runs so far
     running : the files that are being made, or were when the run was interrupted
     failed : the run's jobs that failed
@@ -63,14 +70,21 @@ def status(folder, root=".") -> Status:
     jobs = benchmarks(folder) if folder.is_dir() else []
     record = events.read(root / events.RECORD.format(study=folder.name))
     if not jobs and not record:
-        raise DataError(folder, "no job of this study has ended", advice="Run it: snakemake --cores all")
-    by_name = {name: [event for event in record if event["event"] == name] for name in (*events.KEPT, events.ENDED)}
+        raise DataError(
+            folder, "no job of this study has ended", advice=("Run it: snakemake --cores all")
+        )
+    by_name = {
+        name: [event for event in record if event["event"] == name]
+        for name in (*events.KEPT, events.ENDED)
+    }
     planned = Counter(by_name[events.PLANNED][0]["stats"] if record else {})
     total = planned.pop("total", 0)
     rule_of_job = {event["jobid"]: event["rule_name"] for event in by_name[events.BEGUN]}
     finished = {event["job_id"] for event in by_name[events.FINISHED]}
     done = Counter(rule_of_job[job] for job in finished)
-    failed = _failures([event for event in by_name[events.FAILED] if event["jobid"] not in finished], folder, root)
+    failed = _failures(
+        [event for event in by_name[events.FAILED] if event["jobid"] not in finished], folder, root
+    )
     if not record:
         state = "unknown"
     elif not by_name[events.ENDED]:
@@ -80,13 +94,27 @@ def status(folder, root=".") -> Status:
     seconds = record[-1]["time"] - record[0]["time"] if record else math.nan
     rows = {row.pop("rule"): row for row in by("rule", jobs)}
     rules = [
-        {"rule": rule, "to do": max(0, planned.get(rule, 0) - done[rule]), **rows.get(rule, {"jobs": done[rule]})}
+        {
+            "rule": rule,
+            "to do": max(0, planned.get(rule, 0) - done[rule]),
+            **rows.get(rule, {"jobs": done[rule]}),
+        }
         for rule in {**planned, **rows}
     ]
-    left = seconds * (total - len(finished)) / len(finished) if state == "running" and finished else math.nan
-    begun = recorded(root / ".snakemake/incomplete", folder) if state in ("running", "interrupted") else []
+    left = (
+        seconds * (total - len(finished)) / len(finished)
+        if state == "running" and finished
+        else math.nan
+    )
+    begun = (
+        recorded(root / ".snakemake/incomplete", folder)
+        if state in ("running", "interrupted")
+        else []
+    )
     learners = by("learner", jobs)
-    return Status(folder.name, state, len(finished), total, seconds, left, rules, learners, begun, failed)
+    return Status(
+        folder.name, state, len(finished), total, seconds, left, rules, learners, begun, failed
+    )
 
 
 def _named(folder: Path, root: Path) -> str:
@@ -96,9 +124,11 @@ def _named(folder: Path, root: Path) -> str:
 
 
 def benchmarks(folder) -> list[dict]:
-    """The finished jobs of a study, from Snakemake's extended benchmarks: rule, learner, seconds and memory (MB).
+    """The finished jobs of a study, from Snakemake's extended benchmarks: rule, learner, seconds
+    and memory (MB).
 
-    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells of times alone.
+    A line that is not what Snakemake writes, such as one that was cut short, is left out: it tells
+    of times alone.
     """
     jobs = []
     for path in visible(Path(folder, "benchmarks"), "**/*.jsonl"):
@@ -133,8 +163,8 @@ def by(key: str, jobs: list[dict]) -> list[dict]:
 
     Returns
     -------
-    rows : with `key`, `jobs` (how many), `seconds` (in all), `longest` (seconds of the longest job) and `memory` (the
-        largest, MB)
+    rows : with `key`, `jobs` (how many), `seconds` (in all), `longest` (seconds of the longest job)
+        and `memory` (the largest, MB)
     """
     groups = {}
     for job in jobs:
@@ -153,7 +183,9 @@ def _alive(root: Path) -> bool:
     """Whether a process of Snakemake on this machine has `root` as its working folder."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"snakemake" in (process / "cmdline").read_bytes() and (process / "cwd").samefile(root):
+            if b"snakemake" in (process / "cmdline").read_bytes() and (process / "cwd").samefile(
+                root
+            ):
                 return True
         except OSError:  # it has ended, or belongs to another user
             continue
@@ -161,11 +193,15 @@ def _alive(root: Path) -> bool:
 
 
 def recorded(records: Path, folder: Path) -> list[str]:
-    """The study's files that Snakemake has a record of in a folder of records, which has their paths in base64."""
+    """The study's files that Snakemake has a record of in a folder of records, which has their
+    paths in base64.
+    """
     names = []
     for record in records.rglob("*"):
         try:
-            names.append(base64.b64decode("".join(record.relative_to(records).parts), b"-_").decode())
+            names.append(
+                base64.b64decode("".join(record.relative_to(records).parts), b"-_").decode()
+            )
         except (binascii.Error, UnicodeDecodeError):
             continue
     return sorted(name for name in names if name.startswith(f"results/{folder.name}/"))
@@ -179,8 +215,16 @@ def _failures(errors: list[dict], folder: Path, root: Path) -> list[Failure]:
     for error in errors:
         log = next(iter(error["log"]), "")
         path = root / log
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:] if path.is_file() else []
-        repeat = f"snakemake {shlex.quote(error['output'][0])} --cores 1{study}" if error["output"] else ""
+        lines = (
+            path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
+            if path.is_file()
+            else []
+        )
+        repeat = (
+            f"snakemake {shlex.quote(error['output'][0])} --cores 1{study}"
+            if error["output"]
+            else ""
+        )
         failures[error["jobid"]] = Failure(log, lines, repeat)
     return list(failures.values())
 
@@ -205,7 +249,8 @@ def describe(progress: Status) -> str:
             text += f"Again: {printable(failure.repeat)}\n"
     if silent := [failure for failure in progress.failed if not failure.lines]:
         text += (
-            "\nFailed without a word in their logs (killed, not begun, or thrown away with others of their group):\n"
+            "\nFailed without a word in their logs (killed, not begun, or thrown away with others "
+            "of their group):\n"
         )
         text += "".join(f"Again: {printable(failure.repeat)}\n" for failure in silent)
     return text
@@ -215,11 +260,19 @@ def _duration(seconds: float) -> str:
     """A time in words, to the minute from an hour on: "1 h 5 min", "2 min 3 s"."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    return (
+        f"{hours} h {minutes} min"
+        if hours
+        else f"{minutes} min {seconds} s"
+        if minutes
+        else f"{seconds} s"
+    )
 
 
 def _table(rows: list[dict]) -> str:
-    """Rows as text in columns: the first aligned to the left, the others to the right, blank where a row lacks one."""
+    """Rows as text in columns: the first aligned to the left, the others to the right, blank where
+    a row lacks one.
+    """
     head = list(dict.fromkeys(key for row in rows for key in row))
     cells = [head, *([str(row.get(key, "")) for key in head] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

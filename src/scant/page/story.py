@@ -1,7 +1,9 @@
-"""What a study found, as questions with answers: sentences made of its claims and their cells, or of who is best.
+"""What a study found, as questions with answers: sentences made of its claims and their cells, or
+of who is best.
 
-Families declare the questions, see `scant.declare.families.Question`. A sentence follows from a claim's verdict alone,
-and its numbers from the estimates behind that verdict: where the verdict is another, so is the sentence.
+Families declare the questions, see `scant.declare.families.Question`. A sentence follows from a
+claim's verdict alone, and its numbers from the estimates behind that verdict: where the verdict is
+another, so is the sentence.
 """
 
 import math
@@ -22,35 +24,60 @@ WIDTH = 2.0  # of a dot, in percent of the scale
 
 
 def story(
-    questions: Iterable[Question], claims: Sequence[dict], figures: Mapping[str, dict], boards: Mapping[str, list[dict]]
+    questions: Iterable[Question],
+    claims: Sequence[dict],
+    figures: Mapping[str, dict],
+    boards: Mapping[str, list[dict]],
 ) -> list[dict]:
     """The questions that a study can say something about, for the page's template.
 
     claims : as the page's template takes them, with their cells
     figures : of the study, as the template takes them, by name
-    boards : the final measures of the experiments that each figure shows, see `scant.page.boards.board`
+    boards : the final measures of the experiments that each figure shows, see
+        `scant.page.boards.board`
 
     Returns
     -------
-    rows : `id` and `text` of the question, `figure` or None, its `finding` and the `unit` of that, `sentences`, each
-        with `text` and `claim` (None if it is of no single claim), and `claims`, those that were tested
+    rows : `id` and `text` of the question, `figure` or None, its `finding` and the `unit` of that,
+        `sentences`, each with `text` and `claim` (None if it is of no single claim), and `claims`,
+        those that were tested
     """
     answered = []
     for question in questions:
-        tested = [claim for claim in claims if _asks(question, claim) and claim["verdict"] != words.UNTESTABLE]
+        tested = [
+            claim
+            for claim in claims
+            if _asks(question, claim) and claim["verdict"] != words.UNTESTABLE
+        ]
         name = next((name for name in question.figures if name in figures), None)
         if not tested and (name is None or not question.alone):
             continue
-        row = {"id": question.id, "text": question.text, "figure": figures.get(name), "claims": tested}
+        row = {
+            "id": question.id,
+            "text": question.text,
+            "figure": figures.get(name),
+            "claims": tested,
+        }
         row["strip"] = strip(tested) if name is None else None
-        answered.append(row | (_answered(question, tested) if tested else _by_boards(question, boards.get(name, []))))
+        answered.append(
+            row
+            | (
+                _answered(question, tested)
+                if tested
+                else _by_boards(question, boards.get(name, []))
+            )
+        )
     return answered
 
 
 def _answered(question: Question, tested: list[dict]) -> dict:
-    """The answer to a question from claims: `finding`, its `unit`, and the `sentences` behind it."""
+    """The answer to a question from claims: `finding`, its `unit`, and the `sentences` behind
+    it.
+    """
     by_id = {claim["id"]: claim for claim in tested}
-    answers = [(answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id]
+    answers = [
+        (answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id
+    ]
     answers.sort(key=lambda pair: _openness(pair[1]))
     answers = answers[:SENTENCES]
     if not answers:
@@ -61,11 +88,17 @@ def _answered(question: Question, tested: list[dict]) -> dict:
     for other, its_claim in others:
         texts = [finding(other, its_claim) + Markup("."), behind(its_claim)]
         sentences.append({"text": Markup(" ").join(filter(None, texts)), "claim": its_claim})
-    return {"finding": finding(answer, claim), "unit": _capital(claim["quantity"]), "sentences": sentences}
+    return {
+        "finding": finding(answer, claim),
+        "unit": _capital(claim["quantity"]),
+        "sentences": sentences,
+    }
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
-    """The answer to a question of which no claim was tested: who is best in the experiments of its figure."""
+    """The answer to a question of which no claim was tested: who is best in the experiments of its
+    figure.
+    """
     if not boards:
         return {"finding": question.text, "unit": "", "sentences": []}
     first = boards[0]
@@ -83,17 +116,21 @@ def _tally(question: Question, claims: list[dict]) -> str:
         return "Undecided so far"
     fails = sum(claim["verdict"] == "fails" for claim in claims)
     what = words.ROWS[question.row][0] if question.row else "claims"
-    return f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'} as printed"
+    return (
+        f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'} as printed"
+    )
 
 
 def _openness(claim: dict) -> int:
-    """0 for a claim that is decided, 1 for one that is decided on some streams and open on the others, else 2."""
+    """0 for a claim that is decided, 1 for one that is decided on some streams and open on the
+    others, else 2.
+    """
     return 0 if claim["verdict"] in words.DECIDED else 1 if _in_part(claim)[0] else 2
 
 
 def _in_part(claim: dict) -> tuple[list[dict], list[dict]]:
-    """The cells of an undecided claim that are decided, all alike, and those that are not; none of the former if the
-    decided ones differ, or if the mean over cells decides.
+    """The cells of an undecided claim that are decided, all alike, and those that are not; none of
+    the former if the decided ones differ, or if the mean over cells decides.
     """
     cells = [] if _overall(claim) else _sides(claim)[0]
     decided = [cell for cell in cells if cell["verdict"] in words.DECIDED]
@@ -108,7 +145,8 @@ def _asks(question: Question, claim: dict) -> bool:
 
 
 def finding(answer: Answer, claim: dict) -> Markup:
-    """What was found, in words: "PDGD ranks better than DBGD on Digits, by 0.069, in 16 of 16 seeds".
+    """What was found, in words: "PDGD ranks better than DBGD on Digits, by 0.069, in 16 of 16
+    seeds".
 
     Where its cells differ both sides are named, by their streams if these tell them apart, else by
     their learners.
@@ -122,16 +160,24 @@ def finding(answer: Answer, claim: dict) -> Markup:
     if verdict == "undecided":
         some, rest = _in_part(claim)
         if not some:
-            return Markup("Undecided: whether {} {}").format(answer.subject, answer.holds.strip(","))
+            return Markup("Undecided: whether {} {}").format(
+                answer.subject, answer.holds.strip(",")
+            )
         sides = _told_apart(some, rest)
         said = answer.holds if some[0]["verdict"] == "holds" else answer.fails
         return Markup("{} {}{}; undecided{}").format(subject, said, *sides)
     agreed, contrary, _ = _sides(claim)
     if verdict == words.DIFFERS:
         sides = _told_apart(agreed, contrary)
-        return Markup("{} {}{}, but {}{}").format(subject, answer.holds, sides[0], answer.fails, sides[1])
+        return Markup("{} {}{}, but {}{}").format(
+            subject, answer.holds, sides[0], answer.fails, sides[1]
+        )
     said = answer.fails if verdict == "fails" else answer.holds
-    where = _places(agreed) if not _overall(claim) else Markup(" in the mean over {} cells").format(len(agreed))
+    where = (
+        _places(agreed)
+        if not _overall(claim)
+        else Markup(" in the mean over {} cells").format(len(agreed))
+    )
     text = Markup("{} {}{}").format(subject, said if where else said.strip(","), where)
     if contrary:
         text += Markup(", not{}").format(_places(contrary))
@@ -153,17 +199,24 @@ def _size(claim: dict, cells: list[dict]) -> str:
         text = f": {measured([cell | {'low': None} for cell in counted], claim['measures'])}"
     least = min(counted, key=lambda cell: cell["agreeing"] / cell["n"])
     shares = {cell["agreeing"] / cell["n"] for cell in counted}
-    return f"{text}, in {least['agreeing']:g} of {least['n']} seeds{' or more' if len(shares) > 1 else ''}"
+    return (
+        f"{text}, in {least['agreeing']:g} of {least['n']} "
+        f"seeds{' or more' if len(shares) > 1 else ''}"
+    )
 
 
 def behind(claim: dict) -> Markup:
-    """What is behind a finding, in a sentence: the numbers, in how many seeds, what would overturn it."""
+    """What is behind a finding, in a sentence: the numbers, in how many seeds, what would overturn
+    it.
+    """
     text = Markup("; ").join(filter(None, [evidence(claim), beside(claim)]))
     return Markup("{}.").format(_capital(text)) if text else Markup("")
 
 
 def beside(claim: Mapping) -> str:
-    """In how many seeds of the cell that decides it is so, what would overturn it, and the worst seed."""
+    """In how many seeds of the cell that decides it is so, what would overturn it, and the worst
+    seed.
+    """
     if claim["agreeing"] is None:
         return ""
     so = words.agreeing(claim["agreeing"], claim["n"], claim["agreeing_least"])
@@ -179,7 +232,8 @@ def beside(claim: Mapping) -> str:
 
 
 def evidence(claim: dict) -> Markup:
-    """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; "" without any.
+    """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; ""
+    without any.
 
     Those of streams that came out the other way, and what is undecided, follow.
     """
@@ -189,7 +243,9 @@ def evidence(claim: dict) -> Markup:
     mean = _overall(claim)
     text = _numbers(claim, mean or agreed, brief=bool(mean))
     if claim["verdict"] == "undecided":
-        some = words.cells(*(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total")))
+        some = words.cells(
+            *(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total"))
+        )
         decided = claim["cells_holding"] or claim["cells_failing"]
         return text + (Markup(": cell by cell it {}").format(some) if decided else "")
     if contrary:
@@ -198,22 +254,34 @@ def evidence(claim: dict) -> Markup:
     if rest:
         places = {cell["stream"] for cell in rest} - {cell["stream"] for cell in agreed}
         where = _places([cell for cell in rest if cell["stream"] in places]) if places else ""
-        text += Markup("; undecided{}").format(where or f" in {len(rest)} of {len(claim['cells'])} cells")
+        text += Markup("; undecided{}").format(
+            where or (f" in {len(rest)} of {len(claim['cells'])} cells")
+        )
     return text
 
 
 def _overall(claim: dict) -> list[dict]:
     """The cell of the mean over all others, if that decides the claim."""
-    cells = [cell for cell in claim["cells"] if cell["estimate"] is not None and cell["stream"] == OVERALL]
+    cells = [
+        cell
+        for cell in claim["cells"]
+        if cell["estimate"] is not None and cell["stream"] == OVERALL
+    ]
     return cells if claim["deciding"] == OVERALL else []
 
 
 def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
-    """The cells that came out as the claim did, those that came out the other way, and those that are not decided.
+    """The cells that came out as the claim did, those that came out the other way, and those that
+    are not decided.
 
-    Of a claim that is undecided, or that the mean over its cells decides, the first are all of them.
+    Of a claim that is undecided, or that the mean over its cells decides, the first are all of
+    them.
     """
-    cells = [cell for cell in claim["cells"] if cell["estimate"] is not None and cell["stream"] != OVERALL]
+    cells = [
+        cell
+        for cell in claim["cells"]
+        if cell["estimate"] is not None and cell["stream"] != OVERALL
+    ]
     came_out = "fails" if claim["verdict"] == "fails" else "holds"
     agreed = [cell for cell in cells if cell["verdict"] == came_out]
     if claim["verdict"] == "undecided" or _overall(claim) or not agreed:
@@ -225,10 +293,15 @@ def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
 
 def _places(cells: list[dict]) -> Markup:
     """On which streams: " on Digits, Letters and Yahoo"."""
-    places = [Markup("<i>{}</i>").format(place) for place in dict.fromkeys(cell["stream"] for cell in cells)]
+    places = [
+        Markup("<i>{}</i>").format(place)
+        for place in dict.fromkeys(cell["stream"] for cell in cells)
+    ]
     if len(places) > PLACES:
         return Markup(" on {} streams").format(len(places))
-    listed = Markup(" and ").join([Markup(", ").join(places[:-1]), places[-1]] if places[1:] else places)
+    listed = Markup(" and ").join(
+        [Markup(", ").join(places[:-1]), places[-1]] if places[1:] else places
+    )
     return Markup(" on {}").format(listed) if places else Markup("")
 
 
@@ -242,10 +315,15 @@ def _told_apart(*sides: list[dict]) -> list[str]:
         return [_places(cells) for cells in sides]
     whole = common("learner")
     named = [
-        dict.fromkeys(f"{cell['learner']} on {cell['stream']}" if whole else cell["learner"] for cell in cells)
+        dict.fromkeys(
+            f"{cell['learner']} on {cell['stream']}" if whole else cell["learner"] for cell in cells
+        )
         for cells in sides
     ]
-    return [f" for {' and '.join(names)}" if len(names) <= PLACES else f" in {len(names)} cells" for names in named]
+    return [
+        f" for {' and '.join(names)}" if len(names) <= PLACES else f" in {len(names)} cells"
+        for names in named
+    ]
 
 
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
@@ -260,7 +338,9 @@ def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
 
 
 def _pair(cells: list[dict]) -> str:
-    """What cells compare: "SLAM minus ListNet"; "each minus ListNet" of several learners; "" if nothing in common."""
+    """What cells compare: "SLAM minus ListNet"; "each minus ListNet" of several learners; "" if
+    nothing in common.
+    """
     against, learners = {cell["against"] for cell in cells}, {cell["learner"] for cell in cells}
     if len(against) != 1 or not (other := against.pop()):
         return ""
@@ -268,7 +348,9 @@ def _pair(cells: list[dict]) -> str:
 
 
 def resting(claims: Iterable[Mapping]) -> str:
-    """How many verdicts suppose something of seeds, and how many of these need not; "" if none does."""
+    """How many verdicts suppose something of seeds, and how many of these need not; "" if none
+    does.
+    """
     decided = [claim for claim in claims if claim["verdict"] in (*words.DECIDED, words.ALIKE)]
     premised = [claim for claim in decided if claim["premise"]]
     if not premised:
@@ -276,31 +358,44 @@ def resting(claims: Iterable[Mapping]) -> str:
     premises = " or ".join(dict.fromkeys(claim["premise"] for claim in premised))
     marked = sum(claim["mark"] != "" for claim in premised)
     verb = "supposes" if len(premised) == 1 else "suppose"
-    return f"{len(premised)} of {len(decided)} verdicts {verb} {premises}; {marked} of these are so {words.MARK}"
+    return (
+        f"{len(premised)} of {len(decided)} verdicts {verb} {premises}; {marked} of these are "
+        f"so {words.MARK}"
+    )
 
 
 def _counted(claims: list[dict]) -> Markup:
-    """How many claims hold and fail, exact checks and what was measured apart, and what it is that fails.
+    """How many claims hold and fail, exact checks and what was measured apart, and what it is that
+    fails.
 
     Also what share of the bounds is used.
     """
     texts = []
     for how, exact in (("checked exactly", True), ("measured", False)):
-        counts = Counter(claim["verdict"] for claim in claims if (claim["test"] == "exact") == exact)
+        counts = Counter(
+            claim["verdict"] for claim in claims if (claim["test"] == "exact") == exact
+        )
         if counts:
-            outcomes = [f"{counts[one]} {words.PLURAL[one] if counts[one] != 1 else one}" for one in words.DECIDED[:2]]
+            outcomes = [
+                f"{counts[one]} {words.PLURAL[one] if counts[one] != 1 else one}"
+                for one in words.DECIDED[:2]
+            ]
             outcomes += [f"{counts['undecided']} undecided"] if counts["undecided"] else []
             texts.append(f"Of {counts.total()} {how} {', '.join(outcomes)}")
     text = Markup("{}").format(". ".join(texts))
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
         by_name = {claim["named"] or claim["place"]: claim for claim in failing}  # each once
         links = [
-            Markup('<a href="#{}" title="{}">{}</a>').format(claim["anchor"], claim["statement"], name)
+            Markup('<a href="#{}" title="{}">{}</a>').format(
+                claim["anchor"], claim["statement"], name
+            )
             for name, claim in by_name.items()
         ]
         text += Markup(". What fails: ") + Markup("; ").join(links)
     text += Markup(".")
-    shares = sorted(claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"])
+    shares = sorted(
+        claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"]
+    )
     if shares:
         half = shares[len(shares) // 2]
         text += Markup(" Of the bounds that hold {} is used, of half of them at most {}.").format(
@@ -310,12 +405,14 @@ def _counted(claims: list[dict]) -> Markup:
 
 
 def strip(claims: list[dict]) -> dict | None:
-    """Where to draw the shares of their bounds that claims used, on a scale of powers of ten; None if none has one.
+    """Where to draw the shares of their bounds that claims used, on a scale of powers of ten; None
+    if none has one.
 
     Returns
     -------
-    strip : `dots`, each with `x` and `y`, from 0 to 100 and counted from the bottom, and its `claim`; `ticks`, each
-        with `x` and `text`; `bound`, the x of the whole bound; and `height`, the most dots above each other
+    strip : `dots`, each with `x` and `y`, from 0 to 100 and counted from the bottom, and its
+        `claim`; `ticks`, each with `x` and `text`; `bound`, the x of the whole bound; and `height`,
+        the most dots above each other
     """
     shares = [claim for claim in claims if claim["tightness"] and claim["verdict"] in words.DECIDED]
     if not shares:
@@ -338,16 +435,27 @@ def strip(claims: list[dict]) -> dict | None:
 
 
 def _tick(power: int) -> str:
-    return f"{shown(10.0 ** (power + 2))} %" if power < 1 else f"{shown(10.0**power)}\N{MULTIPLICATION SIGN}"
+    return (
+        f"{shown(10.0 ** (power + 2))} %"
+        if power < 1
+        else f"{shown(10.0**power)}\N{MULTIPLICATION SIGN}"
+    )
 
 
 def _best(board: dict) -> Markup:
     """Who is best on each stream of an experiment, and what cannot be told from it."""
     parts = []
     for place, stream in enumerate(board["streams"][:PLACES]):
-        best = next(row["cells"][place] for row in board["rows"] if row["cells"][place] and row["cells"][place]["best"])
+        best = next(
+            row["cells"][place]
+            for row in board["rows"]
+            if row["cells"][place] and row["cells"][place]["best"]
+        )
         part = Markup("{} is best on <i>{}</i> ({} of {})").format(
-            board["best"][place], stream, f"{best['mean']} {best['interval']}".strip(), board["measure"]
+            board["best"][place],
+            stream,
+            f"{best['mean']} {best['interval']}".strip(),
+            board["measure"],
         )
         if alike := _alike(board, place):
             part += Markup(", and {} cannot be told from it").format(_listed(alike))
@@ -358,7 +466,11 @@ def _best(board: dict) -> Markup:
 def _alike(board: dict, place: int) -> list[str]:
     """The learners that are not told apart from the best of a board's stream."""
     cells = [(row["learner"], row["cells"][place]) for row in board["rows"] if row["cells"][place]]
-    return [learner for learner, cell in cells if not cell["told_apart"] and learner != board["best"][place]]
+    return [
+        learner
+        for learner, cell in cells
+        if not cell["told_apart"] and learner != board["best"][place]
+    ]
 
 
 def _listed(names: list[str]) -> str:

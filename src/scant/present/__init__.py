@@ -1,1 +1,3 @@
-"""How results of all families are presented: traces, intervals, slopes, the style of figures, and their files."""
+"""How results of all families are presented: traces, intervals, slopes, the style of figures, and
+their files.
+"""

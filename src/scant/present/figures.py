@@ -19,9 +19,10 @@ from scant.present import panels, style
 def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     """Write a figure as `stem`.svg and `stem`.png, and the frame that it shows as `stem`.csv.
 
-    Images say in their metadata which data they show and what drew them: neither a date nor the whole study's settings,
-    so that the same data and code give the same bytes. In the SVG file each artist that is labelled with the text of a
-    legend's entry has an id of that entry, by which the page hides and shows it.
+    Images say in their metadata which data they show and what drew them: neither a date nor the
+    whole study's settings, so that the same data and code give the same bytes. In the SVG file each
+    artist that is labelled with the text of a legend's entry has an id of that entry, by which the
+    page hides and shows it.
 
     code : the digest of the code that made them
     """
@@ -29,7 +30,8 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
         print(f"{Path(stem).name} does not fit a column of text, and is as wide as a page")
     if layout := figure.get_layout_engine():
         layout.execute(figure)
-        figure.set_layout_engine(None)  # computing the layout takes long, and savefig would do it again for each format
+        # computing the layout takes long, and savefig would do it again for each format
+        figure.set_layout_engine(None)
     _keep_inside(figure)
     _name(figure)
     stem = Path(stem)
@@ -39,25 +41,34 @@ def save(figure, frame: pd.DataFrame, stem, code: str = "") -> None:
     about = {"Title": stem.name, "Description": description}
     maker = f"scant {__version__}, Matplotlib {matplotlib.__version__}"
     formats = {"svg": {"Date": None, "Creator": maker}, "png": {"Software": maker}}
-    options = {"png": {"pil_kwargs": {"compress_level": 2}}}  # files as large as by default, in two thirds of the time
+    # files as large as by default, in two thirds of the time
+    options = {"png": {"pil_kwargs": {"compress_level": 2}}}
     if style.wanted()["pdf"]:
-        formats["pdf"] = {"CreationDate": None, "Creator": maker, "Subject": about.pop("Description")}
+        formats["pdf"] = {
+            "CreationDate": None,
+            "Creator": maker,
+            "Subject": about.pop("Description"),
+        }
     for ending, metadata in formats.items():
         with atomic(stem.with_name(f"{stem.name}.{ending}")) as temporary:
-            figure.savefig(temporary, format=ending, metadata=about | metadata, **options.get(ending, {}))
+            figure.savefig(
+                temporary, format=ending, metadata=about | metadata, **options.get(ending, {})
+            )
     plt.close(figure)
 
 
 def literal(frame: pd.DataFrame) -> pd.DataFrame:
     """A frame to draw in which dollar signs stand for themselves.
 
-    Titles are anybody's, and Matplotlib takes what is between two dollar signs for mathematics, or fails on it. Only a
-    text that begins and ends with one, and has no other, is mathematics.
+    Titles are anybody's, and Matplotlib takes what is between two dollar signs for mathematics, or
+    fails on it. Only a text that begins and ends with one, and has no other, is mathematics.
     """
     changed = {
         name: column.map(_literal, na_action="ignore")
         for name, column in frame.items()
-        if not (pd.api.types.is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype))
+        if not (
+            pd.api.types.is_numeric_dtype(column) or isinstance(column.dtype, pd.CategoricalDtype)
+        )
         and column.astype(str).str.contains("$", regex=False).any()
     }
     return frame.assign(**changed) if changed else frame
@@ -74,9 +85,14 @@ def _literal(value):
 
 
 def _name(figure) -> None:
-    """Give the n-th entry of the legend an id that begins with entry-n, and all that belongs to it ones of curve-n."""
+    """Give the n-th entry of the legend an id that begins with entry-n, and all that belongs to it
+    ones of curve-n.
+    """
     texts = [text for box in figure.findobj(Legend) for text in box.get_texts()]
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(text.get_text() for text in texts))}
+    numbers = {
+        label: number
+        for number, label in enumerate(dict.fromkeys(text.get_text() for text in texts))
+    }
     unique = count()
     for text in texts:
         text.set_gid(f"entry-{numbers[text.get_text()]}-{next(unique)}")
@@ -90,7 +106,9 @@ def _name(figure) -> None:
 
 
 def _keep_inside(figure, least: float = 6.0) -> None:
-    """Make texts of panels smaller that would be cut at the figure's right edge, down to `least` points."""
+    """Make texts of panels smaller that would be cut at the figure's right edge, down to `least`
+    points.
+    """
     for axis in figure.axes:
         for text in axis.texts:
             box = text.get_window_extent()

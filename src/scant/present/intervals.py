@@ -5,7 +5,8 @@ import pandas as pd
 
 
 def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
-    """The mean of the values that are not NaN, the ends of its Student's t interval, and how many values there are.
+    """The mean of the values that are not NaN, the ends of its Student's t interval, and how many
+    values there are.
 
     Returns
     -------
@@ -26,7 +27,8 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float, int]:
 
 
 def over_seeds(frame: pd.DataFrame, keys: list[str], measured: str) -> pd.DataFrame:
-    """The first row of each group of rows with the same `keys`, in their order, with the group's `t_interval` besides.
+    """The first row of each group of rows with the same `keys`, in their order, with the group's
+    `t_interval` besides.
 
     Its columns are mean, low, high and n, of the column `measured`.
     """
@@ -36,5 +38,7 @@ def over_seeds(frame: pd.DataFrame, keys: list[str], measured: str) -> pd.DataFr
 
 
 def cells(name: str, values) -> dict[str, float]:
-    """The columns `name`, `name`_low and `name`_high of a table: the mean of the values, and its 95 % t interval."""
+    """The columns `name`, `name`_low and `name`_high of a table: the mean of the values, and its 95
+    % t interval.
+    """
     return dict(zip((name, f"{name}_low", f"{name}_high"), t_interval(values)[:3], strict=True))

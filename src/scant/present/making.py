@@ -1,4 +1,7 @@
-"""Making the figures and tables that families declare. Each shows one frame, which is also its CSV file."""
+"""Making the figures and tables that families declare.
+
+Each shows one frame, which is also its CSV file.
+"""
 
 import inspect
 
@@ -16,9 +19,11 @@ def frame_of(shown: Shown, *inputs) -> pd.DataFrame:
 
 
 class Inputs:
-    """The inputs of the functions that compute the frames of a study's figures and tables, see `Shown.reads`.
+    """The inputs of the functions that compute the frames of a study's figures and tables, see
+    `Shown.reads`.
 
-    Those of the last experiments that were read are kept: figures and tables of a family often show the same.
+    Those of the last experiments that were read are kept: figures and tables of a family often show
+    the same.
     """
 
     def __init__(self, plan: Plan):
@@ -36,7 +41,12 @@ class Inputs:
             runs = self._traces(target.experiments)
             if shown.reads == "traces":
                 return runs
-            return (*runs, traces.read_comparators(paths.checked(plan, plan.comparator_files(target.experiments))))
+            return (
+                *runs,
+                traces.read_comparators(
+                    paths.checked(plan, plan.comparator_files(target.experiments))
+                ),
+            )
         if shown.reads == "nothing":
             drawn = "seed" in inspect.signature(called(shown.frame)).parameters
             return (plan.study["seed"],) if drawn else ()
@@ -63,6 +73,8 @@ def make(shown: Shown, stem, *inputs) -> None:
     frame = frame_of(shown, *inputs)
     if shown.draw:  # `literal` by its name, since tables do not depend on it
         drawn = called(shown.draw)(called("scant.present.figures:literal")(frame))
-        called(shown.writer)(drawn, frame, stem, code.digest("scant.present.making", *shown.modules))
+        called(shown.writer)(
+            drawn, frame, stem, code.digest("scant.present.making", *shown.modules)
+        )
     else:
         called(shown.writer)(frame, stem)

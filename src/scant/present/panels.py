@@ -1,4 +1,6 @@
-"""Figures with several panels: one for each experiment and stream, one legend, curves with bands."""
+"""Figures with several panels: one for each experiment and stream, one legend, curves with
+bands.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +16,17 @@ from matplotlib.transforms import offset_copy
 from scant.present import style
 
 COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
-WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}  # of figures without texts beside the panels, by the number of columns
+# of figures without texts beside the panels, by the number of columns
+WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
 ROW = 2.2  # inches of a row of panels
 INTERVAL = "95 % t interval"
 BOOTSTRAP = "95 % bootstrap interval"  # of slopes
 
 
 def split(frame: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    """The panels of a figure, each as (experiment, stream) and its rows, in the order of the frame."""
+    """The panels of a figure, each as (experiment, stream) and its rows, in the order of the
+    frame.
+    """
     return list(frame.groupby(["experiment", "stream"], sort=False))
 
 
@@ -31,47 +36,64 @@ def narrow() -> bool:
 
 
 def grid(frame: pd.DataFrame, most: int = 3, beside: float = 0.0, high: float = ROW):
-    """A new figure with a panel for each experiment and stream, and an array (rows x columns) of its axes.
+    """A new figure with a panel for each experiment and stream, and an array (rows x columns) of
+    its axes.
 
     most : the largest number of columns; in a figure for a column of text it is 1
-    beside : the space for text to the right of each panel, in inches; a figure for a column of text is no wider for it
+    beside : the space for text to the right of each panel, in inches; a figure for a column of text
+        is no wider for it
     high : the height of a row, in inches
     """
     panels = len(split(frame))
     columns = 1 if narrow() else min(most, panels)
     rows = -(-panels // columns)
     width = COLUMN if narrow() else min(WIDEST, WIDTHS[columns] + beside * columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(width, high * rows + 0.5), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width, high * rows + 0.5), squeeze=False, layout="constrained"
+    )
     for axis in axes.flat[panels:]:
         axis.set_axis_off()
     return figure, axes
 
 
 def count(frame: pd.DataFrame) -> str:
-    """Over how many seeds (or whatever n counts) the means of the frame are, as text: "n = 10", "n = 8 to 10"."""
+    """Over how many seeds (or whatever n counts) the means of the frame are, as text: "n = 10", "n
+    = 8 to 10".
+    """
     low, high = frame["n"].min(), frame["n"].max()
     return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
 
 
 def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds") -> None:
-    """Write the panel's title: its stream, and below it, smaller, the experiment's reading, `suffix` and n.
+    """Write the panel's title: its stream, and below it, smaller, the experiment's reading,
+    `suffix` and n.
 
     of : what n counts
     """
     axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
     number = count(panel).removeprefix("n = ")
-    subtitle = f"{panel['reading'].iloc[0]}{suffix}, {number} {of.removesuffix('s') if number == '1' else of}"
-    axis.annotate(subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35")
+    subtitle = (
+        f"{panel['reading'].iloc[0]}{suffix}, {number} "
+        f"{of.removesuffix('s') if number == '1' else of}"
+    )
+    axis.annotate(
+        subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35"
+    )
 
 
 @cache
 def text_width(text: str, size: float) -> float:
     """The width of a line of text of this size (points), in inches."""
-    return text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0] / 72
+    return (
+        text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
+        / 72
+    )
 
 
 def wrapped(text: str, width: float, size: float) -> str:
-    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count as words."""
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count
+    as words.
+    """
     lines = []
     for line in text.split("\n"):
         lines.append("")
@@ -85,7 +107,8 @@ def wrapped(text: str, width: float, size: float) -> str:
 
 
 def legend(figure, handles: dict, title: str) -> None:
-    """Add one legend, of up to four columns below all panels; or in the room that the last row of panels leaves.
+    """Add one legend, of up to four columns below all panels; or in the room that the last row of
+    panels leaves.
 
     The figure is made higher to fit a legend below it.
 
@@ -100,50 +123,69 @@ def legend(figure, handles: dict, title: str) -> None:
         height = 0.17 * (len(handles) + title_lines.count("\n") + 2)
         if height < 2.2 and max(text_width(text, 8) for text in handles) + 0.5 < width:
             box = figure.legend(
-                handles.values(), handles.keys(), loc="center left", bbox_to_anchor=(0, 0.5),
-                bbox_transform=empty[0].transAxes, title=title_lines,
-            )  # fmt: skip
+                handles.values(),
+                handles.keys(),
+                loc="center left",
+                bbox_to_anchor=(0, 0.5),
+                bbox_transform=empty[0].transAxes,
+                title=title_lines,
+            )
             box.get_title().set_multialignment("center")
             return
     title = wrapped(title, figure.get_figwidth() - 0.2, 8)
     longest = max(map(len, handles), default=0)
-    columns = int(figure.get_figwidth() / (0.06 * longest + 0.55))  # inches for a letter, and for the handle and gaps
+    # inches for a letter, and for the handle and gaps
+    columns = int(figure.get_figwidth() / (0.06 * longest + 0.55))
     columns = max(1, min(4, len(handles), columns))
     lines = max(1, -(-len(handles) // columns)) + title.count("\n")
     figure.set_figheight(figure.get_figheight() + 0.17 * (lines - 1))
-    box = figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title)
+    box = figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=title
+    )
     box.get_title().set_multialignment("center")
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with titles in the column `learner`, so that each title has one entry in the legend and one look.
+    """The frame with titles in the column `learner`, so that each title has one entry in the legend
+    and one look.
 
-    If two learners of a panel, or learners of different kinds, have the same title, their ids follow it in
-    parentheses. The column `id` holds the ids.
+    If two learners of a panel, or learners of different kinds, have the same title, their ids
+    follow it in parentheses. The column `id` holds the ids.
     """
     traits = [name for name in ("kind", "own_measure", "objective") if name in frame]
     by_title = frame.astype(dict.fromkeys(traits, str)).groupby("label")
     ambiguous = by_title[traits].transform("nunique").gt(1).any(axis=1)
-    ambiguous |= frame.groupby(["experiment", "stream", "label"])["learner"].transform("nunique") > 1
+    ambiguous |= (
+        frame.groupby(["experiment", "stream", "label"])["learner"].transform("nunique") > 1
+    )
     title = frame["label"].where(~ambiguous, frame["label"] + " (" + frame["learner"] + ")")
     return frame.assign(id=frame["learner"], learner=title)
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with what tells panels of one title apart as their titles, and the title they share below it."""
+    """The frame with what tells panels of one title apart as their titles, and the title they share
+    below it.
+    """
     firsts = frame.drop_duplicates(["experiment", "stream"])
-    shared = firsts[firsts["panel"].duplicated(keep=False) & ~firsts.duplicated(["panel", "reading"], keep=False)]
+    shared = firsts[
+        firsts["panel"].duplicated(keep=False)
+        & ~firsts.duplicated(["panel", "reading"], keep=False)
+    ]
     swapped = pd.MultiIndex.from_frame(frame[["experiment", "stream"]]).isin(
         pd.MultiIndex.from_frame(shared[["experiment", "stream"]])
     )
     reading = frame["reading"].str[:1].str.upper() + frame["reading"].str[1:]
     return frame.assign(
-        panel=frame["panel"].mask(swapped, reading), reading=frame["reading"].mask(swapped, frame["panel"])
+        panel=frame["panel"].mask(swapped, reading),
+        reading=frame["reading"].mask(swapped, frame["panel"]),
     )
 
 
-def learners(panel: pd.DataFrame, looks: dict) -> Iterator[tuple[str, pd.DataFrame, tuple[str, str, str]]]:
-    """For each learner of a panel, in the order of `looks`: its title, its rows by ascending round, and its look.
+def learners(
+    panel: pd.DataFrame, looks: dict
+) -> Iterator[tuple[str, pd.DataFrame, tuple[str, str, str]]]:
+    """For each learner of a panel, in the order of `looks`: its title, its rows by ascending round,
+    and its look.
 
     looks : the colour, marker and line of each learner of the figure, by title
     """
@@ -157,73 +199,130 @@ def curve(axis, curve: pd.DataFrame, look: tuple[str, str, str], alpha: float):
     """Draw a learner's mean against the round, with a band for its interval; return the line."""
     colour, marker, dashes = look
     name = next(iter(curve["learner"]), None)
-    axis.fill_between(curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0, label=name)
+    axis.fill_between(
+        curve["round"], curve["low"], curve["high"], color=colour, alpha=alpha, lw=0, label=name
+    )
     every = max(1, len(curve) // 6)
-    start = len(axis.lines) % every  # another one for each curve, so that all markers are visible where curves coincide
+    # another one for each curve, so that all markers are visible where curves coincide
+    start = len(axis.lines) % every
     (line,) = axis.plot(
-        curve["round"], curve["mean"], dashes, color=colour, marker=marker, markersize=3.5, markevery=(start, every),
+        curve["round"],
+        curve["mean"],
+        dashes,
+        color=colour,
+        marker=marker,
+        markersize=3.5,
+        markevery=(start, every),
         label=name,
-    )  # fmt: skip
+    )
     return line
 
 
 def points(axis, rows: pd.DataFrame, along: str, look: tuple[str, str, str], label: str):
-    """A line through the means at each value of the column `along`, with their intervals; returns what a legend shows.
+    """A line through the means at each value of the column `along`, with their intervals; returns
+    what a legend shows.
 
     rows : those with a mean above 0, since axes are logarithmic
     """
     colour, marker, dashes = look
     ends = np.clip([rows["mean"] - rows["low"], rows["high"] - rows["mean"]], 0, None)
     return axis.errorbar(
-        rows[along], rows["mean"], ends, color=colour, marker=marker, ls=dashes, markersize=3.5, elinewidth=0.9,
+        rows[along],
+        rows["mean"],
+        ends,
+        color=colour,
+        marker=marker,
+        ls=dashes,
+        markersize=3.5,
+        elinewidth=0.9,
         label=label,
-    )  # fmt: skip
+    )
 
 
 def alpha(curves) -> float:
-    """The opacity of bands. They may overlap, so that they are fainter where there are more curves."""
+    """The opacity of bands.
+
+    They may overlap, so that they are fainter where there are more curves.
+    """
     return min(0.2, 0.8 / len(curves))
 
 
 def beside(
-    axis, texts: dict[str, tuple[float, str, tuple[str, str, str]]], gap: float = 0.075, wide: float = 0.2
+    axis,
+    texts: dict[str, tuple[float, str, tuple[str, str, str]]],
+    gap: float = 0.075,
+    wide: float = 0.2,
 ) -> None:
-    """Write texts to the right of a panel, each with its learner's marker, and a line to the height that it belongs to.
+    """Write texts to the right of a panel, each with its learner's marker, and a line to the height
+    that it belongs to.
 
-    Texts that would overlap are moved apart; the marker tells whose they are also where curves coincide.
+    Texts that would overlap are moved apart; the marker tells whose they are also where curves
+    coincide.
 
-    texts : by learner, the text's height in the data's units, the text, and the learner's colour, marker and line
+    texts : by learner, the text's height in the data's units, the text, and the learner's colour,
+        marker and line
     gap : the least distance between two texts, as a share of the panel's height
     wide : how far from the panel their markers stand, in inches
     """
     to_share = axis.transData + axis.transAxes.inverted()
     edge = axis.get_xlim()[1]
     ordered = sorted(
-        (to_share.transform((edge, y))[1], text, look, learner) for learner, (y, text, look) in texts.items()
+        (to_share.transform((edge, y))[1], text, look, learner)
+        for learner, (y, text, look) in texts.items()
     )
     heights = [max(share, 0.0) for share, *_ in ordered]
     for i in range(1, len(heights)):  # move texts up, from the lowest
         heights[i] = max(heights[i], heights[i - 1] + gap)
     for i in range(len(heights)):  # and down again where they are above the panel now
         heights[i] = min(heights[i], 1.0 - gap * (len(heights) - 1 - i))
-    of_marker, of_text = (offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (wide, wide + 0.07))
+    of_marker, of_text = (
+        offset_copy(axis.transAxes, axis.figure, x=inches) for inches in (wide, wide + 0.07)
+    )
     for (share, text, (colour, marker, _), learner), height in zip(ordered, heights, strict=True):
         axis.annotate(
-            text, (1, share), (1, height), "axes fraction", of_text, va="center", fontsize=7.5, color="0.2",
+            text,
+            (1, share),
+            (1, height),
+            "axes fraction",
+            of_text,
+            va="center",
+            fontsize=7.5,
+            color="0.2",
             label=learner,
             arrowprops={
-                "arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 6, "shrinkB": 0, "relpos": (0, 0.5),
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.8,
+                "shrinkA": 6,
+                "shrinkB": 0,
+                "relpos": (0, 0.5),
             },
-        )  # fmt: skip
+        )
         axis.plot(
-            1, height, marker=marker, color=colour, ms=3.5, ls="", transform=of_marker, clip_on=False, zorder=5,
-            scalex=False, scaley=False, label=learner,
-        )  # fmt: skip
+            1,
+            height,
+            marker=marker,
+            color=colour,
+            ms=3.5,
+            ls="",
+            transform=of_marker,
+            clip_on=False,
+            zorder=5,
+            scalex=False,
+            scaley=False,
+            label=learner,
+        )
 
 
 def slope(row: pd.Series) -> str:
-    """The slope and its interval, columns of `scant.present.slopes.slope_columns`, as text: "0.66 [0.64, 0.69]"."""
+    """The slope and its interval, columns of `scant.present.slopes.slope_columns`, as text: "0.66
+    [0.64, 0.69]".
+    """
     if np.isnan(row["slope"]):
         return "no slope"
-    ends = "" if np.isnan(row["slope_low"]) else f" [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
+    ends = (
+        ""
+        if np.isnan(row["slope_low"])
+        else (f" [{row['slope_low']:.2f}, {row['slope_high']:.2f}]")
+    )
     return f"{row['slope']:.2f}{ends}"

@@ -1,8 +1,9 @@
 """Which learner does best on which stream: the final measures of an experiment.
 
-The best learner of a stream is chosen by the same seeds that it is then compared on. So intervals of differences have
-to hold for all pairs of the stream's learners together: they are paired t intervals with Bonferroni's correction. A
-learner is told apart from the best if its interval is off 0. With 95 % confidence none of these is as good as the best.
+The best learner of a stream is chosen by the same seeds that it is then compared on. So intervals
+of differences have to hold for all pairs of the stream's learners together: they are paired t
+intervals with Bonferroni's correction. A learner is told apart from the best if its interval is off
+0. With 95 % confidence none of these is as good as the best.
 """
 
 from collections import Counter
@@ -59,12 +60,19 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
     """
     final = finals(runs, measure, tuning)
     if final is None:
-        raise SettingError(f"learners of kind {runs.details['kind']!r} have no final measure in common to be ranked by")
+        raise SettingError(
+            f"learners of kind {runs.details['kind']!r} have no final measure in "
+            "common to be ranked by"
+        )
     if final.table.empty:
-        raise DataError(runs.experiment, f"has no final {final.measure}: every run failed, or there is none")
+        raise DataError(
+            runs.experiment, (f"has no final {final.measure}: every run failed, or there is none")
+        )
     if final.table["seed"].nunique() < 2:
         advice = "Ask for more seeds in the study"
-        raise DataError(runs.experiment, "has a single seed, which gives no interval", advice=advice)
+        raise DataError(
+            runs.experiment, "has a single seed, which gives no interval", advice=advice
+        )
     return titled(ranked(final.table, final.quantity.better), final, runs.experiment)
 
 
@@ -73,15 +81,19 @@ def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame
 
     Returns
     -------
-    frame : with the columns stream_title, learner_title; feedback: what the learner sees, "" if its family has but one;
-        experiment; measure, and its name in words; better: "high" or "low"; tuning
+    frame : with the columns stream_title, learner_title; feedback: what the learner sees, "" if its
+        family has but one; experiment; measure, and its name in words; better: "high" or "low";
+        tuning
     """
     titles = finals.details["titles"]
     streams = {id: titles["streams"].get(id, id) for id in board["stream"].unique()}
     shared = {title for title, count in Counter(streams.values()).items() if count > 1}
-    named = board["learner"].str.partition(", ")  # a policy has its epsilon after the id of its learner
+    # a policy has its epsilon after the id of its learner
+    named = board["learner"].str.partition(", ")
     return board.assign(
-        stream_title=board["stream"].map(lambda id: f"{streams[id]} ({id})" if streams[id] in shared else streams[id]),
+        stream_title=board["stream"].map(
+            lambda id: f"{streams[id]} ({id})" if streams[id] in shared else streams[id]
+        ),
         learner_title=named[0].map(lambda id: titles["learners"].get(id, id)) + named[1] + named[2],
         feedback=named[0].map(finals.feedback).fillna(""),
         experiment=experiment,
@@ -93,10 +105,12 @@ def titled(board: pd.DataFrame, finals: Finals, experiment: str) -> pd.DataFrame
 
 
 def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) -> Finals | None:
-    """The final measures of one experiment, without runs that failed; None if its learners have none in common.
+    """The final measures of one experiment, without runs that failed; None if its learners have
+    none in common.
 
     runs : of the experiment
-    measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's only one
+    measure : for online learners NDCG@10 or another that the runs recorded; otherwise the family's
+        only one
     tuning : "held-out" or "paper"; the experiment's own if absent
 
     Raises
@@ -107,11 +121,17 @@ def finals(runs: Runs, measure: str | None = None, tuning: str | None = None) ->
 
 
 def by_measure(runs: Runs) -> list[Finals]:
-    """The final measures of one experiment, by each measure that it may be ranked by, its own first; see `finals`."""
+    """The final measures of one experiment, by each measure that it may be ranked by, its own
+    first; see `finals`.
+    """
     frame, details = traces.read([runs])
     first = _finals(runs.experiment, frame, details)
     others = (measure for measure in first.measures if measure != first.measure) if first else ()
-    return [first, *(_finals(runs.experiment, frame, details, measure) for measure in others)] if first else []
+    return (
+        [first, *(_finals(runs.experiment, frame, details, measure) for measure in others)]
+        if first
+        else []
+    )
 
 
 def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) -> Finals | None:
@@ -129,7 +149,10 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
-    table, feedback = _by_policy(values.dropna(subset="value")), families.of(details).feedback(frame)
+    table, feedback = (
+        _by_policy(values.dropna(subset="value")),
+        families.of(details).feedback(frame),
+    )
     return Finals(table, declared[final], measure, tuning, details, feedback, measures)
 
 
@@ -143,7 +166,10 @@ def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> s
     if tuning not in (None, *TUNINGS):
         raise unknown("tuning", tuning, TUNINGS)
     if tuning == "held-out" != details["tuning"] and not set_aside:
-        raise SettingError(f"nothing was held out in experiment {name!r}: it has tuning {details['tuning']!r} alone")
+        raise SettingError(
+            f"nothing was held out in experiment {name!r}: it has tuning "
+            f"{details['tuning']!r} alone"
+        )
     return tuning or details.get("tuning")
 
 
@@ -155,20 +181,35 @@ def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:
 
     Returns
     -------
-    frame : stream, learner; mean, low, high, n: the mean over n seeds with its 95 % t interval; best: whether no mean
-        is better; difference, difference_low, difference_high: to the best, paired by seed, with the interval by which
-        learners are told apart, NaN for the best; told_apart: whether the learner is worse than the best, see the
-        module; rank: of its mean on the stream, 1 for the best, ties share the mean of theirs; mean_rank: over the
-        streams that all learners played
+    frame : stream, learner; mean, low, high, n: the mean over n seeds with its 95 % t interval;
+        best: whether no mean is better; difference, difference_low, difference_high: to the best,
+        paired by seed, with the interval by which learners are told apart, NaN for the best;
+        told_apart: whether the learner is worse than the best, see the module; rank: of its mean on
+        the stream, 1 for the best, ties share the mean of theirs; mean_rank: over the streams that
+        all learners played
     """
     parts = [
-        _compared(rows.pivot_table("value", "seed", "learner", sort=False), better).assign(stream=stream)
+        _compared(rows.pivot_table("value", "seed", "learner", sort=False), better).assign(
+            stream=stream
+        )
         for stream, rows in values.groupby("stream", sort=False)
     ]
     board = pd.concat(parts).rename_axis("learner").reset_index()
     ranks = board.pivot_table("rank", "learner", "stream").dropna(axis="columns")
     board["mean_rank"] = board["learner"].map(ranks.mean(axis="columns"))
-    columns = ["stream", "learner", "mean", "low", "high", "n", *DIFFERENCE, "best", "told_apart", "rank", "mean_rank"]
+    columns = [
+        "stream",
+        "learner",
+        "mean",
+        "low",
+        "high",
+        "n",
+        *DIFFERENCE,
+        "best",
+        "told_apart",
+        "rank",
+        "mean_rank",
+    ]
     return board[columns].sort_values("mean_rank", kind="stable", ignore_index=True)
 
 
@@ -189,7 +230,9 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
         difference, *ends, _ = t_interval(paired, 1 - (1 - LEVEL) / pairs)
         if paired.max() - paired.min() <= ROUNDING:
             ends = [np.nan, np.nan]
-        rows[learner] = dict(zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)) | {
+        rows[learner] = dict(
+            zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)
+        ) | {
             "best": bool(means[learner] >= means[first] - ROUNDING),
             "told_apart": all((-end if better == "high" else end) > ROUNDING for end in ends),
         }

@@ -12,11 +12,21 @@ from scant.errors import SettingError
 
 matplotlib.use("svg")  # no display is needed; savefig picks the format's own backend
 
-# Seaborn's palette "colorblind", but for pink and olive: its own pink and yellow have contrasts below 2 to white.
-# It and the theme below are copied, since to import seaborn takes longer than to draw.
+# Seaborn's palette "colorblind", but for pink and olive: its own pink and yellow have contrasts
+# below 2 to white. It and the theme below are copied, since to import seaborn takes longer than to
+# draw.
 PALETTE = (
-    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#d6338f", "#949494", "#8c8200", "#56b4e9",
-)  # fmt: skip
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#ca9161",
+    "#d6338f",
+    "#949494",
+    "#8c8200",
+    "#56b4e9",
+)
 COLOURS = dict(  # by the names that learners declare
     zip(
         ("blue", "orange", "green", "vermilion", "purple", "brown", "pink", "grey", "olive", "sky"),
@@ -27,9 +37,12 @@ COLOURS = dict(  # by the names that learners declare
 OTHERS = [(PALETTE[i], marker) for i, marker in ((5, "*"), (6, "h"), (8, "<"), (3, "P"))]
 LINES = ("-", "--", ":")
 
-THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, without what SETTINGS changes
+# what seaborn.set_theme("paper", "ticks", "colorblind") changes, without what SETTINGS changes
+THEME = {
     "axes.axisbelow": True,
-    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
+    **dict.fromkeys(
+        ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"
+    ),
     "axes.linewidth": 1.0,
     "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
     "lines.markersize": 4.8,
@@ -46,7 +59,8 @@ THEME = {  # what seaborn.set_theme("paper", "ticks", "colorblind") changes, wit
     },
 }
 SETTINGS = {
-    # Matplotlib brings the first one along, so that all formats have it, and the same layout on every machine.
+    # Matplotlib brings the first one along, so that all formats have it, and the same layout on
+    # every machine.
     "font.sans-serif": ["DejaVu Sans", "Bitstream Vera Sans", "Verdana", "sans-serif"],
     "font.size": 9,
     "axes.labelsize": 9,
@@ -70,7 +84,8 @@ SETTINGS = {
 }
 
 
-WANTED = {"pdf": False, "width": "page", "font_size": SETTINGS["font.size"]}  # the study's key `figures`, by default
+# the study's key `figures`, by default
+WANTED = {"pdf": False, "width": "page", "font_size": SETTINGS["font.size"]}
 ENVIRONMENT = "SCANT_FIGURES"  # where the workflow puts what the study asks for, as JSON
 
 
@@ -90,7 +105,8 @@ def apply() -> None:
 def own_look(kind: str, variant: str = "", id: str = "") -> tuple[str, str, str] | None:
     """The colour, marker and line that a kind of learner declares; None if it declares none.
 
-    The look of this id comes first, then that of this `variant` (a measure or surrogate), then that of the kind.
+    The look of this id comes first, then that of this `variant` (a measure or surrogate), then that
+    of the kind.
     """
     declared = _looks_of(kind)
     for key in (f"#{id}", variant, ""):
@@ -109,7 +125,8 @@ def _declares(kind: str, variant: str) -> bool:
 def _looks_of(kind: str) -> list[Mapping]:
     """The looks that the classes of a kind of learner declare.
 
-    Empty for a user's own class that cannot be imported: figures can be drawn where the learners are not installed.
+    Empty for a user's own class that cannot be imported: figures can be drawn where the learners
+    are not installed.
     """
     try:
         return [learner.looks for learner in families.classes(kind)]
@@ -118,14 +135,15 @@ def _looks_of(kind: str) -> list[Mapping]:
 
 
 def looks(frame) -> dict[str, tuple[str, str, str]]:
-    """The colour, marker and line of each learner in a figure's frame. No two learners have the same.
+    """The colour, marker and line of each learner in a figure's frame. No two learners have the
+    same.
 
-    A learner has the look that its class declares. If it declares none, or another learner of the figure has that look
-    already, the learner gets the next spare one; a second learner of the same kind and surrogate differs from the first
-    in its marker alone.
+    A learner has the look that its class declares. If it declares none, or another learner of the
+    figure has that look already, the learner gets the next spare one; a second learner of the same
+    kind and surrogate differs from the first in its marker alone.
 
-    frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, user, if any (of learners from
-        clicks), and id, if `learner` holds titles
+    frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, user, if any
+        (of learners from clicks), and id, if `learner` holds titles
     """
     column = next((name for name in ("objective", "own_measure") if name in frame), None)
     frame = frame if column else frame.assign(none="")
@@ -135,9 +153,15 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     frame = frame.assign(id=frame.get("id", frame["learner"])).drop_duplicates("learner")
     if "user" in frame:
         frame = frame.assign(**{column: frame["user"].where(frame["user"].notna(), frame[column])})
-    for learner, kind, variant, id in frame[["learner", "kind", column, "id"]].itertuples(index=False):
+    for learner, kind, variant, id in frame[["learner", "kind", column, "id"]].itertuples(
+        index=False
+    ):
         look = own_look(kind, variant, id) or next(spare)
-        others = ((look[0], marker, look[2]) for marker in "XdpH><*h") if _declares(kind, variant) else ()
+        others = (
+            ((look[0], marker, look[2]) for marker in "XdpH><*h")
+            if _declares(kind, variant)
+            else ()
+        )
         others = chain(others if column == "objective" else (), spare)
         while look in looks.values():
             look = next(others)

@@ -24,7 +24,8 @@ def write(frame: pd.DataFrame, stem) -> None:
 
 
 def check(path) -> None:
-    """Hold the CSV file of a table against the comment in the LaTeX file beside it, if there is one.
+    """Hold the CSV file of a table against the comment in the LaTeX file beside it, if there is
+    one.
 
     Raises
     ------
@@ -32,11 +33,18 @@ def check(path) -> None:
     """
     path = Path(path)
     beside = path.with_name(f"{path.stem}.tex")
-    # The LaTeX file ends with a comment, `SEAL`, of this file's name and CRC; one without it is not held against.
-    last = beside.read_text(encoding="utf-8", errors="replace").rpartition("%")[2] if beside.is_file() else ""
+    # The LaTeX file ends with a comment, `SEAL`, of this file's name and CRC; one without it is not
+    # held against.
+    last = (
+        beside.read_text(encoding="utf-8", errors="replace").rpartition("%")[2]
+        if beside.is_file()
+        else ""
+    )
     sealed = SEAL.partition("{}")[0].lstrip("%") + path.name
     if last.startswith(sealed) and f"%{last}" != SEAL.format(path.name, crc(path)):
-        raise DataError(path, "it is not the table that was written: its CRC-32 is another", advice=anew(path))
+        raise DataError(
+            path, "it is not the table that was written: its CRC-32 is another", advice=anew(path)
+        )
 
 
 def read(path) -> pd.DataFrame:
@@ -54,7 +62,9 @@ def read(path) -> pd.DataFrame:
 
 
 def latex(frame: pd.DataFrame) -> str:
-    """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant digits."""
+    """The frame as a LaTeX tabular for the package booktabs, with numbers to four significant
+    digits.
+    """
 
     def text(value) -> str:
         if pd.isna(value):
@@ -67,8 +77,12 @@ def latex(frame: pd.DataFrame) -> str:
             return f"{value:.4g}" if abs(value) < 1e6 else f"{value:.3e}"
         return escaped(value)
 
-    alignment = "".join("r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes)
-    return tabular(alignment, [[*map(text, row)] for row in (frame.columns, *frame.itertuples(index=False))])
+    alignment = "".join(
+        "r" if pd.api.types.is_numeric_dtype(dtype) else "l" for dtype in frame.dtypes
+    )
+    return tabular(
+        alignment, [[*map(text, row)] for row in (frame.columns, *frame.itertuples(index=False))]
+    )
 
 
 def tabular(alignment: str, rows: Sequence[Sequence[str]]) -> str:
@@ -82,6 +96,9 @@ def escaped(value) -> str:
     """A text as LaTeX shows it, in one line."""
     special = {character: f"\\{character}" for character in "&%$#_{}"} | {"~": r"\textasciitilde{}"}
     special |= {"^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}  # others in LaTeX's default fonts
+    # others in LaTeX's default fonts
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     one_line = " ".join(str(value).split())
-    return "".join(special.get(character, character) for character in one_line if character.isprintable())
+    return "".join(
+        special.get(character, character) for character in one_line if character.isprintable()
+    )

@@ -1,4 +1,6 @@
-"""The traces of an experiment: its run files in one table, as figures, tables and claims read them."""
+"""The traces of an experiment: its run files in one table, as figures, tables and claims read
+them.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +14,14 @@ from scant.errors import DataError
 from scant.files import anew, foreign, metadata_of, read_parquet
 from scant.study.plan import Runs
 
-GROUP = ["experiment", "stream", "learner"]  # what tells the curves of figures and the rows of tables apart
+# what tells the curves of figures and the rows of tables apart
+GROUP = ["experiment", "stream", "learner"]
 COMPARED = ["experiment", "stream", "judge", "seed", "round"]  # what tells comparators apart
 
 
 def _reading(path, contents: str):
-    """A context that raises a DataError if one of our own files is missing, damaged or of another form.
+    """A context that raises a DataError if one of our own files is missing, damaged or of another
+    form.
 
     contents : what the file should hold, for the message: "run", "results" or "comparator"
     """
@@ -29,9 +33,9 @@ def _reading(path, contents: str):
 def read(experiments: Iterable[Runs]) -> tuple[pd.DataFrame, dict[str, dict]]:
     """The traces of several experiments as one frame, and the details of each experiment by its id.
 
-    The frame has the rows of all run files, with a column for each id or setting that names a run. If the runs of an
-    experiment record measures that it asked for, its details list them as `measures`. In the rows of the other
-    experiments these columns are NaN.
+    The frame has the rows of all run files, with a column for each id or setting that names a run.
+    If the runs of an experiment record measures that it asked for, its details list them as
+    `measures`. In the rows of the other experiments these columns are NaN.
 
     Raises
     ------
@@ -43,7 +47,8 @@ def read(experiments: Iterable[Runs]) -> tuple[pd.DataFrame, dict[str, dict]]:
         for path in paths:
             with _reading(path, "run"):
                 tables.append(_identified(read_parquet(path)))
-        with _reading(paths[-1], "run"):  # fails, by this name, if the columns of the files are not the same
+        # fails, by this name, if the columns of the files are not the same
+        with _reading(paths[-1], "run"):
             table = pa.concat_tables(tables)
         measures = families.of(about).further_measures(table.schema.names)
         details[experiment] = about | ({"measures": measures} if measures else {})
@@ -61,7 +66,9 @@ def _identified(table: pa.Table) -> pa.Table:
 
 
 def read_rows(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
-    """The rows of files of measured times, or of the study of bounds, as one frame, and the metadata of each."""
+    """The rows of files of measured times, or of the study of bounds, as one frame, and the
+    metadata of each.
+    """
     frames, details = [], {}
     for path in paths:
         with _reading(path, "results"):
@@ -72,7 +79,9 @@ def read_rows(paths) -> tuple[pd.DataFrame, dict[str, dict]]:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """The table without metadata, and with plain texts where it has dictionaries: pandas takes far longer over them."""
+    """The table without metadata, and with plain texts where it has dictionaries: pandas takes far
+    longer over them.
+    """
     fields = [(field.name, getattr(field.type, "value_type", field.type)) for field in table.schema]
     return table.replace_schema_metadata(None).cast(pa.schema(fields))
 
@@ -80,9 +89,9 @@ def _plain(table: pa.Table) -> pa.Table:
 def read_comparators(paths) -> pd.DataFrame:
     """The best fixed weights of some streams and judging surrogates as one frame.
 
-    Columns: experiment, stream, judge, seed, round; `best`, the sum of the judging surrogate over the rounds so far;
-    `gap`, by how much the least possible sum may be smaller; `norm`, the norm of the weights; and `at_zero`, the sum at
-    weights 0.
+    Columns: experiment, stream, judge, seed, round; `best`, the sum of the judging surrogate over
+    the rounds so far; `gap`, by how much the least possible sum may be smaller; `norm`, the norm of
+    the weights; and `at_zero`, the sum at weights 0.
     """
     dtypes = dict.fromkeys(COMPARED, "str") | {"seed": int, "round": int}
     dtypes |= dict.fromkeys(("best", "gap", "norm", "at_zero"), float)
@@ -101,12 +110,17 @@ def names(key: tuple, details: dict) -> dict[str, str]:
     """What figures call an (experiment, stream, learner): `panel`, `label` and `reading`."""
     experiment = details[key[0]]
     titles = experiment["titles"]
-    return {"panel": titles["streams"][key[1]], "label": titles["learners"][key[2]], "reading": experiment["title"]}
+    return {
+        "panel": titles["streams"][key[1]],
+        "label": titles["learners"][key[2]],
+        "reading": experiment["title"],
+    }
 
 
 @dataclass(frozen=True)
 class Played:
-    """What a claim is judged on: the traces of one experiment on some of its streams, under one reading of `tuning`.
+    """What a claim is judged on: the traces of one experiment on some of its streams, under one
+    reading of `tuning`.
 
     name : the experiment's id
     tuning : how learning rates are chosen; None if the claim's quantity does not depend on it

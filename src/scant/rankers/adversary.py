@@ -21,11 +21,14 @@ class LowerBoundAdversary:
 
     def __init__(self, ratio: int, documents: int = 20, radius: float = 1.0):
         if ratio < 3 or documents < 2:
-            raise ValueError(f"the adversary needs ratio >= 3 and documents >= 2; got {ratio} and {documents}")
+            raise ValueError(
+                f"the adversary needs ratio >= 3 and documents >= 2; got {ratio} and {documents}"
+            )
         self.rounds, self.documents, self.radius = ratio - 1, documents, radius
         self.margin = radius / np.sqrt(ratio)
         self.features = ratio
-        # A ranker of norm below 1 that separates all answers so far by `margin`. At norm 1 it does by more.
+        # A ranker of norm below 1 that separates all answers so far by `margin`. At norm 1 it does
+        # by more.
         self.ranker = np.zeros(self.features)
         self.ranker[0] = -self.margin / (2 * radius)
 
@@ -36,7 +39,9 @@ class LowerBoundAdversary:
             yield x, lambda ranking, i=i: self._answer(i, ranking)
 
     def _answer(self, i: int, ranking: np.ndarray) -> np.ndarray:
-        """The grades (m): 1 for the second document if the first is on top, else for the first; 0 for all others."""
+        """The grades (m): 1 for the second document if the first is on top, else for the first; 0
+        for all others.
+        """
         relevant = 1 if ranking[0] == 0 else 0
         self.ranker[i] = (1 if relevant == 0 else -1) * self.margin / (2 * self.radius)
         grades = np.zeros(self.documents, np.int16)

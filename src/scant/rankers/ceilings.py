@@ -1,6 +1,8 @@
-"""The most that a learner could lose on a simulated stream: what says whether a bound could have been exceeded there.
+"""The most that a learner could lose on a simulated stream: what says whether a bound could have
+been exceeded there.
 
-Streams are drawn again, as `scant.data.simulated.simulate` draws them, since claims are judged without their files.
+Streams are drawn again, as `scant.data.simulated.simulate` draws them, since claims are judged
+without their files.
 """
 
 import json
@@ -19,10 +21,14 @@ SURROGATES = {"squared": squared.__wrapped__, "kl": kl.__wrapped__, "ranksvm": r
 ASCENTS = 20  # steps of an ascent to the worst weights; most end after five
 
 
-def worst_losses(drawn: dict, seed: int, measure: str, empty: str, rounds: np.ndarray) -> np.ndarray:
-    """What the worst ranking of each query would have lost of `measure` after some numbers of rounds, float64.
+def worst_losses(
+    drawn: dict, seed: int, measure: str, empty: str, rounds: np.ndarray
+) -> np.ndarray:
+    """What the worst ranking of each query would have lost of `measure` after some numbers of
+    rounds, float64.
 
-    Whole passes are summed. Of a pass that is not whole it is the most that as many of its queries could lose.
+    Whole passes are summed. Of a pass that is not whole it is the most that as many of its queries
+    could lose.
 
     drawn : the stream as `scant.rankers.family.Contextual.details` has it
     empty : the reading of queries without a relevant document
@@ -47,7 +53,9 @@ def _by_query(drawn: str, seed: int, measure: str, empty: str) -> np.ndarray:
 
 
 def _worst(grades: np.ndarray, measure: str) -> np.ndarray:
-    """The measure of each of some lists of grades (queries x m), each with a relevant document, in ascending order."""
+    """The measure of each of some lists of grades (queries x m), each with a relevant document, in
+    ascending order.
+    """
     ascending = np.sort(grades, axis=1)
     if measure == "ap":
         relevant = ascending > 0
@@ -65,10 +73,11 @@ def _grades(drawn: str, seed: int) -> np.ndarray:
 
 
 def worst_surrogate(drawn: dict, seed: int, surrogate: str, radius: float) -> float:
-    """The mean over queries of a convex surrogate's value at the worst weights of the ball ||w|| <= radius.
+    """The mean over queries of a convex surrogate's value at the worst weights of the ball ||w|| <=
+    radius.
 
-    A convex function is largest on the sphere. Each step of an ascent goes to the point of it that the gradient shows;
-    the value that it ends with is one that weights of the ball do have.
+    A convex function is largest on the sphere. Each step of an ascent goes to the point of it that
+    the gradient shows; the value that it ends with is one that weights of the ball do have.
 
     drawn : the stream as `scant.rankers.family.Contextual.details` has it
     """
@@ -80,11 +89,15 @@ def _ascended(drawn: str, seed: int, surrogate: str, radius: float) -> float:
     value, most = SURROGATES[surrogate], []
     for grades, features in _queries(drawn, seed):
         reached = []
-        starts = np.array([features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)])
-        for direction in (*starts, *-starts):  # both ways, since an ascent ends at a maximum near its start
+        starts = np.array(
+            [features.T @ value(np.zeros(len(grades)), grades)[1], features.sum(axis=0)]
+        )
+        # both ways, since an ascent ends at a maximum near its start
+        for direction in (*starts, *-starts):
             best = -np.inf
             for _ in range(ASCENTS):
-                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)  # 0 where gradients cancel
+                # 0 where gradients cancel
+                weights = radius * direction / max(np.linalg.norm(direction), 1e-300)
                 here, slope = value(features @ weights, grades)
                 if here <= best * (1 + 1e-9):
                     break

@@ -1,7 +1,9 @@
-"""Learners that see clicks on the documents shown, instead of grades: PDGD, the older DBGD, plain pairs, weighted ones.
+"""Learners that see clicks on the documents shown, instead of grades: PDGD, the older DBGD, plain
+pairs, weighted ones.
 
-All are linear. A simulated user (`scant.rankers.clicks`) clicks on the first documents of the ranking; grades reach
-these learners in no other way. `learn` gets -1 for the grades of documents that are not shown.
+All are linear. A simulated user (`scant.rankers.clicks`) clicks on the first documents of the
+ranking; grades reach these learners in no other way. `learn` gets -1 for the grades of documents
+that are not shown.
 """
 
 from dataclasses import dataclass
@@ -45,9 +47,10 @@ class Settings:
 USER = Setting(
     "user",
     clicks.RULE,
-    about="The simulated user: a cascade (perfect, navigational, informational or almost-random); one who looks by "
-    "position, without trust bias (position) or with it (trust); or probabilities of a click and of leaving after it, "
-    "by grade, and of looking, by place.",
+    about="The simulated user: a cascade (perfect, navigational, informational or almost-random); "
+    "one who looks by "
+    "position, without trust bias (position) or with it (trust); or probabilities of a click and "
+    "of leaving after it, by grade, and of looking, by place.",
     absent="perfect",
 )
 DELTA = Setting(
@@ -59,24 +62,27 @@ DELTA = Setting(
 PAIRS = Setting(
     "pairs",
     {"enum": ["observed", "above"]},
-    about="What clicked documents are held against: those skipped above the last click and the first below it "
-    "(observed), or those skipped above them alone (above).",
+    about="What clicked documents are held against: those skipped above the last click and the "
+    "first below it (observed), or those skipped above them alone (above).",
     absent="observed",
 )
 PROPENSITIES = Setting(
     "propensities",
     {"enum": ["known", "affine", "swapped", "none"]},
-    about="What clicks are weighted by: the inverse of the probability that their place is looked at, as it is "
-    "(known), corrected for trust, that is for clicks on documents that are not relevant, too (affine; Vardasbi et al. "
-    "2020), or estimated by exchanging the first document with another in a tenth of the rounds (swapped); or nothing "
-    "(none).",
+    about="What clicks are weighted by: the inverse of the probability that their place is looked "
+    "at, as it is "
+    "(known), corrected for trust, that is for clicks on documents that are not relevant, too "
+    "(affine; Vardasbi et al. "
+    "2020), or estimated by exchanging the first document with another in a tenth of the rounds "
+    "(swapped); or nothing (none).",
     absent="known",
 )
 SWAPS = 0.1  # the share of rounds in which documents are swapped to estimate propensities
 
 
 def sampled_ranking(scores: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """A ranking drawn from the Plackett-Luce model: place by place, softmax of the scores of those left.
+    """A ranking drawn from the Plackett-Luce model: place by place, softmax of the scores of those
+    left.
 
     It sorts the scores with Gumbel noise added, which has that distribution (Yellott 1977).
     """
@@ -87,7 +93,9 @@ def sampled_ranking(scores: np.ndarray, random: np.random.Generator) -> np.ndarr
 
 
 def log_probability(scores: np.ndarray, ranking: np.ndarray, places: int) -> float:
-    """The log of the Plackett-Luce probability of the first `places` of a ranking of all documents."""
+    """The log of the Plackett-Luce probability of the first `places` of a ranking of all
+    documents.
+    """
     ranked = scores[ranking].astype(np.float64)
     return float(sum(ranked[i] - np.logaddexp.reduce(ranked[i:]) for i in range(places)))
 
@@ -95,8 +103,9 @@ def log_probability(scores: np.ndarray, ranking: np.ndarray, places: int) -> flo
 def preferences(clicked: np.ndarray) -> list[tuple[int, int]]:
     """The preferences that clicks show, as pairs of places, the preferred one first.
 
-    Documents above the last click and the first one below it count as observed. Each that was clicked is preferred to
-    each observed one that was not (Oosterhuis & de Rijke 2018, 3.2, after Joachims).
+    Documents above the last click and the first one below it count as observed. Each that was
+    clicked is preferred to each observed one that was not (Oosterhuis & de Rijke 2018, 3.2, after
+    Joachims).
     """
     places = np.flatnonzero(clicked)
     if not len(places):
@@ -106,10 +115,12 @@ def preferences(clicked: np.ndarray) -> list[tuple[int, int]]:
 
 
 def pair_weights(scores: np.ndarray, ranking: np.ndarray, clicked: np.ndarray) -> np.ndarray:
-    """PDGD's weight of each pair of documents, float64 (m, m): [k, l] if clicks prefer k to l, 0 if they do not.
+    """PDGD's weight of each pair of documents, float64 (m, m): [k, l] if clicks prefer k to l, 0 if
+    they do not.
 
-    It is rho times the derivative of the probability e^s_k / (e^s_k + e^s_l) in s_k. Here rho = P(R*) / (P(R) + P(R*)),
-    and R* is the ranking shown with k and l exchanged (Oosterhuis & de Rijke 2018, Eq. 4 and 5).
+    It is rho times the derivative of the probability e^s_k / (e^s_k + e^s_l) in s_k. Here rho =
+    P(R*) / (P(R) + P(R*)), and R* is the ranking shown with k and l exchanged (Oosterhuis & de
+    Rijke 2018, Eq. 4 and 5).
 
     ranking : all documents, best first; the user saw the first `len(clicked)` of them
     """
@@ -121,14 +132,17 @@ def pair_weights(scores: np.ndarray, ranking: np.ndarray, clicked: np.ndarray) -
         k, l = ranking[above], ranking[below]  # noqa: E741, the paper's letters
         with np.errstate(over="ignore"):
             rho = 1 / (1 + np.exp(log_shown - log_probability(scores, exchanged, len(clicked))))
-            weights[k, l] = rho / ((1 + np.exp(scores[l] - scores[k])) * (1 + np.exp(scores[k] - scores[l])))
+            weights[k, l] = rho / (
+                (1 + np.exp(scores[l] - scores[k])) * (1 + np.exp(scores[k] - scores[l]))
+            )
     return weights
 
 
 def team_draft(
     current: np.ndarray, candidate: np.ndarray, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Two rankings interleaved (Radlinski, Kurup & Joachims 2008, Alg. 2), and whose pick each document is.
+    """Two rankings interleaved (Radlinski, Kurup & Joachims 2008, Alg. 2), and whose pick each
+    document is.
 
     In turns, the first by a coin, each ranking adds its best document that is not in the list yet.
 
@@ -160,7 +174,10 @@ class FromClicks(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.k, self.user = settings.shown, clicks.User(settings.click, settings.stop, settings.look)
+        self.k, self.user = (
+            settings.shown,
+            clicks.User(settings.click, settings.stop, settings.look),
+        )
         self.chances, self.shifts = np.ones(self.k), np.zeros(self.k)
 
     @classmethod
@@ -178,7 +195,9 @@ class FromClicks(Contextual):
         return Settings(cls.kind, name, user.click, user.stop, user.look, **options)
 
     def learn(self, features, grades, ranking) -> bool:
-        """Show the top of the ranking to the user, and learn from the clicks; return whether weights changed."""
+        """Show the top of the ranking to the user, and learn from the clicks; return whether
+        weights changed.
+        """
         clicked = self.user.clicks(grades[ranking[: self.k]], self.random)
         direction = self.direction(features, ranking, clicked)
         if direction is None:
@@ -187,13 +206,17 @@ class FromClicks(Contextual):
         return True
 
     def direction(self, features, ranking, clicked) -> np.ndarray | None:
-        """What to add to the weights, before the rate: float64 (d), or None if the clicks teach nothing."""
+        """What to add to the weights, before the rate: float64 (d), or None if the clicks teach
+        nothing.
+        """
         raise NotImplementedError
 
     def descent(self, features, ranking, pairs: list[tuple[int, int, float]]) -> np.ndarray | None:
-        """Minus the gradient of the logistic loss of some pairs over sqrt(t), float64 (d); None without a pair.
+        """Minus the gradient of the logistic loss of some pairs over sqrt(t), float64 (d); None
+        without a pair.
 
-        pairs : the place of the document that is preferred, that of the other one, and how much the pair counts
+        pairs : the place of the document that is preferred, that of the other one, and how much the
+            pair counts
         """
         pull, scores = np.zeros(len(ranking)), self.last_scores.astype(np.float64)
         for first, second, count in pairs:
@@ -212,11 +235,22 @@ class FromClicks(Contextual):
 
         setup = self.setup
         learner = kernels.Learner(
-            kind=self.branch, shown=setup.shown, click=self.user.chances(setup.shown), stop=np.array(setup.stop),
-            delta=float(setup.delta), above=setup.pairs == "above", swaps=self.swaps, chances=self.chances,
-            shifts=self.shifts, rate=float(self.rate),
-        )  # fmt: skip
-        return kernels.play, {"learner": learner, "ranker": records["ranker"], "events": records["events"]}
+            kind=self.branch,
+            shown=setup.shown,
+            click=self.user.chances(setup.shown),
+            stop=np.array(setup.stop),
+            delta=float(setup.delta),
+            above=setup.pairs == "above",
+            swaps=self.swaps,
+            chances=self.chances,
+            shifts=self.shifts,
+            rate=float(self.rate),
+        )
+        return kernels.play, {
+            "learner": learner,
+            "ranker": records["ranker"],
+            "events": records["events"],
+        }
 
     @classmethod
     def check(cls, settings) -> None:
@@ -224,13 +258,16 @@ class FromClicks(Contextual):
 
 
 class PDGD(FromClicks):
-    """Pairwise differentiable gradient descent: shows a sampled ranking, climbs on inferred preferences."""
+    """Pairwise differentiable gradient descent: shows a sampled ranking, climbs on inferred
+    preferences.
+    """
 
     kind = "pdgd"
     about = (
-        "Pairwise differentiable gradient descent (Oosterhuis & de Rijke 2018, Alg. 1): shows a list drawn from the "
-        "Plackett-Luce model of its scores, and prefers what was clicked to what else stands above the last click or "
-        "right below it, each pair weighted against the bias of its places."
+        "Pairwise differentiable gradient descent (Oosterhuis & de Rijke 2018, Alg. 1): shows a "
+        "list drawn from the "
+        "Plackett-Luce model of its scores, and prefers what was clicked to what else stands above "
+        "the last click or right below it, each pair weighted against the bias of its places."
     )
     settings = (USER, RATES)
     looks: ClassVar = {
@@ -248,15 +285,22 @@ class PDGD(FromClicks):
 
     def direction(self, features, ranking, clicked):
         weights = pair_weights(self.last_scores, ranking, clicked)
-        return features.astype(np.float64).T @ (weights.sum(1) - weights.sum(0)) if weights.any() else None
+        return (
+            features.astype(np.float64).T @ (weights.sum(1) - weights.sum(0))
+            if weights.any()
+            else None
+        )
 
 
 class DBGD(FromClicks):
-    """Dueling bandit gradient descent: interleaves with a candidate at random, and goes its way if that wins."""
+    """Dueling bandit gradient descent: interleaves with a candidate at random, and goes its way if
+    that wins.
+    """
 
     kind = "dbgd"
     about = (
-        "Dueling bandit gradient descent (Yue & Joachims 2009, Alg. 1): interleaves its ranking with "
+        "Dueling bandit gradient descent (Yue & Joachims 2009, Alg. 1): interleaves its ranking "
+        "with "
         "that of weights `delta` away (team draft), and moves towards them if their documents get "
         "more clicks."
     )
@@ -283,17 +327,20 @@ class DBGD(FromClicks):
 
 
 class Clicked(FromClicks):
-    """Shows its own ranking, and descends on the logistic loss of pairs of documents that clicks prefer.
+    """Shows its own ranking, and descends on the logistic loss of pairs of documents that clicks
+    prefer.
 
-    Pairs count alike, with no weights, and nothing is explored: what would be built first. `preferences` gives the
-    pairs; with `pairs` "above" only clicks over documents skipped above them count (Joachims 2002). The loss is
-    RankNet's, and steps are rate / sqrt(t).
+    Pairs count alike, with no weights, and nothing is explored: what would be built first.
+    `preferences` gives the pairs; with `pairs` "above" only clicks over documents skipped above
+    them count (Joachims 2002). The loss is RankNet's, and steps are rate / sqrt(t).
     """
 
     kind = "clicked"
     about = (
-        "Shows its own ranking, and descends on the logistic loss of PDGD's pairs without weights; with `pairs: above` "
-        "on those of documents skipped above a click alone (Joachims 2002). Steps are rate / sqrt(t)."
+        "Shows its own ranking, and descends on the logistic loss of PDGD's pairs without weights; "
+        "with `pairs: above` "
+        "on those of documents skipped above a click alone (Joachims 2002). Steps are rate / "
+        "sqrt(t)."
     )
     settings = (USER, RATES, PAIRS)
     looks: ClassVar = {
@@ -313,26 +360,34 @@ class Clicked(FromClicks):
 
     def direction(self, features, ranking, clicked):
         observed = self.setup.pairs == "observed"
-        pairs = [(first, second, 1.0) for first, second in preferences(clicked) if observed or second < first]
+        pairs = [
+            (first, second, 1.0)
+            for first, second in preferences(clicked)
+            if observed or second < first
+        ]
         return self.descent(features, ranking, pairs)
 
 
 class Ips(FromClicks):
-    """Descends on the logistic loss of clicked documents against all others shown, weighted by inverse propensities.
+    """Descends on the logistic loss of clicked documents against all others shown, weighted by
+    inverse propensities.
 
     A click in place k counts (1 - b_k) / a_k, and no click -b_k / a_k, where with `propensities`
 
-    known : a_k is the probability that the user looks at place k, b_k is 0 (Joachims, Swaminathan & Schnabel 2017):
-        unbiased for the loss of a user who looks at every place, if clicks do not depend on the place otherwise
-    affine : b_k is the probability of a click on a document of grade 0 in place k, and a_k + b_k that on one of the
-        largest grade: unbiased under trust bias, too (Vardasbi, Oosterhuis & de Rijke 2020)
-    swapped : as known, with an estimate of a_k / a_1: in a share `SWAPS` of the rounds a place k below the first is
-        drawn, and by a coin its document is exchanged with the first one's; then both places have the same documents
-        on average, and a_k / a_1 is the ratio of the clicks on the two (Joachims et al. 2017, 5.1), one click being
-        added to each
+    known : a_k is the probability that the user looks at place k, b_k is 0 (Joachims, Swaminathan &
+        Schnabel 2017): unbiased for the loss of a user who looks at every place, if clicks do not
+        depend on the place otherwise
+    affine : b_k is the probability of a click on a document of grade 0 in place k, and a_k + b_k
+        that on one of the largest grade: unbiased under trust bias, too (Vardasbi, Oosterhuis & de
+        Rijke 2020)
+    swapped : as known, with an estimate of a_k / a_1: in a share `SWAPS` of the rounds a place k
+        below the first is drawn, and by a coin its document is exchanged with the first one's; then
+        both places have the same documents on average, and a_k / a_1 is the ratio of the clicks on
+        the two (Joachims et al. 2017, 5.1), one click being added to each
     none : a_k is 1 and b_k is 0
 
-    It is as `Clicked` otherwise. What is not shown takes no part, so that the loss is that of the documents shown.
+    It is as `Clicked` otherwise. What is not shown takes no part, so that the loss is that of the
+    documents shown.
     """
 
     kind = "ips"
@@ -356,7 +411,11 @@ class Ips(FromClicks):
         elif settings.propensities == "affine":
             self.chances, self.shifts = self.user.affine(self.k)
         elif settings.propensities == "swapped":
-            self.swaps, self.clicks_on_first, self.clicks_on_other = SWAPS, np.ones(self.k), np.ones(self.k)
+            self.swaps, self.clicks_on_first, self.clicks_on_other = (
+                SWAPS,
+                np.ones(self.k),
+                np.ones(self.k),
+            )
 
     def rank(self, features) -> np.ndarray:
         self.round += 1
@@ -379,7 +438,8 @@ class Ips(FromClicks):
         scores = self.last_scores[shown].astype(np.float64)
         slopes = counts[:, None] * np.exp(-np.logaddexp(0.0, scores[:, None] - scores))
         pull = np.zeros(len(ranking))
-        pull[shown] = (slopes - slopes.T).sum(axis=1)  # 0 where scores and counts are equal, whatever rounding leaves
+        # 0 where scores and counts are equal, whatever rounding leaves
+        pull[shown] = (slopes - slopes.T).sum(axis=1)
         learns = counts.any() and len(counts) > 1
         return features.astype(np.float64).T @ pull / np.sqrt(self.round) if learns else None
 
@@ -393,14 +453,19 @@ class Ips(FromClicks):
         user = clicks.user_for(settings.get("user", USER.absent), 0)
         if propensities in ("known", "affine") and any(user.stop):
             raise SettingError(
-                f"propensities: {propensities} needs a user who looks by position, and never leaves. Whether this one "
-                "comes to a place depends on the documents above it. Use propensities: swapped, or another user"
+                f"propensities: {propensities} needs a user who looks by position, and never "
+                "leaves. Whether this one "
+                "comes to a place depends on the documents above it. Use propensities: swapped, or "
+                "another user"
             )
         if propensities != "none" and min(user.look) == 0:
-            raise SettingError("user: with look 0 a place is never looked at, and has no inverse propensity")
+            raise SettingError(
+                "user: with look 0 a place is never looked at, and has no inverse propensity"
+            )
         if propensities == "affine" and min(row[-1] - row[0] for row in user.click) <= 0:
             raise SettingError(
-                "propensities: affine needs a user who clicks more on the largest grade than on grade 0. Use known"
+                "propensities: affine needs a user who clicks more on the largest grade than on "
+                "grade 0. Use known"
             )
 
 

@@ -1,7 +1,8 @@
-"""The best fixed weights in hindsight, with a certificate: the comparator in the regret of contextual learners.
+"""The best fixed weights in hindsight, with a certificate: the comparator in the regret of
+contextual learners.
 
-For each prefix of t rounds, F(w), the sum of the surrogate over the queries, is minimised over the ball ||w|| <= U.
-`scant.rankers.minimum` does so, and bounds by how much F may be smaller.
+For each prefix of t rounds, F(w), the sum of the surrogate over the queries, is minimised over the
+ball ||w|| <= U. `scant.rankers.minimum` does so, and bounds by how much F may be smaller.
 """
 
 import numpy as np
@@ -16,7 +17,8 @@ from scant.rankers.run import opened, queries_of
 from scant.rankers.top import NOT_CONVEX, OBJECTIVES
 
 CONVEX = tuple(name for name in OBJECTIVES if name != NOT_CONVEX)
-FIRST, PER_DECADE = 100, 4  # the first prefix, in rounds, and how many prefixes there are in each power of ten
+# the first prefix, in rounds, and how many prefixes there are in each power of ten
+FIRST, PER_DECADE = 100, 4
 # The search stops when the gap is at most this share of F.
 ENOUGH = {name: 1e-5 if name == "ranksvm" else 1e-6 for name in CONVEX}
 SCHEMA = pa.schema(
@@ -32,10 +34,11 @@ SCHEMA = pa.schema(
 
 
 def prefixes(horizon: int) -> np.ndarray:
-    """The rounds t for which the best fixed weights of the first t rounds are computed: sorted int64.
+    """The rounds t for which the best fixed weights of the first t rounds are computed: sorted
+    int64.
 
-    There are about four in each power of ten, from round 100 on (from 1 if the horizon is shorter) to the horizon. All
-    are rounds that traces keep, see `scant.declare.runs.kept_rounds`.
+    There are about four in each power of ten, from round 100 on (from 1 if the horizon is shorter)
+    to the horizon. All are rounds that traces keep, see `scant.declare.runs.kept_rounds`.
     """
     kept = kept_rounds(horizon)
     if not len(kept):
@@ -65,11 +68,14 @@ def best_fixed(
 
     Raises
     ------
-    SettingError : the surrogate is unknown or not convex, or the radius is not a finite number above 0
+    SettingError : the surrogate is unknown or not convex, or the radius is not a finite number
+        above 0
     ValueError : the stream does not have a query, or a round is not from 1 to T
     """
     if objective == NOT_CONVEX:
-        raise SettingError(f"{objective} is not convex, so that no weights can be certified as the best")
+        raise SettingError(
+            f"{objective} is not convex, so that no weights can be certified as the best"
+        )
     if objective not in CONVEX:
         raise unknown("surrogate", objective, CONVEX)
     if not (np.isfinite(radius) and radius > 0):
@@ -80,7 +86,11 @@ def best_fixed(
         raise ValueError(f"queries must be places in the stream, from 0 to {len(stream) - 1}")
     if len(rounds) and not (rounds.min() >= 1 and rounds.max() <= len(queries)):
         raise ValueError(f"rounds must be from 1 to {len(queries)}")
-    weights, rows, code = np.zeros(stream.features.shape[1]), np.empty((3, len(rounds))), OBJECTIVES.index(objective)
+    weights, rows, code = (
+        np.zeros(stream.features.shape[1]),
+        np.empty((3, len(rounds))),
+        OBJECTIVES.index(objective),
+    )
     for n, t in enumerate(rounds):
         total = Total(stream, code, np.bincount(queries[:t], minlength=len(stream)))
         weights, value, gap = minimise(total, weights, float(radius), ENOUGH[objective])
@@ -88,8 +98,12 @@ def best_fixed(
     return rows[0], rows[1], rows[2]
 
 
-def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds: np.ndarray) -> np.ndarray:
-    """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see `best_fixed`."""
+def at_zero(
+    stream: streams.Stream, queries: np.ndarray, objective: str, rounds: np.ndarray
+) -> np.ndarray:
+    """The sum of the surrogate over the first t rounds at weights 0, for each t of `rounds`; see
+    `best_fixed`.
+    """
     counts = (np.bincount(queries[:t], minlength=len(stream)) for t in rounds)
     zero = np.zeros(stream.features.shape[1])
     totals = (Total(stream, OBJECTIVES.index(objective), of_prefix) for of_prefix in counts)
@@ -97,26 +111,37 @@ def at_zero(stream: streams.Stream, queries: np.ndarray, objective: str, rounds:
 
 
 def compare(job: dict, target, seeds: list[int], stream_paths) -> None:
-    """Compute the best fixed weights for the queries that the runs of each seed show, and write them to a file.
+    """Compute the best fixed weights for the queries that the runs of each seed show, and write
+    them to a file.
 
-    job : study, study_seed, experiment, stream, judge (the surrogate) and the experiment's settings radius, rounds,
-        empty, order, keep, and `queries` if they are "resampled"; it becomes the file's metadata
+    job : study, study_seed, experiment, stream, judge (the surrogate) and the experiment's settings
+        radius, rounds, empty, order, keep, and `queries` if they are "resampled"; it becomes the
+        file's metadata
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all
 
     Raises
     ------
-    SettingError : as in `best_fixed`; there is no stream file, as against the adversary; or no query is left to play
+    SettingError : as in `best_fixed`; there is no stream file, as against the adversary; or no
+        query is left to play
     """
     if not len(stream_paths):
         raise SettingError(
-            f"streams.{job['stream']}: its queries depend on the learner, so that no fixed weights are best"
+            f"streams.{job['stream']}: its queries depend on the learner, so that no fixed weights "
+            "are best"
         )
     tables = []
     for seed, stream in opened(seeds, stream_paths):
         queries = queries_of(job, seed, stream)
         rounds = prefixes(len(queries))
         best, gap, norm = best_fixed(stream, queries, job["judge"], job["radius"], rounds)
-        columns = np.full(len(rounds), seed), rounds, best, gap, norm, at_zero(stream, queries, job["judge"], rounds)
+        columns = (
+            np.full(len(rounds), seed),
+            rounds,
+            best,
+            gap,
+            norm,
+            at_zero(stream, queries, job["judge"], rounds),
+        )
         tables.append(table_of(SCHEMA, dict(zip(SCHEMA.names, columns, strict=True))))
     write_parquet(pa.concat_tables(tables), target, job | origin(seeds, stream_paths))

@@ -12,33 +12,57 @@ from scant.present import panels, style
 from scant.rankers.frames_steps import ORDER
 from scant.rankers.frames_top import OBJECTIVES
 from scant.rankers.steps import FREE
-from scant.rankers.traces import AS_SEEN, CLIPPED, CONTROL, EVERY_GRADE, LEAST_SQUARES, SCALED, UNBIASED
+from scant.rankers.traces import (
+    AS_SEEN,
+    CLIPPED,
+    CONTROL,
+    EVERY_GRADE,
+    LEAST_SQUARES,
+    SCALED,
+    UNBIASED,
+)
 
-POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}  # of regret with all feedback, on top, or no learning
+# of regret with all feedback, on top, or no learning
+POWERS = {"$t^{1/2}$": 1 / 2, "$t^{2/3}$": 2 / 3, "$t$": 1.0}
 UNSURE = 0.05  # the gap of a comparator is drawn if it is above this share of the regret
 WAYS = dict(  # the colour and marker of each way to take steps
     zip(
         ORDER,
-        zip(("#000000", "blue", "sky", "green", "vermilion", "purple", "orange"), "*osD^vP", strict=True),
+        zip(
+            ("#000000", "blue", "sky", "green", "vermilion", "purple", "orange"),
+            "*osD^vP",
+            strict=True,
+        ),
         strict=True,
     )
 )
 ITERATES = {  # the same by the weights that learners rank by
-    "last weights": ("#000000", "*"), "average of all": ("blue", "o"), "average of a suffix": ("green", "D"),
-}  # fmt: skip
+    "last weights": ("#000000", "*"),
+    "average of all": ("blue", "o"),
+    "average of a suffix": ("green", "D"),
+}
 USES = {  # the same by what learners make of what they saw
-    AS_SEEN: ("blue", "o"), LEAST_SQUARES: ("sky", "p"), CONTROL: ("purple", "s"), UNBIASED: ("vermilion", "v"),
-    SCALED: ("orange", "<"), CLIPPED: ("pink", ">"),
-    EVERY_GRADE: ("green", "D"), "clicks as they are": ("brown", "X"), "clicks by PDGD": ("olive", "*"),
-    "clicks by DBGD": ("pink", "h"), "clicks by inverse propensities": ("purple", "P"),
-    "grades of other queries": ("#000000", "D"), "no feedback": ("grey", "x"),
-}  # fmt: skip
+    AS_SEEN: ("blue", "o"),
+    LEAST_SQUARES: ("sky", "p"),
+    CONTROL: ("purple", "s"),
+    UNBIASED: ("vermilion", "v"),
+    SCALED: ("orange", "<"),
+    CLIPPED: ("pink", ">"),
+    EVERY_GRADE: ("green", "D"),
+    "clicks as they are": ("brown", "X"),
+    "clicks by PDGD": ("olive", "*"),
+    "clicks by DBGD": ("pink", "h"),
+    "clicks by inverse propensities": ("purple", "P"),
+    "grades of other queries": ("#000000", "D"),
+    "no feedback": ("grey", "x"),
+}
 USED = {  # titles of panels, in their order
     AS_SEEN: "Steps on what was seen",
     LEAST_SQUARES: "Least squares (LinUCB or ridge)",
     UNBIASED: "Steps on unbiased estimates",
 }
-OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}  # points of learners' own rankings
+# points of learners' own rankings
+OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}
 
 
 def curves(frame: pd.DataFrame, lost: bool = False):
@@ -79,7 +103,9 @@ losses = partial(curves, lost=True)
 
 
 def regrets(frame: pd.DataFrame):
-    """Draw regret by round, both logarithmic, with each learner's slope, and thin lines with the slopes of bounds."""
+    """Draw regret by round, both logarithmic, with each learner's slope, and thin lines with the
+    slopes of bounds.
+    """
     style.apply()
     frame = panels.named(frame)
     figure, axes = panels.grid(frame, most=2, beside=0.95)
@@ -93,12 +119,23 @@ def regrets(frame: pd.DataFrame):
         start = floor * (top / floor) ** 0.05
         for share, (name, power) in zip((0.5, 0.7, 0.9), POWERS.items(), strict=True):
             end = min(last, first * (top / start) ** (1 / power))
-            axis.plot((first, end), (start, start * (end / first) ** power), color="0.7", lw=0.6, zorder=0.5)
+            axis.plot(
+                (first, end),
+                (start, start * (end / first) ** power),
+                color="0.7",
+                lw=0.6,
+                zorder=0.5,
+            )
             step = (end / first) ** share
             axis.annotate(
-                name, (first * step, start * step**power), (0, -1), textcoords="offset points", va="top", fontsize=8,
+                name,
+                (first * step, start * step**power),
+                (0, -1),
+                textcoords="offset points",
+                va="top",
+                fontsize=8,
                 color="0.45",
-            )  # fmt: skip
+            )
         texts = {}
         for learner, curve, look in panels.learners(panel, looks):
             last, positive = curve.iloc[-1], curve[curve["mean"] > 0]
@@ -113,13 +150,18 @@ def regrets(frame: pd.DataFrame):
         panels.head(axis, panel)
         judges = panel["judge"].unique()
         axis.set_ylabel(f"regret, {OBJECTIVES[judges[0]] if len(judges) == 1 else 'own surrogate'}")
-    title = f"mean over seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, brackets: {panels.BOOTSTRAP}"
+    title = (
+        f"mean over seeds, and slope of the mean beside it\nbands: {panels.INTERVAL}, "
+        f"brackets: {panels.BOOTSTRAP}"
+    )
     panels.legend(figure, handles, title + ("; dotted: plus the certified gap" if unsure else ""))
     return figure
 
 
 def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
-    """The looks with the colour and marker of their steps for learners whose steps need no rate, if they are free."""
+    """The looks with the colour and marker of their steps for learners whose steps need no rate, if
+    they are free.
+    """
     looks = dict(looks)
     for learner, way in frame[["learner", "steps"]].drop_duplicates().itertuples(index=False):
         if way in FREE:
@@ -130,14 +172,18 @@ def _by_steps(looks: dict, frame: pd.DataFrame) -> dict:
 
 
 def _bars(axis, places, rows: pd.DataFrame, along: str, **look) -> None:
-    """Draw means with intervals along the axis "x" or "y"; without intervals if there is only one seed."""
+    """Draw means with intervals along the axis "x" or "y"; without intervals if there is only one
+    seed.
+    """
     ends = abs(rows[["low", "high"]].T.to_numpy() - rows["mean"].to_numpy())
     centres = (places, rows["mean"]) if along == "y" else (rows["mean"], places)
     axis.errorbar(*centres, **{f"{along}err": ends}, elinewidth=0.9, capsize=0, ls="", **look)
 
 
 def _legend_of_rankings(figure, handles: dict, intervals: str, size: float) -> None:
-    """Add the legend of a figure that shows both rankings; `intervals` says how it draws intervals."""
+    """Add the legend of a figure that shows both rankings; `intervals` says how it draws
+    intervals.
+    """
     point = {"color": "0.2", "marker": "o", "ls": ""}
     handles["lists shown"] = Line2D([], [], **point, markersize=4)
     handles["own, no exploration"] = Line2D([], [], **point | OWN, markersize=size)
@@ -150,28 +196,63 @@ def _horizon(panel: pd.DataFrame) -> str:
 
 
 def against_k(frame: pd.DataFrame):
-    """Draw final values against k: a line for each objective, and reference lines for learners without a k."""
+    """Draw final values against k: a line for each objective, and reference lines for learners
+    without a k.
+    """
     style.apply()
     figure, axes = panels.grid(frame, most=2, beside=0.65)
-    places = sorted(frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place))
+    places = sorted(
+        frame["place"].dropna().unique(), key=lambda place: (place == "all", len(place), place)
+    )
     lines, handles = list(dict.fromkeys(frame.loc[frame["place"].notna(), "line"])), {}
-    shifts = dict(zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True))
+    shifts = dict(
+        zip(lines, np.linspace(-0.15, 0.15, len(lines)) if len(lines) > 1 else [0.0], strict=True)
+    )
     for axis, (_, panel) in zip(axes.flat, panels.split(frame), strict=False):
         texts = {}
-        for line, row in panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows():
-            colour, _, dashed = style.own_look(row["kind"], row["user"] or row["objective"]) or ("0.3", "", ":")
+        for line, row in (
+            panel[panel["place"].isna()].drop_duplicates("line").set_index("line").iterrows()
+        ):
+            colour, _, dashed = style.own_look(row["kind"], row["user"] or row["objective"]) or (
+                "0.3",
+                "",
+                ":",
+            )
             axis.axhspan(row["low"], row["high"], color=colour, alpha=0.2, lw=0)
             axis.axhline(row["mean"], color=colour, ls=dashed, lw=1.0)
             texts[line] = row["mean"], line, (colour, "", dashed)
-        for (line, ranking), rows in panel[panel["place"].notna()].groupby(["line", "ranking"], sort=False):
+        for (line, ranking), rows in panel[panel["place"].notna()].groupby(
+            ["line", "ranking"], sort=False
+        ):
             rows = rows.assign(x=rows["place"].map(places.index) + shifts[line]).sort_values("x")
             colour, marker, _ = style.own_look("rtop", rows["objective"].iloc[0])
             of_lists, look = ranking == "shown", {"color": colour, "marker": marker, "label": line}
-            _bars(axis, rows["x"], rows, "y", **look | ({"markersize": 4} if of_lists else OWN | {"markersize": 7}))
+            _bars(
+                axis,
+                rows["x"],
+                rows,
+                "y",
+                **look | ({"markersize": 4} if of_lists else OWN | {"markersize": 7}),
+            )
             top = rows[rows["place"] != "all"]
-            axis.plot(top["x"], top["mean"], color=colour, lw=1.5 if of_lists else 0.6, zorder=1, label=line)
+            axis.plot(
+                top["x"],
+                top["mean"],
+                color=colour,
+                lw=1.5 if of_lists else 0.6,
+                zorder=1,
+                label=line,
+            )
             if len(top) < len(rows):  # the last point is of another learner, which sees every grade
-                axis.plot(rows["x"].tail(2), rows["mean"].tail(2), "--", color=colour, lw=0.8, zorder=0.9, label=line)
+                axis.plot(
+                    rows["x"].tail(2),
+                    rows["mean"].tail(2),
+                    "--",
+                    color=colour,
+                    lw=0.8,
+                    zorder=0.9,
+                    label=line,
+                )
             if of_lists:
                 handles[line] = Line2D([], [], **look, markersize=4)
         panels.head(axis, panel, _horizon(panel))
@@ -186,9 +267,11 @@ def against_k(frame: pd.DataFrame):
 
 
 def feedback(frame: pd.DataFrame):
-    """Draw the gap to ListNet by the feedback: a line for each stream, a column of panels for each use of it.
+    """Draw the gap to ListNet by the feedback: a line for each stream, a column of panels for each
+    use of it.
 
-    A line joins neighbouring numbers of grades alone; clicks, which are no number of grades, stand apart.
+    A line joins neighbouring numbers of grades alone; clicks, which are no number of grades, stand
+    apart.
     """
     style.apply()
     order = list(dict.fromkeys(frame.sort_values("seen", ascending=False)["feedback"]))
@@ -199,8 +282,13 @@ def feedback(frame: pd.DataFrame):
     rows = len(panels_of) // columns
     width = panels.COLUMN if columns == 1 else min(panels.WIDEST, 2.5 * columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(width, 2.6 * rows + 0.8), squeeze=False, layout="constrained", sharey=True,
-    )  # fmt: skip
+        rows,
+        columns,
+        figsize=(width, 2.6 * rows + 0.8),
+        squeeze=False,
+        layout="constrained",
+        sharey=True,
+    )
     titles, handles = frame.drop_duplicates("stream").set_index("stream")["panel"], {}
     shifts = np.linspace(-0.16, 0.16, len(titles)) if len(titles) > 1 else [0.0]
     for axis, (part, use) in zip(axes.flat, panels_of, strict=True):
@@ -208,11 +296,21 @@ def feedback(frame: pd.DataFrame):
         axis.axhline(0, color="0.3", lw=0.9, zorder=0.5)
         for number, (stream, shift) in enumerate(zip(titles.index, shifts, strict=True)):
             line = panel[panel["stream"] == stream].set_index("feedback")
-            look = {"color": style.PALETTE[number % 10], "marker": "osD^vP*Xhd"[number % 10], "markersize": 4.5}
+            look = {
+                "color": style.PALETTE[number % 10],
+                "marker": "osD^vP*Xhd"[number % 10],
+                "markersize": 4.5,
+            }
             _bars(axis, [xs[text] + shift for text in line.index], line, "y", label=stream, **look)
             grades = [text for text in order if text != "clicks"]
             means = line["mean"].reindex(grades)  # a place without a point ends the line
-            axis.plot([xs[text] + shift for text in grades], means, color=look["color"], lw=1.1, zorder=0.9)
+            axis.plot(
+                [xs[text] + shift for text in grades],
+                means,
+                color=look["color"],
+                lw=1.1,
+                zorder=0.9,
+            )
             handles[titles[stream]] = Line2D([], [], lw=1.1, **look)
         if len(panel):
             panels.head(axis, panel, _horizon(panel))
@@ -224,12 +322,17 @@ def feedback(frame: pd.DataFrame):
     for axis in axes[:, 0]:
         axis.set_ylabel(f"{title_of(frame['measure'].iloc[0])} less ListNet's")
     figure.suptitle(panels.wrapped(_lost(frame, uses), width - 0.2, 10), fontsize=10)
-    panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade")
+    panels.legend(
+        figure,
+        handles,
+        (f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade"),
+    )
     return figure
 
 
 def _lost(frame: pd.DataFrame, uses: list[str]) -> str:
-    """What seeing one grade a round costs, on the streams with the least and with the largest cost, as a title.
+    """What seeing one grade a round costs, on the streams with the least and with the largest cost,
+    as a title.
 
     Of the last use in `uses` that is no estimate, which is the better one where there are two.
     """
@@ -244,7 +347,9 @@ def _lost(frame: pd.DataFrame, uses: list[str]) -> str:
 
 
 def dots(frame: pd.DataFrame):
-    """Draw final values with intervals: a line for each learner, panels by experiment (down) and stream (across)."""
+    """Draw final values with intervals: a line for each learner, panels by experiment (down) and
+    stream (across).
+    """
     style.apply()
     streams = frame["stream"].unique().tolist()
     labels = {
@@ -256,25 +361,46 @@ def dots(frame: pd.DataFrame):
         places = {cell: (row, 0) for row, (cell, _) in enumerate(split)}
     else:
         places = {cell: (list(labels).index(cell[0]), streams.index(cell[1])) for cell, _ in split}
-    heights = {place[0]: 0.75 + 0.2 * _lines(labels[cell[0]].values()) for cell, place in places.items()}
-    names = [line for of_experiment in labels.values() for name in of_experiment.values() for line in name.split("\n")]
+    heights = {
+        place[0]: 0.75 + 0.2 * _lines(labels[cell[0]].values()) for cell, place in places.items()
+    }
+    names = [
+        line
+        for of_experiment in labels.values()
+        for name in of_experiment.values()
+        for line in name.split("\n")
+    ]
     longest = max(panels.text_width(name, 8) for name in names)
     columns = 1 + max(column for _, column in places.values())
     width = panels.COLUMN if panels.narrow() else min(panels.WIDEST, 0.3 + longest + 2.3 * columns)
     figure, axes = plt.subplots(
-        len(heights), columns, figsize=(width, sum(heights.values()) + 0.5), squeeze=False, layout="constrained",
-        height_ratios=[heights[row] for row in sorted(heights)], sharey="row",
-    )  # fmt: skip
+        len(heights),
+        columns,
+        figsize=(width, sum(heights.values()) + 0.5),
+        squeeze=False,
+        layout="constrained",
+        height_ratios=[heights[row] for row in sorted(heights)],
+        sharey="row",
+    )
     for axis in axes.flat:
         axis.set_axis_off()
     for (experiment, stream), panel in split:
         axis = axes[places[experiment, stream]]
         axis.set_axis_on()
-        learners, exploring = list(labels[experiment]), set(panel.loc[panel["ranking"] == "own", "learner"])
+        learners, exploring = (
+            list(labels[experiment]),
+            set(panel.loc[panel["ranking"] == "own", "learner"]),
+        )
         for row in panel.itertuples():
-            colour, marker, dashed = style.own_look(row.kind, row.user or row.objective) or ("0.3", "o", ":")
+            colour, marker, dashed = style.own_look(row.kind, row.user or row.objective) or (
+                "0.3",
+                "o",
+                ":",
+            )
             hollow = row.ranking == "own"
-            height = learners.index(row.learner) + (0.16 if hollow else -0.16 if row.learner in exploring else 0.0)
+            height = learners.index(row.learner) + (
+                0.16 if hollow else -0.16 if row.learner in exploring else 0.0
+            )
             look = {"color": colour, "marker": marker, "markersize": 4} | (OWN if hollow else {})
             _bars(axis, [height], panel.loc[[row.Index]], "x", **look)
             if row.kind in ("listnet", "random"):
@@ -291,8 +417,13 @@ def dots(frame: pd.DataFrame):
 
 
 def _wrapped(labels: dict) -> dict:
-    """Names of learners in lines that leave room for a panel, where the figure is for a column of text."""
-    return {key: panels.wrapped(name, 1.35, 8) if panels.narrow() else name for key, name in labels.items()}
+    """Names of learners in lines that leave room for a panel, where the figure is for a column of
+    text.
+    """
+    return {
+        key: panels.wrapped(name, 1.35, 8) if panels.narrow() else name
+        for key, name in labels.items()
+    }
 
 
 def _lines(labels) -> int:
@@ -302,16 +433,20 @@ def _lines(labels) -> int:
 
 
 def steps(frame: pd.DataFrame):
-    """Draw the final NDCG@10 of each way to play: a line for each learner, panels by experiment and stream.
+    """Draw the final NDCG@10 of each way to play: a line for each learner, panels by experiment and
+    stream.
 
-    Where a learner plays in one way only, panels have the same lines, and their names stand on the left alone.
+    Where a learner plays in one way only, panels have the same lines, and their names stand on the
+    left alone.
     """
     style.apply()
     played = list(dict.fromkeys(frame["steps"]))
     order = [*ORDER, *ITERATES, *USES]
     ways = [way for way in order if way in played] + [way for way in played if way not in order]
     beside = 1 if not frame.duplicated(["experiment", "stream", "base"]).any() else len(ways)
-    shifts = dict(zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1] * (beside > 1), strict=True))
+    shifts = dict(
+        zip(ways, np.linspace(-0.35, 0.35, len(ways) + 2)[1:-1] * (beside > 1), strict=True)
+    )
     split, handles = panels.split(frame), {}
     columns = 1 if panels.narrow() else min(2, len(split))
     every = list(dict.fromkeys(frame["base"]))
@@ -322,9 +457,13 @@ def steps(frame: pd.DataFrame):
     ]
     width = panels.COLUMN if panels.narrow() else {1: 4.8, 2: 7.0}[columns]
     figure, axes = plt.subplots(
-        len(heights), columns, figsize=(width, sum(heights) + 0.5), squeeze=False, layout="constrained",
+        len(heights),
+        columns,
+        figsize=(width, sum(heights) + 0.5),
+        squeeze=False,
+        layout="constrained",
         height_ratios=heights,
-    )  # fmt: skip
+    )
     for axis in axes.flat[len(split) :]:
         axis.set_axis_off()
     for axis, (_, panel) in zip(axes.flat, split, strict=False):
@@ -332,8 +471,15 @@ def steps(frame: pd.DataFrame):
         for way in ways:
             rows = panel[panel["steps"] == way]
             colour, marker = (WAYS | ITERATES | USES).get(way, ("brown", "X"))
-            look = {"color": style.COLOURS.get(colour, colour), "marker": marker, "markersize": 4, "label": way}
-            _bars(axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look)
+            look = {
+                "color": style.COLOURS.get(colour, colour),
+                "marker": marker,
+                "markersize": 4,
+                "label": way,
+            }
+            _bars(
+                axis, [bases.index(base) + shifts[way] for base in rows["base"]], rows, "x", **look
+            )
             handles[way] = Line2D([], [], ls="", **look)
         for line in range(1, len(bases)):
             axis.axhline(line - 0.5, color="0.85", lw=0.6, zorder=0)

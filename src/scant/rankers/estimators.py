@@ -1,10 +1,11 @@
-"""Unbiased estimates of a surrogate's gradient from the grades of the k documents on top (thesis 3.3.3).
+"""Unbiased estimates of a surrogate's gradient from the grades of the k documents on top (thesis
+3.3.3).
 
-With probability gamma, RTop-kF shows a uniformly random ranking; otherwise it shows the ranking by its scores. So a
-document i is among the k on top with probability p(i), and a pair {i, j} with probability p(i, j). A gradient that is a
-sum of terms that depend on one grade each (or on two) is estimated by the sum of the terms that are seen, each divided
-by the probability of seeing it (Lemma 25). For k above the papers' 1 and 2 this is the estimator of Horvitz and
-Thompson.
+With probability gamma, RTop-kF shows a uniformly random ranking; otherwise it shows the ranking by
+its scores. So a document i is among the k on top with probability p(i), and a pair {i, j} with
+probability p(i, j). A gradient that is a sum of terms that depend on one grade each (or on two) is
+estimated by the sum of the terms that are seen, each divided by the probability of seeing it (Lemma
+25). For k above the papers' 1 and 2 this is the estimator of Horvitz and Thompson.
 """
 
 from itertools import combinations, permutations
@@ -16,19 +17,26 @@ from scant.errors import SettingError, unknown
 from scant.measures import as_grades, as_scores, gain, rank
 
 ALL = "all"
-NEEDS = {  # by surrogate: the smallest k from which its gradient can be estimated, and why a smaller one will not do
+# by surrogate: the smallest k from which its gradient can be estimated, and why a smaller one will
+# not do
+NEEDS = {
     "squared": (1, ""),
     "kl": (1, ""),
     "smoothdcg": (1, ""),
     "ranksvm": (2, "its gradient does not decompose over single grades (Lemma 26)"),
     "logistic": (2, "it is a sum over pairs of grades"),
     "listnet": (ALL, "its gradient does not decompose over fewer than all grades (Lemma 27)"),
-    "ndcg-squared": (ALL, "every entry is divided by Z(R), which depends on all grades (Theorem 32 for k = 1)"),
+    "ndcg-squared": (
+        ALL,
+        ("every entry is divided by Z(R), which depends on all grades (Theorem 32 for k = 1)"),
+    ),
 }
 
 
 def check(surrogate: str, k: int) -> None:
-    """Raise a SettingError if the gradient of `surrogate` cannot be estimated without bias from k grades."""
+    """Raise a SettingError if the gradient of `surrogate` cannot be estimated without bias from k
+    grades.
+    """
     if surrogate not in NEEDS:
         raise unknown("surrogate", surrogate, NEEDS)
     needed, reason = NEEDS[surrogate]
@@ -36,14 +44,21 @@ def check(surrogate: str, k: int) -> None:
         raise SettingError(f"k is {k}: at least one grade has to be seen")
     if needed == ALL:
         raise SettingError(
-            f"{surrogate} cannot be learnt from the top {k}: {reason}. Use kind: ogd, which sees every grade"
+            f"{surrogate} cannot be learnt from the top {k}: {reason}. Use kind: ogd, which sees "
+            "every grade"
         )
     if k < needed:
-        raise SettingError(f"{surrogate} cannot be learnt from the top {k}: {reason}. Use k: {needed} or more")
+        raise SettingError(
+            f"{surrogate} cannot be learnt from the top {k}: {reason}. Use k: {needed} or more"
+        )
 
 
-def value_and_gradient(surrogate: str, scores, grades, epsilon: float = 0.01) -> tuple[float, np.ndarray]:
-    """The surrogate's value and its gradient (m) in the scores, from all grades; `epsilon` is SmoothDCG's smoothing."""
+def value_and_gradient(
+    surrogate: str, scores, grades, epsilon: float = 0.01
+) -> tuple[float, np.ndarray]:
+    """The surrogate's value and its gradient (m) in the scores, from all grades; `epsilon` is
+    SmoothDCG's smoothing.
+    """
     if surrogate == "smoothdcg":
         return surrogates.smoothdcg(scores, grades, epsilon)
     return getattr(surrogates, surrogate.replace("-", "_"))(scores, grades)
@@ -59,17 +74,18 @@ def inclusion(
     order : shape (m,), the ranking that is shown without exploration
     k : 1 or more; values above m count as m
     gamma : the probability of exploring
-    mismatch : factor on the probabilities of documents and pairs that are not on top of `order`; the probabilities
-        are right with 1 (a reading)
-    slot : whether a round that explores shows, in place of any ranking, `order` but for place k, which holds any of the
-        documents from place k on
+    mismatch : factor on the probabilities of documents and pairs that are not on top of `order`;
+        the probabilities are right with 1 (a reading)
+    slot : whether a round that explores shows, in place of any ranking, `order` but for place k,
+        which holds any of the documents from place k on
 
     Returns
     -------
-    p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`; with a slot 1 above place k, and from there on
-        `(1 - gamma) 1[i at place k] + gamma / (m - k + 1)`
-    pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its diagonal is p. With
-        a slot that of the lower document, 0 for two from place k on, of which no two are seen
+    p : float64 (m), `(1 - gamma) 1[i in the top k] + gamma k / m`; with a slot 1 above place k, and
+        from there on `(1 - gamma) 1[i at place k] + gamma / (m - k + 1)`
+    pairs : float64 (m, m), `(1 - gamma) 1[both in the top k] + gamma k (k - 1) / (m (m - 1))`; its
+        diagonal is p. With a slot that of the lower document, 0 for two from place k on, of which
+        no two are seen
     """
     m = len(order)
     k = min(k, m)
@@ -93,14 +109,18 @@ def inclusion(
 
 
 def estimate(
-    surrogate: str, scores, grades, shown, k: int, gamma: float, *, epsilon: float = 0.01, mismatch: float = 1.0,
-    ordered: bool = False, floor: float = 0.0, control: bool = False, order=None, slot: bool = False,
+    surrogate: str, scores, grades, shown, k: int, gamma: float, *, epsilon: float = 0.01,
+    mismatch: float = 1.0,
+    ordered: bool = False, floor: float = 0.0, control: bool = False, order=None,
+    slot: bool = False,
 ) -> np.ndarray:  # fmt: skip
-    """The estimate of the gradient in the scores, float64 (m), from the grades of the first k documents of `shown`.
+    """The estimate of the gradient in the scores, float64 (m), from the grades of the first k
+    documents of `shown`.
 
-    With `mismatch` 1 and `floor` 0, its expectation over the ranking shown is the gradient (thesis 3.3.3.1 and
-    3.3.3.2); with `slot`, of ranksvm and logistic that of the pairs with a document above place k. With `floor` 1 and
-    `control` it is the gradient of the loss of the k documents alone.
+    With `mismatch` 1 and `floor` 0, its expectation over the ranking shown is the gradient (thesis
+    3.3.3.1 and 3.3.3.2); with `slot`, of ranksvm and logistic that of the pairs with a document
+    above place k. With `floor` 1 and `control` it is the gradient of the loss of the k documents
+    alone.
 
     Parameters
     ----------
@@ -112,12 +132,13 @@ def estimate(
     gamma : the probability of exploring
     epsilon : SmoothDCG's smoothing
     mismatch : see `inclusion`
-    ordered : whether to divide a pair by the probability of its documents in this order (released code; only for k = 2)
+    ordered : whether to divide a pair by the probability of its documents in this order (released
+        code; only for k = 2)
     floor : the least probability to divide by
     order : shape (m,), the ranking that is shown without exploration; by default that of the scores
     slot : see `inclusion`
-    control : whether the estimate of the squared surrogate's gradient has its own scores as control variate: each grade
-        is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
+    control : whether the estimate of the squared surrogate's gradient has its own scores as control
+        variate: each grade is estimated by s + (R - s) 1[seen] / p in place of R 1[seen] / p
 
     Raises
     ------
@@ -139,7 +160,9 @@ def estimate(
     elif surrogate == "listnet":
         estimated[seen] = surrogates.listnet(scores[seen], r)[1]
     elif surrogate == "kl":
-        estimated[seen] = (np.exp(np.minimum(scores[seen], surrogates.EXP_CLIP)) - np.exp(r)) / p[seen]
+        estimated[seen] = (np.exp(np.minimum(scores[seen], surrogates.EXP_CLIP)) - np.exp(r)) / p[
+            seen
+        ]
     elif surrogate == "smoothdcg":
         soft = np.exp((scores - scores.max()) / epsilon)
         soft /= soft.sum()
@@ -159,20 +182,31 @@ def estimate(
 
 
 def moments(
-    surrogate: str, scores, grades, k: int, gamma: float, epsilon: float = 0.01, mismatch: float = 1.0,
+    surrogate: str, scores, grades, k: int, gamma: float, epsilon: float = 0.01,
+    mismatch: float = 1.0,
     ordered: bool = False,
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """The exact expectation of `estimate`, float64 (m), and its variance `E ||g - E g||^2`.
 
-    The estimate depends only on which documents are on top (and on their order, if `ordered`). So it is enough to
-    enumerate these, not all m! rankings.
+    The estimate depends only on which documents are on top (and on their order, if `ordered`). So
+    it is enough to enumerate these, not all m! rankings.
     """
     by_scores, m = rank(scores), len(scores)
     tops = list(permutations(range(m), 2)) if ordered else list(combinations(range(m), min(k, m)))
     chances = [gamma / len(tops)] * len(tops) + [1 - gamma]
     estimates = np.array(
         [
-            estimate(surrogate, scores, grades, top, k, gamma, epsilon=epsilon, mismatch=mismatch, ordered=ordered)
+            estimate(
+                surrogate,
+                scores,
+                grades,
+                top,
+                k,
+                gamma,
+                epsilon=epsilon,
+                mismatch=mismatch,
+                ordered=ordered,
+            )
             for top in (*tops, by_scores[: min(k, m)])
         ]
     )

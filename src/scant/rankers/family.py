@@ -1,4 +1,6 @@
-"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see the grades of the top k."""
+"""The families `perceptron`, whose learners see every grade, and `top`, whose learners see the
+grades of the top k.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -12,25 +14,32 @@ from scant.rankers.questions import PERCEPTRON, TOP
 from scant.rankers.streams import ADVERSARY, SEPARABLE, STREAMS, largest_grade
 from scant.study.plan import DRAW, OPEN, STREAM, batches, span, untitled
 
-ANY_HORIZON = 10**9  # stands for the horizon in checks where it is the length of the stream: longer than any stream
+# stands for the horizon in checks where it is the length of the stream: longer than any stream
+ANY_HORIZON = 10**9
 BANDS = "Lines are means over seeds, bands 95 % t intervals."
 TUNED = "Each learner is at the rate that its experiment's tuning reading chose."
 CHECKED = (
-    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of the worst. No run is "
-    "needed."
+    "share is how much of a bound is used, at most 1 where it holds; over several cases, that of "
+    "the worst. No run is needed."
 )
 
 SOURCE = Setting(
     "source",
     {"enum": ["text", "released-code"], "default": "text"},
-    about="Reading: the algorithms as the papers' text has them, or as the authors' released code does.",
+    about=(
+        "Reading: the algorithms as the papers' text has them, or as the authors' released code "
+        "does."
+    ),
     reading=True,
     some=True,
 )
 ROUNDS = Setting(
     "rounds",
     {"default": None, "oneOf": [{"type": "null"}, {"type": "integer", "minimum": 1}]},
-    about="The horizon, one number; null for one pass over the stream. Longer horizons pass over it again.",
+    about=(
+        "The horizon, one number; null for one pass over the stream. Longer horizons pass over "
+        "it again."
+    ),
     reading=True,
 )
 EMPTY = Setting(
@@ -54,16 +63,18 @@ KEEP = Setting(
 QUERIES = Setting(
     "queries",
     {"enum": [None, "all", "resampled"], "default": None},
-    about="Reading: each seed plays every query (all), or as many queries drawn from these with replacement "
-    "(resampled), so that intervals are about queries like these. Null for resampled on streams of data sets, and for "
-    "all on simulated ones.",
+    about="Reading: each seed plays every query (all), or as many queries drawn from these with "
+    "replacement "
+    "(resampled), so that intervals are about queries like these. Null for resampled on streams of "
+    "data sets, and for all on simulated ones.",
     plays=False,  # runs are told what it amounts to on their stream, see `Contextual._resampled`
     reading=True,
 )
 TUNING = Setting(
     "tuning",
     {"enum": ["held-out", "paper"], "default": "held-out"},
-    about="Reading: the rate with the best final time average on seeds of its own (held-out) or on the very seeds "
+    about="Reading: the rate with the best final time average on seeds of its own (held-out) or on "
+    "the very seeds "
     "that are reported (paper). Tables show both; figures and the finals follow this one.",
     plays=False,
 )
@@ -76,8 +87,8 @@ TUNING_SEEDS = Setting(
 SCHEDULE = Setting(
     "schedule",
     {"enum": ["thesis", "aistats16"], "default": "thesis"},
-    about="Reading: step and exploration fall with the round (thesis), or are fixed at the horizon (aistats16). The "
-    "released code has its own.",
+    about="Reading: step and exploration fall with the round (thesis), or are fixed at the horizon "
+    "(aistats16). The released code has its own.",
     reading=True,
     some=True,
     unless={"source": "released-code"},
@@ -85,8 +96,8 @@ SCHEDULE = Setting(
 MISMATCH = Setting(
     "mismatch",
     {"type": "number", "exclusiveMinimum": 0, "default": 10},
-    about="Reading: multiplies, in the estimate, the probability of what only exploration puts on top. 1 alone is "
-    "unbiased.",
+    about="Reading: multiplies, in the estimate, the probability of what only exploration puts on "
+    "top. 1 alone is unbiased.",
     reading=True,
     some=True,
 )
@@ -111,18 +122,22 @@ REGRET = Setting(
 MEASURES = Setting(
     "measures",
     {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
-    about="Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, precision@5 or "
-    "ndcg@5; or your own as module:function.",
+    about="Measures to record besides NDCG@10, NDCG and AP, which every run records, such as err, "
+    "precision@5 or ndcg@5; or your own as module:function.",
     adds=True,
 )
-IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")  # readings that change nothing against it
+# readings that change nothing against it
+IDLE_AGAINST_ADVERSARY = ("rounds", "order", "keep", "queries", "empty")
 
 
 def _with_learner(fits: Callable[[dict], bool]):
     """The condition of `Shown.shows` that an experiment has a learner whose settings fit."""
 
     def shows(study: dict, experiment: str, name: str) -> bool:
-        return any(fits(study["learners"][learner]) for learner in study["experiments"][experiment]["learners"])
+        return any(
+            fits(study["learners"][learner])
+            for learner in study["experiments"][experiment]["learners"]
+        )
 
     return shows
 
@@ -136,31 +151,42 @@ def _iterates(suffix: str, of: str) -> Shown:
     """The figure that compares which weights learners rank by."""
     return Shown(
         f"figure-iterates{suffix}",
-        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner ranks: the last, the "
-        "average of all so far, or of a suffix (the last half to three quarters of the rounds). Bars are 95 % t "
-        f"intervals over seeds. {TUNED}",
-        frame="scant.rankers.frames_seen:iterates", draw="scant.rankers.drawings:steps", shows=RANKS_BY_AN_AVERAGE,
+        caption=f"Time-averaged NDCG@10 at the horizon of {of}, by which of its weights a learner "
+        "ranks: the last, the "
+        "average of all so far, or of a suffix (the last half to three quarters of the rounds). "
+        f"Bars are 95 % t intervals over seeds. {TUNED}",
+        frame="scant.rankers.frames_seen:iterates",
+        draw="scant.rankers.drawings:steps",
+        shows=RANKS_BY_AN_AVERAGE,
         heading=f"NDCG@10 by which weights rank, {of}",
-    )  # fmt: skip
+    )
 
 
 def _steps(suffix: str, of: str) -> tuple[Shown, Shown]:
     """The figure and the table of steps that need no rate beside those at a rate."""
     caption = (
-        f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the horizon. The best "
-        "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one the best on others."
+        f"Steps that need no rate, and steps at a rate, of {of}: time-averaged NDCG@10 at the "
+        "horizon. The best "
+        "rate in hindsight is the best of its grid on the reported seeds themselves, the tuned one "
+        "the best on others."
     )
     frames = "scant.rankers.frames_steps"
     figure = Shown(
-        f"figure-steps{suffix}", caption=f"{caption} Bars are 95 % t intervals over seeds.", frame=f"{frames}:compared",
-        draw="scant.rankers.drawings:steps", shows=NEEDS_NO_RATE, heading=f"Steps that need no rate, {of}",
-    )  # fmt: skip
+        f"figure-steps{suffix}",
+        caption=f"{caption} Bars are 95 % t intervals over seeds.",
+        frame=f"{frames}:compared",
+        draw="scant.rankers.drawings:steps",
+        shows=NEEDS_NO_RATE,
+        heading=f"Steps that need no rate, {of}",
+    )
     table = Shown(
         f"steps{suffix}",
-        caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same learner, and to "
-        "ListNet, at the best rate in hindsight.",
-        frame=f"{frames}:table", shows=NEEDS_NO_RATE, heading=f"Final NDCG@10 by how steps are taken, {of}",
-    )  # fmt: skip
+        caption=f"{caption} With 95 % t intervals over seeds, and paired differences to the same "
+        "learner, and to ListNet, at the best rate in hindsight.",
+        frame=f"{frames}:table",
+        shows=NEEDS_NO_RATE,
+        heading=f"Final NDCG@10 by how steps are taken, {of}",
+    )
     return figure, table
 
 
@@ -185,11 +211,16 @@ FINAL = "time-averaged measure"  # the quantity `final` in figures
 def _final(function: str) -> Quantity:
     """The quantity `final`, by a function of `scant.rankers.quantities`."""
     options = ("measure", "at", "last")
-    return Quantity(FINAL, f"{QUANTITIES}:{function}", options, tuned=True, range=(0.0, 1.0), better="high")
+    return Quantity(
+        FINAL, f"{QUANTITIES}:{function}", options, tuned=True, range=(0.0, 1.0), better="high"
+    )
 
 
 class Contextual(Family):
-    """What both families share. Their learners rank the documents of a stream's queries by features."""
+    """What both families share.
+
+    Their learners rank the documents of a stream's queries by features.
+    """
 
     place = STREAMS
     methods = ("rank", "learn")
@@ -202,7 +233,8 @@ class Contextual(Family):
             settings = study["learners"][learner]
             if "theory" in settings.get("rates", []) and not self._class_of(settings).gives_rate:
                 raise SettingError(
-                    f"theory gives the learner {learner!r} no rate in an experiment of kind {self.kind!r}"
+                    f"theory gives the learner {learner!r} no rate in an experiment of kind "
+                    f"{self.kind!r}"
                 )
         for measure in experiment.get("measures", ()):
             measures.named(measure)
@@ -215,14 +247,18 @@ class Contextual(Family):
                     raise SettingError(f"measures: {error}") from None
         if experiment["source"] == "released-code":
             for learner in experiment["learners"]:
-                if idle := sorted(study["learners"][learner].keys() & {"steps", "exploration", "iterate"}):
+                if idle := sorted(
+                    study["learners"][learner].keys() & {"steps", "exploration", "iterate"}
+                ):
                     raise SettingError(
-                        f"{idle[0]} of the learner {learner!r} does nothing under source: released-code, which has a "
-                        "schedule of its own"
+                        f"{idle[0]} of the learner {learner!r} does nothing under source: "
+                        "released-code, which has a schedule of its own"
                     )
         several = self._several_rates(study, experiment)
         if experiment["tuning"] == "held-out" and not experiment["tuning_seeds"] and several:
-            raise SettingError("tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper")
+            raise SettingError(
+                "tuning 'held-out' needs tuning_seeds of 1 or more, or set tuning: paper"
+            )
 
     def _class_of(self, settings: dict) -> type[learners.Contextual]:
         """The class that plays learners with these settings."""
@@ -245,14 +281,20 @@ class Contextual(Family):
         return jobs
 
     def details(self, study, name):
-        """As of all families, with `drawn`: what simulated streams are drawn by, if all their queries are played."""
+        """As of all families, with `drawn`: what simulated streams are drawn by, if all their
+        queries are played.
+        """
         experiment, drawn = study["experiments"][name], {}
         for stream in experiment["streams"]:
             settings = study["streams"][stream]
             simulated = "generator" in settings and settings["generator"] != ADVERSARY
             resampled = self._resampled(study, experiment, stream) or experiment["keep"] < 1
             if simulated and not resampled:
-                drawn[stream] = {"name": stream, "study_seed": study["seed"], "settings": untitled(settings)}
+                drawn[stream] = {
+                    "name": stream,
+                    "study_seed": study["seed"],
+                    "settings": untitled(settings),
+                }
         return super().details(study, name) | {"drawn": drawn}
 
     def settings_of_run(self, study: dict, experiment: dict, stream: str, learner: str) -> dict:
@@ -267,13 +309,21 @@ class Contextual(Family):
         }
 
     def _resampled(self, study: dict, experiment: dict, stream: str) -> dict:
-        """The setting `queries` of a run: given only if queries are resampled, which the adversary's never are."""
+        """The setting `queries` of a run: given only if queries are resampled, which the
+        adversary's never are.
+        """
         settings = study["streams"][stream]
         chosen = experiment["queries"] or ("resampled" if "dataset" in settings else "all")
-        return {"queries": chosen} if chosen == "resampled" and settings.get("generator") != ADVERSARY else {}
+        return (
+            {"queries": chosen}
+            if chosen == "resampled" and settings.get("generator") != ADVERSARY
+            else {}
+        )
 
     def _tuning_seeds(self, study: dict, experiment: dict, learner: str) -> int:
-        """How many seeds are set aside to choose a learner's rate and variant: none if it has only one of each."""
+        """How many seeds are set aside to choose a learner's rate and variant: none if it has only
+        one of each.
+        """
         several = self._has_several(study["learners"][learner], experiment)
         return experiment["tuning_seeds"] if several else 0
 
@@ -283,13 +333,21 @@ class Contextual(Family):
         return len(cls.rates(settings, experiment)) * len(cls.variants(settings)) > 1
 
     def read(self, plan, shown):
-        """The files of streams that a figure or table is made of: those that experiments it shows are played on."""
+        """The files of streams that a figure or table is made of: those that experiments it shows
+        are played on.
+        """
 
         def is_shown(experiment):
-            return plan.families[experiment].place is self.place and shown.shows(plan.study, experiment, shown.name)
+            return plan.families[experiment].place is self.place and shown.shows(
+                plan.study, experiment, shown.name
+            )
 
         experiments = [experiment for experiment in plan.stated if is_shown(experiment)]
-        return list(dict.fromkeys(file for name in experiments for job in plan.jobs[name] for file in job.files))
+        return list(
+            dict.fromkeys(
+                file for name in experiments for job in plan.jobs[name] for file in job.files
+            )
+        )
 
     def certain(self, study, place):
         return study["streams"].get(place, {}).get("generator") == ADVERSARY
@@ -306,7 +364,11 @@ class Contextual(Family):
 
     def idle(self, study, experiment, name):
         generators = {study["streams"][stream].get("generator") for stream in experiment["streams"]}
-        return "against the adversary" if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY} else ""
+        return (
+            "against the adversary"
+            if name in IDLE_AGAINST_ADVERSARY and generators == {ADVERSARY}
+            else ""
+        )
 
     def identity(self, run):
         from scant.rankers.traces import identity
@@ -332,12 +394,15 @@ class Contextual(Family):
 
     def tunings(self, study, details, traces, learners):
         set_aside = traces["tuning_seed"] & traces["learner"].isin(learners)
-        first, second = ("held-out", "paper") if details["tuning"] == "held-out" else ("paper", "held-out")
+        first, second = (
+            ("held-out", "paper") if details["tuning"] == "held-out" else ("paper", "held-out")
+        )
         return [first, second] if set_aside.any() else [first]
 
 
 def _on(separable: bool):
-    """The condition of `Shown.shows` that an experiment has separable streams, or that it has others.
+    """The condition of `Shown.shows` that an experiment has separable streams, or that it has
+    others.
 
     The adversary counts as neither.
     """
@@ -353,13 +418,19 @@ def _on(separable: bool):
 def _curves(name: str, heading: str, words: str, measure: str, separable: bool) -> Shown:
     draw, what = ("losses", "One minus time-averaged") if separable else ("curves", "Time-averaged")
     return Shown(
-        name, caption=f"{what} {words} {BANDS} {TUNED}",
-        frame="scant.rankers.frames:curves", draw=f"scant.rankers.drawings:{draw}",
-        options={"measure": measure, "separable": separable}, shows=_on(separable), heading=heading,
-    )  # fmt: skip
+        name,
+        caption=f"{what} {words} {BANDS} {TUNED}",
+        frame="scant.rankers.frames:curves",
+        draw=f"scant.rankers.drawings:{draw}",
+        options={"measure": measure, "separable": separable},
+        shows=_on(separable),
+        heading=heading,
+    )
 
 
-NOT_SEPARABLE = "of the rankings shown, by round, on the streams that no ranker ranks without fault."
+NOT_SEPARABLE = (
+    "of the rankings shown, by round, on the streams that no ranker ranks without fault."
+)
 
 
 class Perceptron(Contextual):
@@ -371,18 +442,30 @@ class Perceptron(Contextual):
     learners = learners.LEARNERS
     shown = (
         _curves(
-            "figure-2.1", "What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)",
-            "NDCG@10 of the rankings shown, by round, on the separable streams.", "ndcg@10", True,
+            "figure-2.1",
+            ("What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)"),
+            "NDCG@10 of the rankings shown, by round, on the separable streams.",
+            "ndcg@10",
+            True,
         ),
-        _curves("figure-2.2", "NDCG@10 by round (thesis, Figure 2.2)", f"NDCG@10 {NOT_SEPARABLE}", "ndcg@10", False),
         _curves(
-            "figure-2.ap", "AP by round (perceptron paper, Figure 2)",
-            f"AP (grades above 0 relevant) {NOT_SEPARABLE}", "ap", False,
+            "figure-2.2",
+            "NDCG@10 by round (thesis, Figure 2.2)",
+            f"NDCG@10 {NOT_SEPARABLE}",
+            "ndcg@10",
+            False,
+        ),
+        _curves(
+            "figure-2.ap",
+            "AP by round (perceptron paper, Figure 2)",
+            f"AP (grades above 0 relevant) {NOT_SEPARABLE}",
+            "ap",
+            False,
         ),
         Shown(
             "finals",
-            caption="Final time-averaged measures at the chosen rates, with 95 % t intervals over seeds, and paired "
-            "differences to ListNet, under both tuning readings.",
+            caption="Final time-averaged measures at the chosen rates, with 95 % t intervals over "
+            "seeds, and paired differences to ListNet, under both tuning readings.",
             frame="scant.rankers.frames:finals_table",
             heading="Final measures of perceptrons",
         ),
@@ -390,19 +473,28 @@ class Perceptron(Contextual):
         _iterates("", "learners that see every grade"),
         Shown(
             "theorems-perceptron",
-            caption=f"Theorems on perceptrons and their surrogates, held against exact numbers. {CHECKED}",
-            frame="scant.rankers.theorems:perceptron_table", reads="nothing",
+            caption=(
+                "Theorems on perceptrons and their surrogates, held against exact numbers. "
+                f"{CHECKED}"
+            ),
+            frame="scant.rankers.theorems:perceptron_table",
+            reads="nothing",
             heading="Theorems on perceptrons",
         ),
         STREAMS_TABLE,
-    )  # fmt: skip
+    )
     questions = PERCEPTRON
     quantities: Mapping = {
         "final": _final("final_at_own_rates"),
         "late_mistakes": Quantity(
-            "share of late rounds with a mistake", f"{QUANTITIES}:late_mistakes", tuned=True, most=0.0
+            "share of late rounds with a mistake",
+            f"{QUANTITIES}:late_mistakes",
+            tuned=True,
+            most=0.0,
         ),
-        "bound_share": Quantity("loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), most=1.0),
+        "bound_share": Quantity(
+            "loss / bound", f"{QUANTITIES}:loss_share", ("bound",), plays=("Random",), most=1.0
+        ),
         "behind_best": BEHIND_BEST,
     }
 
@@ -410,19 +502,25 @@ class Perceptron(Contextual):
 def _rounds_figure(name: str, heading: str) -> Shown:
     return Shown(
         name,
-        caption="Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top documents alone; dashed "
-        f"learners see every grade. {BANDS} {TUNED}",
-        frame="scant.rankers.frames_top:curves", draw="scant.rankers.drawings:curves", shows=asked_for, heading=heading,
-    )  # fmt: skip
+        caption="Time-averaged NDCG@10 of the lists shown, by round, with feedback on the top "
+        f"documents alone; dashed learners see every grade. {BANDS} {TUNED}",
+        frame="scant.rankers.frames_top:curves",
+        draw="scant.rankers.drawings:curves",
+        shows=asked_for,
+        heading=heading,
+    )
 
 
 def _by_use(name: str, heading: str) -> Shown:
     return Shown(
         name,
-        caption="Time-averaged NDCG@10 at the horizon of the lists shown, by what a learner makes of what it sees. "
-        f"Bars are 95 % t intervals over seeds. {TUNED}",
-        frame="scant.rankers.frames_seen:by_use", draw="scant.rankers.drawings:steps", shows=asked_for, heading=heading,
-    )  # fmt: skip
+        caption="Time-averaged NDCG@10 at the horizon of the lists shown, by what a learner makes "
+        f"of what it sees. Bars are 95 % t intervals over seeds. {TUNED}",
+        frame="scant.rankers.frames_seen:by_use",
+        draw="scant.rankers.drawings:steps",
+        shows=asked_for,
+        heading=heading,
+    )
 
 
 def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
@@ -430,71 +528,110 @@ def _asks_for_regret(study: dict, experiment: str, name: str) -> bool:
 
 
 class Top(Contextual):
-    """Feedback at the top: the grades of the k documents ranked highest (thesis 3.3; AISTATS'16)."""
+    """Feedback at the top: the grades of the k documents ranked highest (thesis 3.3;
+    AISTATS'16).
+    """
 
     kind = "top"
     about = "they see the grades of the k documents on top"
     settings = (
-        SOURCE, ROUNDS, EMPTY, ORDER, KEEP, QUERIES, MEASURES, SCHEDULE, MISMATCH, RADIUS, JUDGE, TUNING,
-        TUNING_SEEDS, REGRET,
-    )  # fmt: skip
+        SOURCE,
+        ROUNDS,
+        EMPTY,
+        ORDER,
+        KEEP,
+        QUERIES,
+        MEASURES,
+        SCHEDULE,
+        MISMATCH,
+        RADIUS,
+        JUDGE,
+        TUNING,
+        TUNING_SEEDS,
+        REGRET,
+    )
     learners: Mapping = top.LEARNERS
     shown = (
-        _rounds_figure("figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"),
-        _rounds_figure("figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"),
+        _rounds_figure(
+            "figure-3.4", ("NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)")
+        ),
+        _rounds_figure(
+            "figure-aistats16.1", ("NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)")
+        ),
         Shown(
             "figure-top-k",
-            caption="Time-averaged NDCG@10 at the horizon against the number of grades seen. Filled points are of the "
-            "lists shown, hollow ones of the learner's own ranking, without exploration. Bars, and bands of the "
-            f"reference lines, are 95 % t intervals over seeds. {TUNED}",
-            frame="scant.rankers.frames_top:against_k", draw="scant.rankers.drawings:against_k", shows=asked_for,
+            caption="Time-averaged NDCG@10 at the horizon against the number of grades seen. "
+            "Filled points are of the "
+            "lists shown, hollow ones of the learner's own ranking, without exploration. Bars, and "
+            f"bands of the reference lines, are 95 % t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_top:against_k",
+            draw="scant.rankers.drawings:against_k",
+            shows=asked_for,
             heading="NDCG@10 by the number of grades seen",
         ),
         Shown(
             "figure-top-regret",
-            caption="Cumulative regret against the best fixed weights, by round, both logarithmic. Lines are means "
-            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean regret on log "
-            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over seeds. Thin lines have "
-            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the regret, the dotted "
-            f"line adds it: the regret is between the two. {TUNED}",
-            frame="scant.rankers.frames_top:regret_curves", draw="scant.rankers.drawings:regrets",
-            reads="regret", shows=asked_for,
+            caption="Cumulative regret against the best fixed weights, by round, both logarithmic. "
+            "Lines are means "
+            "over seeds, bands 95 % t intervals; beside each line the slope of the log of the mean "
+            "regret on log "
+            "round from a hundredth of the horizon on, with its 95 % bootstrap interval over "
+            "seeds. Thin lines have "
+            "the slopes 1/2, 2/3 and 1. Where the best weights' certified gap is above 5 % of the "
+            f"regret, the dotted line adds it: the regret is between the two. {TUNED}",
+            frame="scant.rankers.frames_top:regret_curves",
+            draw="scant.rankers.drawings:regrets",
+            reads="regret",
+            shows=asked_for,
             heading="Regret by round, feedback at the top",
         ),
         Shown(
             "figure-smoothdcg",
-            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the learner's own "
-            "ranking without exploration (hollow), for each variant. Bars, and bands of ListNet and Random, are 95 % "
-            f"t intervals over seeds. {TUNED}",
-            frame="scant.rankers.frames_top:ends", draw="scant.rankers.drawings:dots", shows=asked_for,
+            caption="Time-averaged NDCG@10 at the horizon, of the lists shown (filled) and of the "
+            "learner's own "
+            "ranking without exploration (hollow), for each variant. Bars, and bands of ListNet "
+            f"and Random, are 95 % t intervals over seeds. {TUNED}",
+            frame="scant.rankers.frames_top:ends",
+            draw="scant.rankers.drawings:dots",
+            shows=asked_for,
             heading="NDCG@10 of SmoothDCG's variants",
         ),
         Shown(
             "top",
-            caption="Feedback on the top documents: final time-averaged NDCG@10 of the lists shown and of the "
-            "learner's own ranking, at the chosen rates, with 95 % t intervals over seeds, paired differences to "
-            "ListNet and Random, and the settings as played.",
+            caption="Feedback on the top documents: final time-averaged NDCG@10 of the lists shown "
+            "and of the "
+            "learner's own ranking, at the chosen rates, with 95 % t intervals over seeds, paired "
+            "differences to ListNet and Random, and the settings as played.",
             frame="scant.rankers.frames_top:top_table",
             heading="Final NDCG@10, feedback at the top",
         ),
         Shown(
             "regret",
-            caption="Feedback on the top documents: regret at the horizon against the best fixed weights, with 95 % t "
-            "intervals over seeds, and the slope of the log of the mean regret on log round, with 95 % bootstrap "
-            "intervals over seeds.",
-            frame="scant.rankers.frames_top:regret_table", reads="regret", shows=_asks_for_regret,
+            caption="Feedback on the top documents: regret at the horizon against the best fixed "
+            "weights, with 95 % t "
+            "intervals over seeds, and the slope of the log of the mean regret on log round, with "
+            "95 % bootstrap intervals over seeds.",
+            frame="scant.rankers.frames_top:regret_table",
+            reads="regret",
+            shows=_asks_for_regret,
             heading="Regret at the horizon, feedback at the top",
         ),
         *_steps("-top", "learners with feedback at the top"),
         Shown(
             "figure-feedback",
-            caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the horizon, exploration "
-            "included, is behind ListNet's, which sees every grade, by how many grades learners see in each round. "
-            "They take steps on a loss of the documents seen as it is; or fit their grades by least squares, with "
-            "optimism at place k if that is better; or take steps on unbiased estimates, of which the papers' may have "
-            "its constant. Of several learners the best is chosen on seeds of its own, as rates are. Bars are 95 % t "
-            "intervals over seeds.",
-            frame="scant.rankers.frames_seen:by_feedback", draw="scant.rankers.drawings:feedback", shows=asked_for,
+            caption="What each bit of feedback costs: how far time-averaged NDCG@10 at the "
+            "horizon, exploration "
+            "included, is behind ListNet's, which sees every grade, by how many grades learners "
+            "see in each round. "
+            "They take steps on a loss of the documents seen as it is; or fit their grades by "
+            "least squares, with "
+            "optimism at place k if that is better; or take steps on unbiased estimates, of which "
+            "the papers' may have "
+            "its constant. Of several learners the best is chosen on seeds of its own, as rates "
+            "are. Bars are 95 % t intervals over seeds.",
+            frame="scant.rankers.frames_seen:by_feedback",
+            draw="scant.rankers.drawings:feedback",
+            shows=asked_for,
             heading="What each bit of feedback costs",
         ),
         _by_use("figure-seen-worlds", "NDCG@10 where what was seen may mislead"),
@@ -502,39 +639,51 @@ class Top(Contextual):
         _iterates("-top", "learners with feedback at the top"),
         Shown(
             "seen",
-            caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the lists shown, by loss, "
-            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals over seeds; of the "
-            "learner's own ranking (own), and of both over the last tenth of the rounds (late, own_late); and paired "
-            "differences to ListNet, to the unbiased estimate from as many grades, and to every grade seen.",
-            frame="scant.rankers.frames_seen:table", shows=LEARNS_FROM_WHAT_IT_SAW,
+            caption="Learners that descend on what they saw: final time-averaged NDCG@10 of the "
+            "lists shown, by loss, "
+            "by what is made of it (way) and by the number of grades seen, with 95 % t intervals "
+            "over seeds; of the "
+            "learner's own ranking (own), and of both over the last tenth of the rounds (late, "
+            "own_late); and paired "
+            "differences to ListNet, to the unbiased estimate from as many grades, and to every "
+            "grade seen.",
+            frame="scant.rankers.frames_seen:table",
+            shows=LEARNS_FROM_WHAT_IT_SAW,
             heading="Final NDCG@10 by what is made of the grades seen",
         ),
         Shown(
             "variance",
-            caption="What one round's estimate of a gradient is off by, in squared norms of the gradient, by the "
-            "number of grades seen: bias and variance, exact on small lists; the variance also as it is "
-            "(raw_variance), and for longer lists and the grades of web search.",
-            frame="scant.rankers.variance:variance_table", reads="nothing",
+            caption="What one round's estimate of a gradient is off by, in squared norms of the "
+            "gradient, by the "
+            "number of grades seen: bias and variance, exact on small lists; the variance also as "
+            "it is (raw_variance), and for longer lists and the grades of web search.",
+            frame="scant.rankers.variance:variance_table",
+            reads="nothing",
             heading="Bias and variance of gradient estimates",
         ),
         Shown(
             "theorems-top",
-            caption="Theorems on gradient estimates from the top and on what they cannot learn, held against exact "
-            f"numbers. {CHECKED}",
-            frame="scant.rankers.theorems:top_table", reads="nothing",
+            caption="Theorems on gradient estimates from the top and on what they cannot learn, "
+            f"held against exact numbers. {CHECKED}",
+            frame="scant.rankers.theorems:top_table",
+            reads="nothing",
             heading="Theorems on feedback at the top",
         ),
         STREAMS_TABLE,
-    )  # fmt: skip
+    )
     questions = TOP
     quantities: Mapping = {
         "final": _final("final"),
         "regret": Quantity("regret", f"{QUANTITIES}:regret", tuned=True),
         "regret_slope": Quantity("slope of regret", f"{QUANTITIES}:regret_slope", tuned=True),
-        "regret_share": Quantity("regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True),
+        "regret_share": Quantity(
+            "regret / bound", f"{QUANTITIES}:regret_share", plays=("weights 0",), tuned=True
+        ),
         "floor_share": Quantity("regret / floor", f"{QUANTITIES}:floor_share", tuned=True),
         "behind_best": BEHIND_BEST,
-        "lead_share": Quantity("lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True),
+        "lead_share": Quantity(
+            "lead over Random / ListNet's", f"{QUANTITIES}:lead_share", ("measure",), tuned=True
+        ),
     }
 
     def check(self, study, datasets, experiment):
@@ -544,7 +693,8 @@ class Top(Contextual):
                 complete = self._complete(settings, experiment)
                 if (complete.centre or complete.intercept) and experiment["regret"]:
                     raise SettingError(
-                        f"regret is against weights for features as they are: leave {learner!r}, which has others, out"
+                        f"regret is against weights for features as they are: leave {learner!r}, "
+                        "which has others, out"
                     )
                 if "theory" in settings.get("rates", []):
                     top.check_theory(complete)
@@ -554,10 +704,15 @@ class Top(Contextual):
             raise SettingError("figure-top-regret shows what regret: true finds")
         if experiment["regret"] and experiment["judge"] == top.NOT_CONVEX:
             raise SettingError(
-                "regret is against the best fixed weights, which smoothdcg, not being convex, does not certify"
+                "regret is against the best fixed weights, which smoothdcg, not being convex, does "
+                "not certify"
             )
-        if ADVERSARY in [study["streams"][stream].get("generator") for stream in experiment["streams"]]:
-            raise SettingError("the adversary plays against learners that see every grade: kind perceptron")
+        if ADVERSARY in [
+            study["streams"][stream].get("generator") for stream in experiment["streams"]
+        ]:
+            raise SettingError(
+                "the adversary plays against learners that see every grade: kind perceptron"
+            )
         super().check(study, datasets, experiment)
 
     def _complete(self, settings: dict, experiment: dict) -> top.Settings:
@@ -567,18 +722,24 @@ class Top(Contextual):
         return cls.complete_settings(cls.variants(settings)[0], experiment, facts)
 
     def _check_user(self, study: dict, datasets: dict, streams: list[str], learner: str) -> None:
-        """Raise a SettingError if the learner's user has no probability for a grade of one of the streams."""
+        """Raise a SettingError if the learner's user has no probability for a grade of one of the
+        streams.
+        """
         user = study["learners"][learner].get("user", click_learners.USER.absent)
         for stream in streams:
             grade = largest_grade(study["streams"][stream], datasets)
             try:
                 clicks.user_for(user, grade or 0)  # if it is not known, runs check it
             except SettingError as error:
-                raise SettingError(f"the learner {learner!r} on the stream {stream!r}: {error}") from None
+                raise SettingError(
+                    f"the learner {learner!r} on the stream {stream!r}: {error}"
+                ) from None
 
     def _several_rates(self, study, experiment):
         learners = experiment["learners"]
-        return any(self._has_several(study["learners"][learner], experiment) for learner in learners)
+        return any(
+            self._has_several(study["learners"][learner], experiment) for learner in learners
+        )
 
     def comparators(self, study, name):
         experiment = study["experiments"][name]
@@ -595,31 +756,43 @@ class Top(Contextual):
             }
             for batch in batches(experiment["seeds"], experiment["batch"]):
                 path = f"{name}/{stream}/{judge}/seed-{span(batch)}"
-                jobs.append(Job(path, settings, batch, {"streams": files(study, stream, batch)}, "judge"))
+                jobs.append(
+                    Job(path, settings, batch, {"streams": files(study, stream, batch)}, "judge")
+                )
         return jobs
 
     def _judges(self, study: dict, experiment: dict) -> list[str]:
         """The convex surrogates that judge the learners of an experiment, each once."""
         entries = (study["learners"][learner] for learner in experiment["learners"])
-        complete = (self._complete(entry, experiment) for entry in entries if entry["kind"] in top.DESCENDING)
+        complete = (
+            self._complete(entry, experiment)
+            for entry in entries
+            if entry["kind"] in top.DESCENDING
+        )
         judges = (settings.judge for settings in complete)
         return [judge for judge in dict.fromkeys(judges) if judge != top.NOT_CONVEX]
 
 
 def file(study: dict, stream: str, seed: int) -> str | None:
-    """The file that a run reads: the stream of a data set, or the draw of a simulation for the run's seed.
+    """The file that a run reads: the stream of a data set, or the draw of a simulation for the
+    run's seed.
 
-    If all seeds share a draw, it is that of seed 0. None for the adversary, whose queries depend on the learner.
+    If all seeds share a draw, it is that of seed 0. None for the adversary, whose queries depend on
+    the learner.
     """
     settings = study["streams"][stream]
     if "dataset" in settings:
         return STREAM.format(study=study["study"], stream=stream)
     if settings["generator"] == ADVERSARY:
         return None
-    return DRAW.format(study=study["study"], stream=stream, seeds=OPEN, seed=0 if settings["shared"] else seed)
+    return DRAW.format(
+        study=study["study"], stream=stream, seeds=OPEN, seed=0 if settings["shared"] else seed
+    )
 
 
 def files(study: dict, stream: str, seeds: list[int]) -> list[str]:
-    """The stream files that a job reads: one for each of its seeds, one for all of them, or none."""
+    """The stream files that a job reads: one for each of its seeds, one for all of them, or
+    none.
+    """
     paths = (file(study, stream, seed) for seed in seeds)
     return list(dict.fromkeys(path for path in paths if path))

@@ -10,7 +10,15 @@ from scant.present.traces import GROUP
 from scant.rankers.learners import LEARNERS
 from scant.rankers.steps import FREE
 from scant.rankers.streams import ADVERSARY, SEPARABLE
-from scant.rankers.traces import SHOWN, at_chosen_rates, averages, chosen_rates, difference, finals, further_measures
+from scant.rankers.traces import (
+    SHOWN,
+    at_chosen_rates,
+    averages,
+    chosen_rates,
+    difference,
+    finals,
+    further_measures,
+)
 
 OWN = "own"  # the column that `by_own_measure` adds
 
@@ -18,7 +26,8 @@ OWN = "own"  # the column that `by_own_measure` adds
 def belongs(frame: pd.DataFrame, measure: str) -> pd.Series:
     """For each row, whether its learner is shown under `measure`.
 
-    Learners of AP are shown under AP, learners of NDCG under NDCG, and learners without a measure under both.
+    Learners of AP are shown under AP, learners of NDCG under NDCG, and learners without a measure
+    under both.
     """
     neutral = frame["kind"].isin(kinds("neutral")) | frame["kind"].str.contains(":")
     return neutral | ((frame["own_measure"] == "ap") == (measure == "ap"))
@@ -37,29 +46,35 @@ def free(frame: pd.DataFrame) -> pd.Series:
 def by_own_measure(last: pd.DataFrame) -> pd.DataFrame:
     """The final rows with a further column `OWN`: AP for learners of AP, NDCG@10 for all others.
 
-    Where tables show a measure that no learner learns, rates are chosen by this column, so that rows of that measure
-    show the same runs as rows of AP and NDCG@10.
+    Where tables show a measure that no learner learns, rates are chosen by this column, so that
+    rows of that measure show the same runs as rows of AP and NDCG@10.
     """
     return last.assign(**{OWN: last["ap"].where(last["own_measure"] == "ap", last["ndcg@10"])})
 
 
 def _measures(last: pd.DataFrame, details: dict) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """For each measure that tables show: its name, the final rows to show, and the column that chooses their rates.
+    """For each measure that tables show: its name, the final rows to show, and the column that
+    chooses their rates.
 
     Measures that experiments asked for are shown for all their learners.
     """
     for measure in SHOWN:
         yield measure, last[belongs(last, measure)], measure
     for measure in further_measures(last.columns):
-        asking = [name for name, experiment in details.items() if measure in experiment.get("measures", ())]
+        asking = [
+            name
+            for name, experiment in details.items()
+            if measure in experiment.get("measures", ())
+        ]
         yield measure, by_own_measure(last[last["experiment"].isin(asking)]), OWN
 
 
 def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged measures of each learner at its chosen rate, with 95 % t intervals over seeds.
+    """The final time-averaged measures of each learner at its chosen rate, with 95 % t intervals
+    over seeds.
 
-    There are rows for both readings of `tuning`. `difference` is the paired difference to ListNet at its own chosen
-    rate, on the same seeds.
+    There are rows for both readings of `tuning`. `difference` is the paired difference to ListNet
+    at its own chosen rate, on the same seeds.
     """
     rows = []
     for measure, rows_of_measure, choosing in _measures(finals(traces), details):
@@ -93,9 +108,11 @@ def finals_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -> pd.DataFrame:
-    """The averages over seeds of `measure` by round: on separable streams, or on all others except the adversary.
+    """The averages over seeds of `measure` by round: on separable streams, or on all others except
+    the adversary.
 
-    Learners that show the ideal ranking are left out, as are those whose steps need no rate: `frames_steps` has them.
+    Learners that show the ideal ranking are left out, as are those whose steps need no rate:
+    `frames_steps` has them.
 
     Raises
     ------
@@ -113,11 +130,16 @@ def curves(traces: pd.DataFrame, details: dict, measure: str, separable: bool) -
 
 
 def streams_table(paths) -> pd.DataFrame:
-    """One row for each stream file: its sizes, grades, queries without a relevant document, norms and margin."""
+    """One row for each stream file: its sizes, grades, queries without a relevant document, norms
+    and margin.
+    """
     from scant.data import stream as streams  # which needs Numba
 
     keys = ["stream", "seed", "queries", "documents", "features", "largest_query", "largest_grade"]
     keys += ["without_relevant", "radius", "margin"]
     metadata = [streams.read(path).metadata for path in paths]
-    rows = [{key: stream.get(key) for key in keys} | {"v_max": stream["weight_ratio"]["ndcg"]} for stream in metadata]
+    rows = [
+        {key: stream.get(key) for key in keys} | {"v_max": stream["weight_ratio"]["ndcg"]}
+        for stream in metadata
+    ]
     return pd.DataFrame(rows).astype({"seed": "Int64"})  # data sets have no seed

@@ -25,35 +25,51 @@ from scant.rankers.traces import (
 )
 
 WITHOUT_GRADES = {  # what learners make of clicks, of other queries, or of nothing, by kind
-    "clicked": "clicks as they are", "pdgd": "clicks by PDGD", "dbgd": "clicks by DBGD",
-    "ips": "clicks by inverse propensities", "held-out": "grades of other queries", "random": "no feedback",
-}  # fmt: skip
-FEEDBACK = ("feedback", "seen", "use")  # the columns that tell learners apart by what they see and what they make of it
+    "clicked": "clicks as they are",
+    "pdgd": "clicks by PDGD",
+    "dbgd": "clicks by DBGD",
+    "ips": "clicks by inverse propensities",
+    "held-out": "grades of other queries",
+    "random": "no feedback",
+}
+# the columns that tell learners apart by what they see and what they make of it
+FEEDBACK = ("feedback", "seen", "use")
 NUMBERS = {0: "all", 1: "one", 2: "two", 3: "three", 5: "five", 10: "ten"}
 USES = {  # the figure's panels, by way
-    AS_SEEN: AS_SEEN, EVERY_GRADE: AS_SEEN, LEAST_SQUARES: LEAST_SQUARES,
-    UNBIASED: UNBIASED, CONTROL: UNBIASED, SCALED: UNBIASED,
-}  # fmt: skip
+    AS_SEEN: AS_SEEN,
+    EVERY_GRADE: AS_SEEN,
+    LEAST_SQUARES: LEAST_SQUARES,
+    UNBIASED: UNBIASED,
+    CONTROL: UNBIASED,
+    SCALED: UNBIASED,
+}
 
 
 def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 of each learner that descends on a surrogate, and of ListNet and Random.
+    """The final time-averaged NDCG@10 of each learner that descends on a surrogate, and of ListNet
+    and Random.
 
-    `own` is of the learner's own ranking, without exploration; `late` and `own_late` are over the last tenth of the
-    rounds. `to_unbiased` and `to_full` are paired differences, on the same seeds, to the unbiased estimate from as many
-    grades and to every grade seen, both of the same loss; `to_listnet` is that to ListNet.
+    `own` is of the learner's own ranking, without exploration; `late` and `own_late` are over the
+    last tenth of the rounds. `to_unbiased` and `to_full` are paired differences, on the same seeds,
+    to the unbiased estimate from as many grades and to every grade seen, both of the same loss;
+    `to_listnet` is that to ListNet.
     """
     rows = []
     for key, group, last in final_rows(traces, details):
         run = group.iloc[0]
         mean, low, high, n = t_interval(group[MEASURE])
         same = last[
-            (last["stream"] == run["stream"]) & (last["objective"] == run["objective"]) & (last["objective"] != "")
+            (last["stream"] == run["stream"])
+            & (last["objective"] == run["objective"])
+            & (last["objective"] != "")
         ]
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"loss": run["objective"] or None, "way": run["way"] or None}
-            | {"k": pd.NA if run["kind"] in WITHOUT_K else run["k"], "iterate": run["iterate"] or None}
+            | {
+                "k": pd.NA if run["kind"] in WITHOUT_K else run["k"],
+                "iterate": run["iterate"] or None,
+            }
             | {"explored": (group["explored"] / group["round"]).mean()}
             | {"steps": run["steps"] or None, "rate": run["setting"], "edge": run["edge"] or None}
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
@@ -61,16 +77,26 @@ def table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | cells("late", group[f"{MEASURE} late"])
             | cells("own_late", group[f"{RANKINGS['own']} late"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
-            | cells("to_unbiased", _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]))
-            | cells("to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)]))
+            | cells(
+                "to_unbiased",
+                _beside(group, same[(same["way"] == UNBIASED) & (same["k"] == run["k"])]),
+            )
+            | cells(
+                "to_full", _beside(group, same[(same["way"] == EVERY_GRADE) | (same["k"] == 0)])
+            )
             | {"ok": n, "n": len(group)}
         )
     return pd.DataFrame(rows).astype({"k": "Int64"})
 
 
 def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
-    """A learner's final values minus the first other learner's, by seed; empty for this learner itself."""
-    others = others[(others["iterate"] == group["iterate"].iloc[0]) & (others["steps"] == group["steps"].iloc[0])]
+    """A learner's final values minus the first other learner's, by seed; empty for this learner
+    itself.
+    """
+    others = others[
+        (others["iterate"] == group["iterate"].iloc[0])
+        & (others["steps"] == group["steps"].iloc[0])
+    ]
     others = others[others["learner"] == others["learner"].iloc[0]] if len(others) else others
     if group["learner"].iloc[0] in set(others["learner"]):
         others = others.iloc[:0]
@@ -78,15 +104,18 @@ def _beside(group: pd.DataFrame, others: pd.DataFrame) -> pd.Series:
 
 
 def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """How far the best learner from each amount of feedback is behind ListNet, which sees every grade, in NDCG@10.
+    """How far the best learner from each amount of feedback is behind ListNet, which sees every
+    grade, in NDCG@10.
 
-    The gap is of the time averages at the horizon, of the lists shown, paired by seed, with 95 % t intervals over
-    seeds. Which learner is best, of those that use the same feedback in the same way, is chosen as rates are: on seeds
-    of their own, if the experiment sets some aside.
+    The gap is of the time averages at the horizon, of the lists shown, paired by seed, with 95 % t
+    intervals over seeds. Which learner is best, of those that use the same feedback in the same
+    way, is chosen as rates are: on seeds of their own, if the experiment sets some aside.
 
-    feedback : "all", "ten", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for clicks
-    use : "as seen", steps on a loss of what was seen as it is; "least squares" of it; or "unbiased", of which the
-        papers' estimate counts at any mismatch. Learners that do something else are left out
+    feedback : "all", "ten", ..., "clicks"; seen : how many grades that is, infinite for all, 0 for
+        clicks
+    use : "as seen", steps on a loss of what was seen as it is; "least squares" of it; or
+        "unbiased", of which the papers' estimate counts at any mismatch. Learners that do something
+        else are left out
 
     Raises
     ------
@@ -96,28 +125,45 @@ def by_feedback(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for experiment, part in traces.groupby("experiment", sort=False):
         ends, tuning = finals(part), details[experiment]["tuning"]
         chosen = chosen_rates(ends, MEASURE, tuning)
-        last, aside = at_chosen_rates(ends, chosen), ends[ends["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"])
+        last, aside = (
+            at_chosen_rates(ends, chosen),
+            ends[ends["tuning_seed"]].merge(chosen, on=[*GROUP, "setting"]),
+        )
         aside = aside if tuning == "held-out" and len(aside) else last
-        last, aside = (frame.assign(**_feedback(frame)).dropna(subset="use") for frame in (last, aside))
+        last, aside = (
+            frame.assign(**_feedback(frame)).dropna(subset="use") for frame in (last, aside)
+        )
         listnets = at_chosen_rates(ends, chosen).query("kind == 'listnet'")
-        scores = aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().dropna().reset_index()
+        scores = (
+            aside.groupby([*GROUP, *FEEDBACK], sort=False)[MEASURE].mean().dropna().reset_index()
+        )
         for key, learners in scores.groupby(["stream", *FEEDBACK], sort=False):
             best = learners.loc[learners[MEASURE].idxmax(), "learner"]
             group = last[(last["stream"] == key[0]) & (last["learner"] == best)]
             mean, low, high, n = t_interval(difference(group, listnets, "listnet", MEASURE))
             rows.append(
-                {"experiment": experiment, "learner": best} | dict(zip(("stream", *FEEDBACK), key, strict=True))
+                {"experiment": experiment, "learner": best}
+                | dict(zip(("stream", *FEEDBACK), key, strict=True))
                 | {"of": len(learners), "rate": rate_in_words(group.iloc[0]), "tuning": tuning}
-                | {"measure": MEASURE, "rounds": group["round"].max(), "mean": mean, "low": low, "high": high, "n": n}
+                | {
+                    "measure": MEASURE,
+                    "rounds": group["round"].max(),
+                    "mean": mean,
+                    "low": low,
+                    "high": high,
+                    "n": n,
+                }
                 | names((experiment, key[0], best), details)
-            )  # fmt: skip
+            )
     if not rows:
         raise SettingError("no learner of the figure descends on what it saw, or every run failed")
     return without_failed(pd.DataFrame(rows))
 
 
 def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
-    """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it compares."""
+    """The columns `FEEDBACK` of `by_feedback`; no `use` where a learner is none of those that it
+    compares.
+    """
     of_clicks = rows["user"] != ""
     grades = rows["k"].map(lambda k: NUMBERS.get(k, str(k)))
     use = rows["way"].map(USES).where(rows["kind"] != "listnet")
@@ -126,7 +172,8 @@ def _feedback(rows: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 of each learner by what it makes of what it sees, for `drawings.steps`.
+    """The final time-averaged NDCG@10 of each learner by what it makes of what it sees, for
+    `drawings.steps`.
 
     Raises
     ------
@@ -143,7 +190,13 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 "steps": WITHOUT_GRADES.get(run["kind"], run["way"] or run["kind"]),
             }
             | {"rate": rate_in_words(run), "tuning": run["tuning"], "kind": run["kind"]}
-            | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}
+            | {
+                "rounds": int(group["round"].max()),
+                "measure": MEASURE,
+                "mean": mean,
+                "low": low,
+                "high": high,
+            }
             | cells("own", group[f"ranker_{MEASURE}"])
             | cells("to_listnet", difference(group, last, "listnet", MEASURE))
             | {"n": n}
@@ -153,7 +206,8 @@ def by_use(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
 
 
 def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that `drawings.steps` draws.
+    """The final time-averaged NDCG@10 by which weights lists are ranked by, in the columns that
+    `drawings.steps` draws.
 
     `to_last` is the paired difference to the same learner ranking by its last weights.
 
@@ -161,17 +215,26 @@ def iterates(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     ------
     SettingError : every run failed
     """
-    words = {"": "last weights", "last": "last weights", "average": "average of all", "suffix": "average of a suffix"}
+    words = {
+        "": "last weights",
+        "last": "last weights",
+        "average": "average of all",
+        "suffix": "average of a suffix",
+    }
     rows = []
     for key, group, last in final_rows(traces[traces["kind"] != "ideal"], details):
         run = group.iloc[0]
         others = last[(last["stream"] == run["stream"]) & (last["iterate"] == "last")]
         for column in ("kind", "objective", "k", "way", "gamma"):
-            others = others[(others[column] == run[column]) | (others[column].isna() & pd.isna(run[column]))]
+            others = others[
+                (others[column] == run[column]) | (others[column].isna() & pd.isna(run[column]))
+            ]
         base = details[key[0]]["titles"]["learners"]
         first = others["learner"].iloc[0] if len(others) else key[2]
         mean, low, high, n = t_interval(group[MEASURE])
-        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[MEASURE]
+        compared = others[(others["learner"] == first) & (first != key[2])].set_index("seed")[
+            MEASURE
+        ]
         rows.append(
             dict(zip(GROUP, key, strict=True))
             | {"base": base[first].removesuffix(", last weights"), "steps": words[run["iterate"]]}

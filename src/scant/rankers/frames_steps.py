@@ -1,4 +1,5 @@
-"""Steps that need no rate beside rates: the frames of `figure-steps` and `figure-steps-top`, and their tables.
+"""Steps that need no rate beside rates: the frames of `figure-steps` and `figure-steps-top`, and
+their tables.
 
 Learners with one base are compared: they differ only in how they take steps.
 """
@@ -18,20 +19,24 @@ MEASURE = "ndcg@10"
 BEST, TUNED, THEORY = "best rate in hindsight", "tuned rate", "theory's rate"
 ORDER = [BEST, TUNED, THEORY, *(cls.about for cls in steps.FREE.values())]
 LISTNET = "ListNet"
-BASE = ["kind", "own_measure", "objective", "k", "way", "gamma", "iterate"]  # what learners of one base share
+# what learners of one base share
+BASE = ["kind", "own_measure", "objective", "k", "way", "gamma", "iterate"]
 MEASURES = {"ap": "AP", "ndcg": "NDCG", "ndcg@10": "NDCG@10"}
 
 
 def ways(traces: pd.DataFrame) -> pd.DataFrame:
-    """The final rows of all ways to take steps that an experiment has, on reported seeds, with two more columns.
+    """The final rows of all ways to take steps that an experiment has, on reported seeds, with two
+    more columns.
 
     base : the learner, whatever its steps: the settings `BASE` in words
-    edge : of a rate that was chosen, whether it is the last of its grid, see `scant.rankers.traces.edge`
-    steps : `TUNED` (a rate chosen on other seeds), `BEST` (the best on these seeds), `THEORY`, a single rate as "rate
-        0.01", or the name of steps that need no rate
+    edge : of a rate that was chosen, whether it is the last of its grid, see
+        `scant.rankers.traces.edge`
+    steps : `TUNED` (a rate chosen on other seeds), `BEST` (the best on these seeds), `THEORY`, a
+        single rate as "rate 0.01", or the name of steps that need no rate
 
-    If several learners of a base take steps in the same way, the first counts. Learners from clicks, users' own,
-    those that do not learn, and those with a rate beside AdaGrad's steps have no rows.
+    If several learners of a base take steps in the same way, the first counts. Learners from
+    clicks, users' own, those that do not learn, and those with a rate beside AdaGrad's steps have
+    no rows.
     """
     learning = [kind for kind, learner in LEARNERS.items() if learner.learns]
     learns = (traces["objective"] != "") | traces["kind"].isin(learning)
@@ -47,7 +52,11 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
     for way, tuning in ((TUNED, "held-out"), (BEST, "paper")):
         chosen = chosen_rates(choices, MEASURE, tuning)
         chosen = chosen[chosen["tuning"] == tuning]  # not tuned if no seeds are set aside
-        parts.append(choices.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(steps=way))
+        parts.append(
+            choices.merge(chosen[[*GROUP, "setting", "edge"]], on=[*GROUP, "setting"]).assign(
+                steps=way
+            )
+        )
     free = last[last["setting"] == "none"]
     words = free["steps"].map({kind: cls.about for kind, cls in steps.FREE.items()})
     parts.append(free.assign(steps=words))
@@ -59,18 +68,32 @@ def ways(traces: pd.DataFrame) -> pd.DataFrame:
 
 def _bases(rows: pd.DataFrame) -> pd.Series:
     """For each row, its learner in words that leave out which steps it takes."""
-    several = rows.groupby(GROUP)["gamma"].transform("nunique") > 1  # a probability that is chosen tells none apart
-    keys = rows.assign(gamma=rows["gamma"].mask(several, 0.0))[BASE].itertuples(index=False, name=None)
+    # a probability that is chosen tells none apart
+    several = rows.groupby(GROUP)["gamma"].transform("nunique") > 1
+    keys = rows.assign(gamma=rows["gamma"].mask(several, 0.0))[BASE].itertuples(
+        index=False, name=None
+    )
     return pd.Series([_words(*key) for key in keys], rows.index, dtype=str)
 
 
-def _words(kind: str, own_measure: str, objective: str, k: int, way: str, gamma: float, iterate: str) -> str:
+def _words(
+    kind: str, own_measure: str, objective: str, k: int, way: str, gamma: float, iterate: str
+) -> str:
     by = f", {iterate}" if iterate not in ("", "last") else ""
     if kind == "seen":
         return seen_words(objective, way, gamma) + (f", top {k}" if k else ", all") + by
     if objective:
-        return OBJECTIVES[objective] + (f", top {k}" if k else "" if kind == "listnet" else ", full") + by
-    words = {"slam": "SLAM", "max-hinge": "Max-hinge", "listnet": "ListNet", "binary-perceptron": "Perceptron on pairs"}
+        return (
+            OBJECTIVES[objective]
+            + (f", top {k}" if k else "" if kind == "listnet" else (", full"))
+            + by
+        )
+    words = {
+        "slam": "SLAM",
+        "max-hinge": "Max-hinge",
+        "listnet": "ListNet",
+        "binary-perceptron": "Perceptron on pairs",
+    }
     return words[kind] + (f" ({MEASURES[own_measure]})" if kind == "slam" else "") + by
 
 
@@ -84,7 +107,8 @@ def seen_words(objective: str, way: str, gamma: float) -> str:
 
 
 def behind_best(rows: pd.DataFrame, base: str | None = None) -> pd.Series:
-    """Each row's final NDCG@10 less that of its base at the best rate in hindsight, on the same stream and seed.
+    """Each row's final NDCG@10 less that of its base at the best rate in hindsight, on the same
+    stream and seed.
 
     NaN where the base has no grid of rates.
 
@@ -99,9 +123,10 @@ def behind_best(rows: pd.DataFrame, base: str | None = None) -> pd.Series:
 def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The final time-averaged NDCG@10 of each way to take steps, with 95 % t intervals over seeds.
 
-    There are rows for the learners that have steps that need no rate, and for ListNet. `own` is of the learner's own
-    ranking, without exploration. `to_best` is the paired difference to the same learner at its best rate in hindsight,
-    `to_listnet` that to ListNet at its own. `explored` is the share of rounds that explored.
+    There are rows for the learners that have steps that need no rate, and for ListNet. `own` is of
+    the learner's own ranking, without exploration. `to_best` is the paired difference to the same
+    learner at its best rate in hindsight, `to_listnet` that to ListNet at its own. `explored` is
+    the share of rounds that explored.
 
     Raises
     ------
@@ -115,7 +140,9 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
         bases = list(dict.fromkeys(rows["base"]))
         rows = rows.assign(
             base_place=rows["base"].map(bases.index),
-            way_place=rows["steps"].map({way: place for place, way in enumerate(ORDER)}).fillna(len(ORDER)),
+            way_place=rows["steps"]
+            .map({way: place for place, way in enumerate(ORDER)})
+            .fillna(len(ORDER)),
         ).sort_values(["stream", "base_place", "way_place"], kind="stable", key=_in_order)
         for (stream, base, way), group in rows.groupby(["stream", "base", "steps"], sort=False):
             key = (experiment, stream, group["learner"].iloc[0])
@@ -124,16 +151,28 @@ def compared(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
                 dict(zip(GROUP, key, strict=True))
                 | {"base": base, "steps": way, "rate": group["setting"].iloc[0]}
                 | {"edge": group["edge"].iloc[0] or None, "kind": group["kind"].iloc[0]}
-                | {"rounds": int(group["round"].max()), "measure": MEASURE, "mean": mean, "low": low, "high": high}
+                | {
+                    "rounds": int(group["round"].max()),
+                    "measure": MEASURE,
+                    "mean": mean,
+                    "low": low,
+                    "high": high,
+                }
                 | cells("own", group[RANKINGS["own"]])
                 | cells("to_best", group["to_best"])
                 | cells("to_listnet", group["to_listnet"])
-                | {"explored": (group["explored"] / group["round"]).mean(), "n": n, "failed": len(group) - n}
+                | {
+                    "explored": (group["explored"] / group["round"]).mean(),
+                    "n": n,
+                    "failed": len(group) - n,
+                }
                 | names(key, details)
             )
     frame = pd.DataFrame(table)
     if frame.empty or not frame["n"].any():
-        raise SettingError("no run has steps that need no rate (steps: adagrad, dog, coin or cocob), or all failed")
+        raise SettingError(
+            "no run has steps that need no rate (steps: adagrad, dog, coin or cocob), or all failed"
+        )
     return frame
 
 

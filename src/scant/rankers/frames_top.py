@@ -1,7 +1,7 @@
 """The frames of the figures and tables of feedback at the top, computed from its traces.
 
-Every learner is at the rate that its experiment's tuning reading chooses, by the final time-averaged NDCG@10 of the
-lists shown.
+Every learner is at the rate that its experiment's tuning reading chooses, by the final
+time-averaged NDCG@10 of the lists shown.
 """
 
 import numpy as np
@@ -27,7 +27,8 @@ from scant.rankers.traces import (
 )
 
 MEASURE = "ndcg@10"
-# The measure of each ranking: of the lists shown, and of the learner's own ranking, which is without exploration.
+# The measure of each ranking: of the lists shown, and of the learner's own ranking, which is
+# without exploration.
 RANKINGS = {"shown": MEASURE, "own": f"ranker_{MEASURE}"}
 OBJECTIVES = {
     "squared": "Squared",
@@ -44,15 +45,20 @@ POINTS = 4  # how many rounds a slope of regret needs at least
 
 
 def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
-    """The final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking; settings as played.
+    """The final time-averaged NDCG@10 of each learner, of the lists shown and of its own ranking;
+    settings as played.
 
-    `to_listnet` and `to_random` are paired differences, on the same seeds, to the first ListNet and Random. Means are
-    over the runs that did not fail. Measures that experiments asked for come last, each with its t interval.
+    `to_listnet` and `to_random` are paired differences, on the same seeds, to the first ListNet and
+    Random. Means are over the runs that did not fail. Measures that experiments asked for come
+    last, each with its t interval.
     """
     rows, further = [], []
     for key, group, last in final_rows(traces, details):
         mean, low, high, n = t_interval(group[MEASURE])
-        whole, failed = group[group["failed_in"] == 0], group.loc[group["failed_in"] > 0, "failed_in"]
+        whole, failed = (
+            group[group["failed_in"] == 0],
+            group.loc[group["failed_in"] > 0, "failed_in"],
+        )
         rows.append(
             _identity(key, group, details)
             | {"rounds": int(group["round"].max()), "mean": mean, "low": low, "high": high}
@@ -62,14 +68,23 @@ def top_table(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             | {name: whole[name].mean() for name in ("updates", *EVENTS)}
             | {"ok": n, "n": len(group), "failed_in": failed.min() if len(failed) else pd.NA}
         )
-        asked = [name for name in further_measures(group.columns) if name in details[key[0]].get("measures", ())]
-        further.append({column: value for name in asked for column, value in cells(name, group[name]).items()})
+        asked = [
+            name
+            for name in further_measures(group.columns)
+            if name in details[key[0]].get("measures", ())
+        ]
+        further.append(
+            {column: value for name in asked for column, value in cells(name, group[name]).items()}
+        )
     table = pd.DataFrame(rows).astype({"k": "Int64", "failed_in": "Int64"})
     return table.join(pd.DataFrame(further, table.index))
 
 
-def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The regret at the horizon of each learner that a surrogate judges, its slope, and the bound on it.
+def regret_table(
+    traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The regret at the horizon of each learner that a surrogate judges, its slope, and the bound
+    on it.
 
     Raises
     ------
@@ -90,14 +105,18 @@ def regret_table(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame 
             | {"ok": len(last), "n": group["seed"].nunique()}
         )
     if not rows:
-        raise SettingError("no learner of the table of regret is judged by a surrogate (kinds rtop, ogd, listnet)")
+        raise SettingError(
+            "no learner of the table of regret is judged by a surrogate (kinds rtop, ogd, listnet)"
+        )
     return pd.DataFrame(rows).astype({"k": "Int64", "from_round": "Int64"})
 
 
 def final_rows(traces: pd.DataFrame, details: dict):
-    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of its experiment.
+    """For each learner: its key, its final rows (reported seeds, chosen rate), and all such rows of
+    its experiment.
 
-    These rows have the measures of both rankings over the last tenth of the rounds, too, as "ndcg@10 late".
+    These rows have the measures of both rankings over the last tenth of the rounds, too, as
+    "ndcg@10 late".
     """
     for experiment, part in traces.groupby("experiment", sort=False):
         last = finals(part)
@@ -111,10 +130,20 @@ def final_rows(traces: pd.DataFrame, details: dict):
 
 
 def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
-    """The columns that identify a learner and its settings as played; None or NaN for settings without effect."""
+    """The columns that identify a learner and its settings as played; None or NaN for settings
+    without effect.
+    """
     run = group.iloc[0]
-    descends, explores, smooths = run["objective"] != "", run["k"] > 0, "smoothdcg" in (run["objective"], run["judge"])
-    schedule = "released-code" if run["source"] == "released-code" else details[key[0]]["readings"]["schedule"]
+    descends, explores, smooths = (
+        run["objective"] != "",
+        run["k"] > 0,
+        "smoothdcg" in (run["objective"], run["judge"]),
+    )
+    schedule = (
+        "released-code"
+        if run["source"] == "released-code"
+        else details[key[0]]["readings"]["schedule"]
+    )
     return dict(zip(GROUP, key, strict=True)) | {
         "kind": run["kind"],
         "objective": run["objective"] or None,
@@ -124,7 +153,9 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
         "source": run["source"],
         "schedule": schedule if descends else None,
         "radius": run["radius"],
-        **{name: run[name] if explores else np.nan for name in ("mismatch", "gamma", "gamma_decay")},
+        **{
+            name: run[name] if explores else np.nan for name in ("mismatch", "gamma", "gamma_decay")
+        },
         **{name: run[name] if smooths else np.nan for name in ("epsilon", "epsilon_decay")},
         "sign": run["sign"] if run["objective"] == "smoothdcg" else None,
         "rate": run["setting"],
@@ -134,11 +165,15 @@ def _identity(key: tuple, group: pd.DataFrame, details: dict) -> dict:
     }
 
 
-def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The traces of learners that a surrogate judges, on reported seeds, with `regret`, `gap` and the run's `end`.
+def regrets(
+    traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The traces of learners that a surrogate judges, on reported seeds, with `regret`, `gap` and
+    the run's `end`.
 
-    The regret is the surrogate's loss minus that of the best fixed weights. It may be larger by at most the gap. It is
-    NaN in runs that failed, and where there are no such weights for the judge, stream, seed and round.
+    The regret is the surrogate's loss minus that of the best fixed weights. It may be larger by at
+    most the gap. It is NaN in runs that failed, and where there are no such weights for the judge,
+    stream, seed and round.
     """
     parts = [
         at_tuned_rates(part, MEASURE, details[experiment]["tuning"])
@@ -146,7 +181,9 @@ def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | Non
     ]
     judged = pd.concat(parts, ignore_index=True)
     judged = judged[judged["judge"] != ""]
-    frame = judged.merge(read_comparators([]) if comparators is None else comparators, on=COMPARED, how="left")
+    frame = judged.merge(
+        read_comparators([]) if comparators is None else comparators, on=COMPARED, how="left"
+    )
     frame["end"] = frame.groupby([*GROUP, "seed"])["round"].transform("max")
     frame["regret"] = (frame["surrogate_loss"] - frame["best"]).where(frame["failed_in"] == 0)
     return frame
@@ -155,8 +192,9 @@ def regrets(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | Non
 def growth(group: pd.DataFrame) -> dict:
     """How a learner's mean regret over seeds grows with the round: the columns of `slope_columns`.
 
-    Where the mean regret is not above 0 in some round (`nonpositive` counts them) there is no slope: a learner may be
-    better than the best fixed weights for a while. `from_round` is the first round that slopes use.
+    Where the mean regret is not above 0 in some round (`nonpositive` counts them) there is no
+    slope: a learner may be better than the best fixed weights for a while. `from_round` is the
+    first round that slopes use.
     """
     columns = slope_columns(runs(late_rounds(group, "end"), "round"), POINTS)
     start, _ = columns.pop("from"), columns.pop("to")  # slopes end at the horizon
@@ -166,7 +204,8 @@ def growth(group: pd.DataFrame) -> dict:
 def curves(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The frame of figures over rounds: averages over seeds.
 
-    Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has them.
+    Of all learners except the ideal ranking, and those whose steps need no rate: `frames_steps` has
+    them.
     """
     learning = traces[(traces["kind"] != "ideal") & ~free(traces)]
     frame = averages(learning, details, MEASURE, ("objective", "k", "user"))
@@ -188,7 +227,8 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     for key, group, _ in final_rows(traces[traces["kind"] != "ideal"], details):
         identity = _identity(key, group, details)
         identity = {
-            name: identity[name] for name in ("kind", "objective", "k", "user", "epsilon", "epsilon_decay", "sign")
+            name: identity[name]
+            for name in ("kind", "objective", "k", "user", "epsilon", "epsilon_decay", "sign")
         }
         for ranking, measure in RANKINGS.items():
             if ranking == "own" and not group["explored"].any():
@@ -196,8 +236,19 @@ def ends(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
             mean, low, high, n = t_interval(group[measure])
             rows.append(
                 dict(zip(GROUP, key, strict=True))
-                | {"ranking": ranking, "measure": MEASURE, "mean": mean, "low": low, "high": high, "n": n}
-                | {"rounds": group["round"].max(), "rate": group["setting"].iloc[0], "tuning": group["tuning"].iloc[0]}
+                | {
+                    "ranking": ranking,
+                    "measure": MEASURE,
+                    "mean": mean,
+                    "low": low,
+                    "high": high,
+                    "n": n,
+                }
+                | {
+                    "rounds": group["round"].max(),
+                    "rate": group["setting"].iloc[0],
+                    "tuning": group["tuning"].iloc[0],
+                }
                 | identity
                 | names(key, details)
             )
@@ -214,10 +265,10 @@ def without_failed(frame: pd.DataFrame) -> pd.DataFrame:
 def against_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The rows of `ends` with two more columns, for a figure over k.
 
-    place : k, "all" for learners that see every grade, or None for reference lines (ListNet, Random, learners from
-        clicks, and users' own)
-    line : the name of the line that a point is on: its objective, followed by the learner if another learner has the
-        same objective and k
+    place : k, "all" for learners that see every grade, or None for reference lines (ListNet,
+        Random, learners from clicks, and users' own)
+    line : the name of the line that a point is on: its objective, followed by the learner if
+        another learner has the same objective and k
 
     Raises
     ------
@@ -227,15 +278,27 @@ def against_k(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     placed = frame["kind"].isin(["rtop", "ogd"])
     frame["place"] = frame["k"].astype(str).mask(frame["k"] == 0, "all").where(placed, None)
     if not placed.any():
-        raise SettingError("no learner of this figure descends from the grades of its top k (kind rtop)")
-    again = frame.groupby(["experiment", "stream", "ranking", "objective", "place"], dropna=False).cumcount() > 0
+        raise SettingError(
+            "no learner of this figure descends from the grades of its top k (kind rtop)"
+        )
+    again = (
+        frame.groupby(
+            ["experiment", "stream", "ranking", "objective", "place"], dropna=False
+        ).cumcount()
+        > 0
+    )
     objective = frame["objective"].map(OBJECTIVES)
-    frame["line"] = objective.where(~again, objective + ", " + frame["label"]).where(placed, frame["label"])
+    frame["line"] = objective.where(~again, objective + ", " + frame["label"]).where(
+        placed, frame["label"]
+    )
     return frame
 
 
-def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The mean regret over seeds at each round of the comparators, with a 95 % t interval, and its slope.
+def regret_curves(
+    traces: pd.DataFrame, details: dict, comparators: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """The mean regret over seeds at each round of the comparators, with a 95 % t interval, and its
+    slope.
 
     `gap` is the mean of the comparators' gaps.
 
@@ -250,7 +313,14 @@ def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame
             mean, low, high, n = t_interval(part["regret"])
             rows.append(
                 dict(zip(GROUP, key, strict=True))
-                | {"round": instant, "mean": mean, "low": low, "high": high, "n": n, "gap": part["gap"].mean()}
+                | {
+                    "round": instant,
+                    "mean": mean,
+                    "low": low,
+                    "high": high,
+                    "n": n,
+                    "gap": part["gap"].mean(),
+                }
                 | slopes
                 | {"rate": run["setting"], "tuning": run["tuning"], "kind": run["kind"]}
                 | {name: run[name] for name in ("objective", "judge", "k", "steps")}
@@ -258,7 +328,7 @@ def regret_curves(traces: pd.DataFrame, details: dict, comparators: pd.DataFrame
             )
     if not rows:
         raise SettingError(
-            "no learner of this figure has a regret: its experiments need regret: true, and learners that a convex "
-            "surrogate judges"
+            "no learner of this figure has a regret: its experiments need regret: true, and "
+            "learners that a convex surrogate judges"
         )
     return pd.DataFrame(rows).astype({"from_round": "Int64"})

@@ -1,7 +1,9 @@
-"""Rankers that have seen every grade of the other queries: what a ranking of queries that are new can reach.
+"""Rankers that have seen every grade of the other queries: what a ranking of queries that are new
+can reach.
 
-Boosted trees are the ceiling. The best linear ranker tells how near to it a linear model comes. What a linear learner
-loses against that ranker is the price of its feedback, and of learning as it goes.
+Boosted trees are the ceiling. The best linear ranker tells how near to it a linear model comes.
+What a linear learner loses against that ranker is the price of its feedback, and of learning as it
+goes.
 """
 
 from collections.abc import Callable
@@ -23,14 +25,23 @@ from scant.rankers.learners import Contextual
 FOLDS = 5
 ENOUGH = 1e-6  # the gap of the linear ranker's cross entropy, as a share of it
 TREES = 100  # LightGBM's default, as all that is not set below
-SETTINGS = {"objective": "lambdarank", "deterministic": True, "force_row_wise": True, "num_threads": 1, "verbosity": -1}
-NEEDED = "model: trees needs LightGBM, which is optional: pip install 'scant[trees]'. Or use model: linear"
+SETTINGS = {
+    "objective": "lambdarank",
+    "deterministic": True,
+    "force_row_wise": True,
+    "num_threads": 1,
+    "verbosity": -1,
+}
+NEEDED = (
+    "model: trees needs LightGBM, which is optional: pip install 'scant[trees]'. Or use "
+    "model: linear"
+)
 
 MODEL = Setting(
     "model",
     {"enum": ["trees", "linear"]},
-    about="What is fitted to every grade of the other queries: boosted trees (LightGBM's lambdarank), or the linear "
-    "ranker with the least cross entropy of ListNet in the ball.",
+    about="What is fitted to every grade of the other queries: boosted trees (LightGBM's "
+    "lambdarank), or the linear ranker with the least cross entropy of ListNet in the ball.",
     absent="trees",
 )
 
@@ -48,14 +59,18 @@ class Settings(learners.Settings):
 
 
 class HeldOut(Contextual):
-    """Ranks each query by a model that was fitted, before the first round, to every grade of other queries.
+    """Ranks each query by a model that was fitted, before the first round, to every grade of other
+    queries.
 
-    The stream's queries are parted into `FOLDS` folds at random, queries with the same documents into the same one.
-    Each fold is scored by the model of the others.
+    The stream's queries are parted into `FOLDS` folds at random, queries with the same documents
+    into the same one. Each fold is scored by the model of the others.
     """
 
     kind = "held-out"
-    about = "Ranks each query by a model fitted to every grade of the other queries, in five folds: a ceiling."
+    about = (
+        "Ranks each query by a model fitted to every grade of the other queries, in five "
+        "folds: a ceiling."
+    )
     settings = (MODEL,)
     looks: ClassVar = {"": Look("#000000", "P")}
     heeds = ("radius",)
@@ -66,7 +81,9 @@ class HeldOut(Contextual):
     @classmethod
     def complete_settings(cls, entry, readings, facts):
         options = asdict(super().complete_settings({"kind": cls.kind}, readings, facts))
-        return Settings(**options, model=entry.get("model", MODEL.absent), radius=float(readings["radius"]))
+        return Settings(
+            **options, model=entry.get("model", MODEL.absent), radius=float(readings["radius"])
+        )
 
     @classmethod
     def check(cls, settings) -> None:
@@ -81,12 +98,20 @@ class HeldOut(Contextual):
         SettingError : there are fewer than two queries that differ, or LightGBM is missing
         """
         of_queries = [_documents(stream[q][0]) for q in range(len(stream))]
-        distinct = list(dict.fromkeys(of_queries))  # in the order of the stream; that of a set differs from run to run
+        # in the order of the stream; that of a set differs from run to run
+        distinct = list(dict.fromkeys(of_queries))
         if len(distinct) < 2:
-            raise SettingError("held-out needs queries that differ, to learn from some and to rank the others")
+            raise SettingError(
+                "held-out needs queries that differ, to learn from some and to rank the others"
+            )
         fold_of = dict(zip(distinct, self.random.permutation(len(distinct)) % FOLDS, strict=True))
-        folds, fitted = np.array([fold_of[documents] for documents in of_queries]), MODELS[self.setup.model]
-        models = {fold: fitted(stream, folds != fold, self.setup.radius) for fold in np.unique(folds)}
+        folds, fitted = (
+            np.array([fold_of[documents] for documents in of_queries]),
+            MODELS[self.setup.model],
+        )
+        models = {
+            fold: fitted(stream, folds != fold, self.setup.radius) for fold in np.unique(folds)
+        }
         self.models = {documents: models[fold] for documents, fold in fold_of.items()}
 
     def scores(self, features, weights=None) -> np.ndarray:
@@ -113,7 +138,8 @@ def _documents(features: np.ndarray) -> bytes:
 
 
 def _linear(stream, queries: np.ndarray, radius: float) -> Callable:
-    """The weights with the least cross entropy of ListNet over some queries, as a function from features to scores.
+    """The weights with the least cross entropy of ListNet over some queries, as a function from
+    features to scores.
 
     queries : bool (queries)
     """
@@ -129,11 +155,14 @@ def _trees(stream, queries: np.ndarray, radius: float) -> Callable:
     """The same for boosted trees, LambdaMART with LightGBM's defaults."""
     try:
         import lightgbm
-    except (ImportError, OSError) as error:  # OSError: a library of the system that it needs, such as OpenMP's
+    # OSError: a library of the system that it needs, such as OpenMP's
+    except (ImportError, OSError) as error:
         raise SettingError(f"{NEEDED} ({error})") from None
     sizes = np.diff(stream.offsets)
     documents = np.repeat(queries, sizes)
-    data = lightgbm.Dataset(stream.features[documents], stream.grades[documents], group=sizes[queries])
+    data = lightgbm.Dataset(
+        stream.features[documents], stream.grades[documents], group=sizes[queries]
+    )
     return partial(lightgbm.train(SETTINGS, data, TREES).predict, num_threads=1)
 
 

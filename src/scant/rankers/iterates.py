@@ -1,4 +1,6 @@
-"""Which of its weights a learner ranks by, in plain Python: `scant.kernels.iterates` is the same, compiled."""
+"""Which of its weights a learner ranks by, in plain Python: `scant.kernels.iterates` is the same,
+compiled.
+"""
 
 import numpy as np
 
@@ -8,18 +10,18 @@ CHOICES = ("last", "average", "suffix")
 ITERATE = Setting(
     "iterate",
     {"enum": list(CHOICES)},
-    about="The weights that lists are ranked by: the last ones, the average of all so far, or of a suffix, the last "
-    "half to three quarters of the rounds. Steps are those of the last weights.",
+    about="The weights that lists are ranked by: the last ones, the average of all so far, or of a "
+    "suffix, the last half to three quarters of the rounds. Steps are those of the last weights.",
     absent=CHOICES[0],
     ours=True,
-)  # fmt: skip
+)
 
 
 class Iterates:
     """The weights of all rounds so far; a learner ranks by `mean`, an average of them.
 
-    A suffix of the rounds up to t, counted from 0, begins at half the largest power of two up to t, so that two sums
-    are enough.
+    A suffix of the rounds up to t, counted from 0, begins at half the largest power of two up to t,
+    so that two sums are enough.
     """
 
     def __init__(self, iterate: str):

@@ -1,9 +1,10 @@
 """What a contextual learner is, those that see every grade, and how a user's own learner is played.
 
-A learner is a class with `rank(features)` and `learn(features, grades, ranking)`, in plain Python. Built-in ones also
-have a compiled loop in `scant.kernels`, which their `loop()` names and studies play; tests check that it does the same
-as the class. The classes are here, in `top` (feedback at the top) and in `click_learners`. A user's own learner is
-named as `module:Class` in the settings, and made as `Class(features=d, rate=rate, random=generator, **options)`.
+A learner is a class with `rank(features)` and `learn(features, grades, ranking)`, in plain Python.
+Built-in ones also have a compiled loop in `scant.kernels`, which their `loop()` names and studies
+play; tests check that it does the same as the class. The classes are here, in `top` (feedback at
+the top) and in `click_learners`. A user's own learner is named as `module:Class` in the settings,
+and made as `Class(features=d, rate=rate, random=generator, **options)`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,8 @@ from scant.rankers.iterates import ITERATE, Iterates
 from scant.rankers.steps import SCHEDULE
 from scant.theory import bounds
 
-# The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order of runs' columns.
+# The measures that learners may learn, as functions of (ranking, grades, empty=0.0), in the order
+# of runs' columns.
 MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 
 
@@ -33,15 +35,18 @@ MEASURES = {name: function_of(name) for name in ("ndcg@10", "ndcg", "ap")}
 class Settings:
     """The settings by which a learner that sees every grade plays, except its rate.
 
-    A study sets all but `trigger`, `by_loss` and `learn_on_empty`, which the reading `source: released-code` does.
+    A study sets all but `trigger`, `by_loss` and `learn_on_empty`, which the reading `source:
+    released-code` does.
 
     measure : the measure whose loss the learner suffers, and which its SLAM weights are for
     trigger : the learner updates only if this measure is below 1; if None, the same as `measure`
     decay : the step at round t is rate * t^-decay
     by_loss : whether the step is multiplied by 1 - trigger measure
     margin : SLAM's margin, a number or "grade-gap" for the difference of the grades
-    averaged : whether SLAM's weights are computed over the whole list and averaged within each grade
-    learn_on_empty : whether ListNet also learns from queries without a relevant document (namely equal scores)
+    averaged : whether SLAM's weights are computed over the whole list and averaged within each
+        grade
+    learn_on_empty : whether ListNet also learns from queries without a relevant document (namely
+        equal scores)
     steps : how steps are taken: "schedule", or one of `scant.rankers.steps.STEPS`
     iterate : the weights that it ranks by, one of `scant.rankers.iterates.CHOICES`
     """
@@ -62,15 +67,22 @@ class Settings:
         return np.minimum(grades, 1) if self.measure == "ap" else grades
 
 
-OTHER_KEYS = ("rates", "options", "k")  # of a learner's entry in a study, which are no fields of `Settings`
+# of a learner's entry in a study, which are no fields of `Settings`
+OTHER_KEYS = ("rates", "options", "k")
 
 
 class NonFiniteScores(ArithmeticError):
-    """A learner's scores are no longer finite, since its weights are too large. Its run ends in a row that says so."""
+    """A learner's scores are no longer finite, since its weights are too large.
+
+    Its run ends in a row that says so.
+    """
 
 
 MEASURE = Setting(
-    "measure", {"enum": list(MEASURES)}, about="The measure whose loss is the learner's own.", absent="ndcg@10"
+    "measure",
+    {"enum": list(MEASURES)},
+    about="The measure whose loss is the learner's own.",
+    absent="ndcg@10",
 )
 RATES = Setting(
     "rates",
@@ -79,11 +91,14 @@ RATES = Setting(
         "minItems": 1,
         "uniqueItems": True,
         "items": {
-            "description": "A rate is a number above 0 (0.001, not 1e-3, which YAML reads as text), or theory.",
+            "description": (
+                "A rate is a number above 0 (0.001, not 1e-3, which YAML reads as text), or theory."
+            ),
             "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "theory"}],
         },
     },
-    about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept. If '
+    about='Learning rates to play, numbers or "theory" for the rate of the bounds. All are kept. '
+    "If "
     "absent, it is 1.0; at the top the constant of the schedule; for learners from clicks and the "
     "policy gradient 0.1, for dbgd 0.01.",
 )
@@ -95,8 +110,10 @@ DECAY = Setting(
 STEPS = Setting(
     "steps",
     {"enum": list(steps.CHOICES)},
-    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the gradients so far tell: "
-    "without a rate (adagrad, dog, coin for betting, cocob), or with one (adagrad-features, AdaGrad by feature).",
+    about="How steps are taken: by rates that follow a schedule (schedule), or as large as the "
+    "gradients so far tell: "
+    "without a rate (adagrad, dog, coin for betting, cocob), or with one (adagrad-features, "
+    "AdaGrad by feature).",
     absent=SCHEDULE,
     ours=True,
 )
@@ -108,7 +125,10 @@ MARGIN = Setting(
 AVERAGED = Setting(
     "averaged",
     {"type": "boolean"},
-    about="Whether SLAM's weights are those of the whole list, averaged within each grade (false if absent).",
+    about=(
+        "Whether SLAM's weights are those of the whole list, averaged within each grade (false "
+        "if absent)."
+    ),
 )
 
 
@@ -117,18 +137,22 @@ class Contextual(declarations.Learner):
 
     branch : the learner's number in its compiled loop
     defaults : its default settings, where they differ from the defaults of `Settings`
-    released_simulated : the settings that differ in the released code for simulated streams, besides `released`
+    released_simulated : the settings that differ in the released code for simulated streams,
+        besides `released`
     published_rate : its rate if a study gives none
     learns : whether it learns, and so has rates
     neutral : whether it has no measure of its own, so that it is shown under every measure
-    pairwise : whether its loss counts pairs of documents in the wrong order, instead of what its rankings lose
+    pairwise : whether its loss counts pairs of documents in the wrong order, instead of what its
+        rankings lose
     sees_grades : whether it gets the grades before it ranks
     proved : whether the papers prove bounds for it
     at_any_rate : whether the bound for separable streams holds at every rate
     gives_rate : whether theory gives it a rate
-    k : how many grades on top of its ranking it sees, -1 standing for the others; None for every grade
+    k : how many grades on top of its ranking it sees, -1 standing for the others; None for every
+        grade
     watches : whether its compiled loop records what `Play.watched` holds
-    own_ranking : of the round, the ranking that it would show without exploration; None if that is what it shows
+    own_ranking : of the round, the ranking that it would show without exploration; None if that is
+        what it shows
     overflowed : whether its weights are no longer finite, which ends the play
     """
 
@@ -148,7 +172,9 @@ class Contextual(declarations.Learner):
     own_ranking: np.ndarray | None = None
     overflowed = False
 
-    def __init__(self, facts: Mapping, rate: float | str | None, settings, random: np.random.Generator):
+    def __init__(
+        self, facts: Mapping, rate: float | str | None, settings, random: np.random.Generator
+    ):
         """
         facts : the metadata of the stream
         rate : a number, "theory" for that of the bounds, or None if the learner needs none
@@ -165,7 +191,9 @@ class Contextual(declarations.Learner):
 
     @classmethod
     def from_study(cls, entry: Mapping, readings: Mapping, facts: Mapping, rate, random):
-        """The learner of a study at one of its rates; `complete_settings` says what else it takes."""
+        """The learner of a study at one of its rates; `complete_settings` says what else it
+        takes.
+        """
         return cls(facts, rate, cls.complete_settings(entry, readings, facts), random)
 
     @classmethod
@@ -199,7 +227,9 @@ class Contextual(declarations.Learner):
 
     @classmethod
     def rates(cls, entry: Mapping, readings: Mapping) -> list:
-        """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no rate."""
+        """The rates to play: numbers, or "theory"; only None if the learner, or its steps, need no
+        rate.
+        """
         if not cls.learns or entry.get("steps") in steps.FREE:
             return [None]
         released = cls.released_rates if readings["source"] == "released-code" else None
@@ -207,7 +237,9 @@ class Contextual(declarations.Learner):
 
     @classmethod
     def variants(cls, entry: Mapping) -> list[Mapping]:
-        """The learner's settings, or several of which one is chosen as rates are, each to be played at each rate."""
+        """The learner's settings, or several of which one is chosen as rates are, each to be played
+        at each rate.
+        """
         return [entry]
 
     def scores(self, features, weights=None) -> np.ndarray:
@@ -218,7 +250,9 @@ class Contextual(declarations.Learner):
         NonFiniteScores : one is not finite
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = (features.astype(np.float64) @ (self.weights if weights is None else weights)).astype(np.float32)
+            scores = (
+                features.astype(np.float64) @ (self.weights if weights is None else weights)
+            ).astype(np.float32)
         if not np.isfinite(scores).all():
             raise NonFiniteScores
         return scores
@@ -228,11 +262,14 @@ class Contextual(declarations.Learner):
         raise NotImplementedError
 
     def learn(self, features, grades, ranking) -> bool:
-        """Learn from the grades (m) of the query that was ranked last; return whether there was an update."""
+        """Learn from the grades (m) of the query that was ranked last; return whether there was an
+        update.
+        """
         return False
 
     def loop(self, stream, records: Mapping[str, np.ndarray]) -> tuple[Callable, dict] | None:
-        """The compiled loop of `scant.kernels` that plays the learner, with its own arguments; None without one.
+        """The compiled loop of `scant.kernels` that plays the learner, with its own arguments; None
+        without one.
 
         records : the arrays that the loop writes to, by their names in `scant.rankers.play.Play`
         """
@@ -243,14 +280,23 @@ class Contextual(declarations.Learner):
 
         setup, names, by_grade = self.setup, list(MEASURES), self.setup.margin == "grade-gap"
         labels = setup.labels(stream.grades)
-        labels.flags.writeable = False  # the loop is compiled for read-only arrays, as memory-mapped ones are
+        # the loop is compiled for read-only arrays, as memory-mapped ones are
+        labels.flags.writeable = False
         learner = full.Learner(
-            kind=self.branch, measure=names.index(setup.measure), trigger=names.index(setup.trigger),
-            rate=1.0 if self.rate is None else float(self.rate), decay=float(setup.decay),
-            steps=steps.CHOICES.index(setup.steps), by_loss=setup.by_loss,
-            margin=1.0 if by_grade else float(setup.margin), by_grade=by_grade, averaged=setup.averaged,
-            learn_on_empty=setup.learn_on_empty, cut=CUT, iterate=ITERATES.index(setup.iterate),
-        )  # fmt: skip
+            kind=self.branch,
+            measure=names.index(setup.measure),
+            trigger=names.index(setup.trigger),
+            rate=1.0 if self.rate is None else float(self.rate),
+            decay=float(setup.decay),
+            steps=steps.CHOICES.index(setup.steps),
+            by_loss=setup.by_loss,
+            margin=1.0 if by_grade else float(setup.margin),
+            by_grade=by_grade,
+            averaged=setup.averaged,
+            learn_on_empty=setup.learn_on_empty,
+            cut=CUT,
+            iterate=ITERATES.index(setup.iterate),
+        )
         return full.play, {"labels": labels, "learner": learner, "loss": records["loss"]}
 
     def events(self, ranking) -> list[int]:
@@ -258,23 +304,31 @@ class Contextual(declarations.Learner):
         return [0, 0, 0, 0]
 
     def suffered(self, grades) -> float:
-        """The judging surrogate's loss of the scores shown; NaN if no surrogate judges the learner."""
+        """The judging surrogate's loss of the scores shown; NaN if no surrogate judges the
+        learner.
+        """
         return np.nan
 
     def theory_rate(self) -> float:
         """The rate of the bounds. Raise a SettingError if theory gives none."""
         if (constants := self.general_constants()) is None:
-            raise SettingError(f"rate 'theory': theory gives no rate for the learner {self.setup.kind!r}. Use a number")
+            raise SettingError(
+                "rate 'theory': theory gives no rate for the learner "
+                f"{self.setup.kind!r}. Use a number"
+            )
         m, ratio = constants
         return bounds.slam_rate(m, self.facts["radius"] or 1.0, ratio)
 
     @property
     def as_proved(self) -> bool:
         """Whether the learner is the one that the papers' bounds are about."""
-        return self.proved and self.setup == Settings(self.setup.kind, self.setup.measure, self.setup.measure)
+        return self.proved and self.setup == Settings(
+            self.setup.kind, self.setup.measure, self.setup.measure
+        )
 
     def bound(self, rounds: np.ndarray, watched: np.ndarray | None = None) -> np.ndarray | float:
-        """The bound on the loss, or on the expected regret, after each of `rounds`, or after all; NaN if there is none.
+        """The bound on the loss, or on the expected regret, after each of `rounds`, or after all;
+        NaN if there is none.
 
         watched : the rows of `Play.watched` at these rounds
         """
@@ -284,17 +338,24 @@ class Contextual(declarations.Learner):
         return self.separable_bound()
 
     def separable_bound(self) -> float:
-        """The bound on the loss on a separable stream with a margin above 0, for a learner that is as proved."""
+        """The bound on the loss on a separable stream with a margin above 0, for a learner that is
+        as proved.
+        """
         m, ratio = self.general_constants()
         return bounds.slam_separable(m, self.facts["radius"], ratio, self.facts["margin"])
 
     def general_constants(self) -> tuple[int, float] | None:
-        """m and v_max in the bounds for streams that need not be separable; None if there are no such bounds."""
+        """m and v_max in the bounds for streams that need not be separable; None if there are no
+        such bounds.
+        """
         return None
 
 
 class Linear(Contextual):
-    """What linear learners share. Each adds `surrogate(scores, labels)`, which returns a value and a gradient."""
+    """What linear learners share.
+
+    Each adds `surrogate(scores, labels)`, which returns a value and a gradient.
+    """
 
     draws = False
 
@@ -334,13 +395,18 @@ class Slam(Linear):
 
     kind = "slam"
     about = (
-        "SLAM perceptron (perceptron paper, Algorithm 2): where its measure is below 1, a step on the measure's SLAM "
-        "surrogate."
+        "SLAM perceptron (perceptron paper, Algorithm 2): where its measure is below 1, a step on "
+        "the measure's SLAM surrogate."
     )
     settings = (MEASURE, RATES, DECAY, STEPS, ITERATE, MARGIN, AVERAGED)
     looks: ClassVar = {"": Look("blue", "o"), "ndcg": Look("sky", "^")}
     heeds = ("source",)
-    released: ClassVar = {"decay": 0.5, "margin": "grade-gap", "averaged": True, "trigger": "ndcg@10"}
+    released: ClassVar = {
+        "decay": 0.5,
+        "margin": "grade-gap",
+        "averaged": True,
+        "trigger": "ndcg@10",
+    }
     released_rates = (1.0,)
     branch = 2
     proved = gives_rate = True
@@ -352,7 +418,8 @@ class Slam(Linear):
 
     def surrogate(self, scores, labels):
         measure, _, cut = self.setup.measure.partition("@")
-        # weights that are averaged within grades are those of the whole list, as in the released code
+        # weights that are averaged within grades are those of the whole list, as in the released
+        # code
         cut = int(cut) if cut and not self.setup.averaged else None
         weights = surrogates.slam_weights(measure, scores, labels, cut)
         if self.setup.averaged:
@@ -365,8 +432,8 @@ class MaxHinge(Linear):
 
     kind = "max-hinge"
     about = (
-        "Max-hinge perceptron (perceptron paper, Algorithm 3): the same with the max-hinge surrogate. A constant rate "
-        "does not change its rankings."
+        "Max-hinge perceptron (perceptron paper, Algorithm 3): the same with the max-hinge "
+        "surrogate. A constant rate does not change its rankings."
     )
     settings = (MEASURE, RATES, DECAY, STEPS, ITERATE)
     looks: ClassVar = {"": Look("orange", "s")}
@@ -385,7 +452,9 @@ class MaxHinge(Linear):
 
 
 class ListNet(Linear):
-    """Online gradient descent on ListNet's cross entropy, every round (perceptron paper, section 8)."""
+    """Online gradient descent on ListNet's cross entropy, every round (perceptron paper, section
+    8).
+    """
 
     kind = "listnet"
     about = "Online gradient descent on ListNet's cross entropy (perceptron paper, section 8)."
@@ -408,15 +477,16 @@ class ListNet(Linear):
 
 
 class BinaryPerceptron(Linear):
-    """Classification perceptron (Algorithm 1) on the difference of two documents with different grades.
+    """Classification perceptron (Algorithm 1) on the difference of two documents with different
+    grades.
 
     It draws one pair in each round. A mistake is a pair in the wrong order, or a tie.
     """
 
     kind = "binary-perceptron"
     about = (
-        "Classification perceptron (perceptron paper, Algorithm 1) on one random pair of different grades a round; its "
-        "loss counts mistakes."
+        "Classification perceptron (perceptron paper, Algorithm 1) on one random pair of different "
+        "grades a round; its loss counts mistakes."
     )
     settings = (MEASURE, RATES, DECAY)
     draws = True
@@ -461,7 +531,9 @@ class Ideal(Contextual):
     """The ranking by the grades: a control for which every correct measure has its maximum."""
 
     kind = "ideal"
-    about = "The ranking by the grades themselves, the control that every measure gives its maximum."
+    about = (
+        "The ranking by the grades themselves, the control that every measure gives its maximum."
+    )
     settings = (MEASURE,)
     draws = False
     looks: ClassVar = {"": Look("#000000", "+")}
@@ -473,7 +545,9 @@ class Ideal(Contextual):
         return rank(grades)
 
 
-LEARNERS = {learner.kind: learner for learner in (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)}
+LEARNERS = {
+    learner.kind: learner for learner in (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)
+}
 
 
 class UserLearner(Contextual):
@@ -484,13 +558,19 @@ class UserLearner(Contextual):
 
     @classmethod
     def from_study(cls, entry, readings, facts, rate, random):
-        """Raise a SettingError if the class cannot be imported, or does not take these arguments."""
+        """Raise a SettingError if the class cannot be imported, or does not take these
+        arguments.
+        """
         learner, kind = super().from_study(entry, readings, facts, rate, random), entry["kind"]
         learner.k, options = entry.get("k"), cls._options(entry)
         try:
-            learner.player = own_class(kind)(features=facts["features"], rate=learner.rate, random=random, **options)
+            learner.player = own_class(kind)(
+                features=facts["features"], rate=learner.rate, random=random, **options
+            )
         except TypeError as error:
-            raise SettingError(f"learner {kind!r} cannot be made with its options: {error}") from error
+            raise SettingError(
+                f"learner {kind!r} cannot be made with its options: {error}"
+            ) from error
         return learner
 
     @classmethod
@@ -502,9 +582,13 @@ class UserLearner(Contextual):
 
     @staticmethod
     def _options(entry: Mapping) -> dict:
-        """The keyword arguments of the class: `options` of the entry, and the settings that the class declares."""
+        """The keyword arguments of the class: `options` of the entry, and the settings that the
+        class declares.
+        """
         declared_by_class = settings_of(own_class(entry["kind"]))
-        return entry.get("options", {}) | {key: value for key, value in entry.items() if key in declared_by_class}
+        return entry.get("options", {}) | {
+            key: value for key, value in entry.items() if key in declared_by_class
+        }
 
     def rank(self, features) -> np.ndarray:
         self.round += 1
@@ -517,7 +601,8 @@ class UserLearner(Contextual):
         with self._errors_named():
             updated = bool(self.player.learn(features, grades, ranking))
         self.weights = getattr(self.player, "weights", None)
-        self.overflowed = self.weights is not None and not np.all(np.isfinite(self.weights))  # it may sort NaN silently
+        # it may sort NaN silently
+        self.overflowed = self.weights is not None and not np.all(np.isfinite(self.weights))
         return updated
 
     @contextmanager
@@ -532,7 +617,8 @@ class UserLearner(Contextual):
 
 
 def class_of(kind: str, built_in: Mapping[str, type[Contextual]] = LEARNERS) -> type[Contextual]:
-    """The class that plays learners of a kind: one of `built_in`, or `UserLearner` for a user's `module:Class`.
+    """The class that plays learners of a kind: one of `built_in`, or `UserLearner` for a user's
+    `module:Class`.
 
     Raises
     ------

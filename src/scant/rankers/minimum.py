@@ -1,9 +1,10 @@
 """The fixed weights with the least sum of a surrogate over queries in a ball, with a certificate.
 
-F, the sum, is convex, so that its value and gradient g at any w give a lower bound on its minimum in the ball
+F, the sum, is convex, so that its value and gradient g at any w give a lower bound on its minimum
+in the ball
 ||w|| <= U: F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient belong to the dual point of its smoothed
-hinges (see `scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the weights w, however the
-search came to them.
+hinges (see `scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the
+weights w, however the search came to them.
 """
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from scant.data import stream as streams
 from scant.surrogates import Evaluation
 
-# The search stops when the gap is at most a share of F plus this far smaller share of F(0); F* may be 0.
+# The search stops when the gap is at most a share of F plus this far smaller share of F(0); F* may
+# be 0.
 ENOUGH_OF_ZERO = 1e-12
-STEPS, HALVINGS = 200, 40  # the most allowed; a search usually takes eight steps, and 30 for RankSVM
+# the most allowed; a search usually takes eight steps, and 30 for RankSVM
+STEPS, HALVINGS = 200, 40
 # A decrease below this share of F cannot be told from rounding in the line search.
 ROUNDING = 1e-12
 
@@ -30,19 +33,32 @@ class Total:
 
         largest_grade = max(1, stream.metadata["largest_grade"])
         self.kernel = batch
-        self.queries = batch.Queries(stream.features, stream.offsets, stream.grades, stream.ideal_dcg, counts)
+        self.queries = batch.Queries(
+            stream.features, stream.offsets, stream.grades, stream.ideal_dcg, counts
+        )
         self.objective, self.smoothed = objective, objective == batch.RANKSVM
-        self.gains, self.exponentials = streams.gains(largest_grade), np.exp(-np.arange(largest_grade + 1.0))
+        self.gains, self.exponentials = (
+            streams.gains(largest_grade),
+            np.exp(-np.arange(largest_grade + 1.0)),
+        )
 
     def evaluate(self, weights: np.ndarray, smoothing: float = 1.0) -> Evaluation:
         """F at `weights` (d)."""
         gradient = np.empty(len(weights))
         sums = self.kernel.total(
-            self.queries, self.objective, smoothing, weights, self.gains, self.exponentials, gradient
+            self.queries,
+            self.objective,
+            smoothing,
+            weights,
+            self.gains,
+            self.exponentials,
+            gradient,
         )
         return Evaluation(*sums, gradient)
 
-    def step(self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float) -> np.ndarray:
+    def step(
+        self, weights: np.ndarray, smoothing: float, gradient: np.ndarray, radius: float
+    ) -> np.ndarray:
         """Newton's step (d) for the smoothed value; it stays in the ball."""
         step, hessian = np.empty(len(weights)), np.empty((len(weights), len(weights)))
         self.kernel.curvature(self.queries, self.objective, smoothing, weights, hessian)
@@ -50,11 +66,13 @@ class Total:
         return step
 
 
-def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) -> tuple[np.ndarray, float, float]:
+def minimise(
+    total: Total, weights: np.ndarray, radius: float, enough: float
+) -> tuple[np.ndarray, float, float]:
     """Minimise F over ||w|| <= radius by Newton's method.
 
-    Each step goes to, or towards, the minimum of the quadratic model over the ball. RankSVM's hinges are smoothed; the
-    smoothing is reduced whenever most of the gap is due to it.
+    Each step goes to, or towards, the minimum of the quadratic model over the ball. RankSVM's
+    hinges are smoothed; the smoothing is reduced whenever most of the gap is due to it.
 
     Parameters
     ----------
@@ -69,7 +87,8 @@ def minimise(total: Total, weights: np.ndarray, radius: float, enough: float) ->
     """
     smoothing = 2.0  # at weights 0 all hinges are 1, which is then the middle of what is smoothed
     enough_of_zero = ENOUGH_OF_ZERO * total.evaluate(np.zeros(len(weights))).value
-    best, best_weights, bound, flat = np.inf, weights, 0.0, 0  # the bound is 0 at first: no surrogate is negative
+    # the bound is 0 at first: no surrogate is negative
+    best, best_weights, bound, flat = np.inf, weights, 0.0, 0
     value, smooth, support, gradient = total.evaluate(weights, smoothing)
     for _ in range(STEPS):
         if value < best:

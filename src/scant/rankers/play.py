@@ -14,54 +14,79 @@ from scant.rankers.learners import MEASURES, Contextual, NonFiniteScores
 
 @dataclass(frozen=True)
 class Play:
-    """What happened in each round. All arrays except `weights` have one entry or row for each round played."""
+    """What happened in each round.
 
-    measured: np.ndarray  # float64, rounds x measures: of the ranking shown, in the order of `recorded`
-    loss: np.ndarray  # float64, of the learner's own measure; 0 for queries without a relevant document
+    All arrays except `weights` have one entry or row for each round played.
+    """
+
+    # float64, rounds x measures: of the ranking shown, in the order of `recorded`
+    measured: np.ndarray
+    # float64, of the learner's own measure; 0 for queries without a relevant document
+    loss: np.ndarray
     updated: np.ndarray  # uint8
     ranker: np.ndarray  # float64, NDCG@10 of the learner's own ranking, shown or not
-    surrogate: np.ndarray  # float64, the judging surrogate's loss of the scores shown; NaN if none judges the learner
-    events: np.ndarray  # int32, rounds x 4: whether it explored, whether other documents were on top because of that,
+    # float64, the judging surrogate's loss of the scores shown; NaN if none judges the learner
+    surrogate: np.ndarray
+    # int32, rounds x 4: whether it explored, whether other documents were on top because of that,
+    events: np.ndarray
     # how many exponents were clipped, whether the query had too few documents to learn from
-    watched: np.ndarray  # float64, rounds x 2, sums up to each round: of squared norms of the gradients (or their
-    # estimates) in the weights, and of the probabilities of exploring. Of no rows unless steps need no rate, or
-    # exploration adapts, in a compiled loop
+    # float64, rounds x 2, sums up to each round: of squared norms of the gradients (or their
+    watched: np.ndarray
+    # estimates) in the weights, and of the probabilities of exploring. Of no rows unless steps need
+    # no rate, or exploration adapts, in a compiled loop
     weights: np.ndarray | None  # float64 (features), after the last round
-    failed_in: int = 0  # the round in which a score was not finite, which ends the play; 0 if there is none
+    # the round in which a score was not finite, which ends the play; 0 if there is none
+    failed_in: int = 0
 
 
 def recorded(measures: Iterable[str] = (), largest_grade: int = 0) -> tuple[str, ...]:
-    """The names of the measures that a play records: the measures that learners may learn, then others in `measures`.
+    """The names of the measures that a play records: the measures that learners may learn, then
+    others in `measures`.
 
     largest_grade : of the stream
 
     Raises
     ------
-    SettingError : a name is unknown, or a measure is not defined for grades as large as the stream's
+    SettingError : a name is unknown, or a measure is not defined for grades as large as the
+        stream's
     """
     names = tuple(dict.fromkeys((*MEASURES, *measures)))
     for name in names:
         if (most := named(name)[0].largest_grade) < largest_grade:
-            raise SettingError(f"the measure {name!r} is of grades up to {most}; the stream's go up to {largest_grade}")
+            raise SettingError(
+                f"the measure {name!r} is of grades up to {most}; the stream's go "
+                f"up to {largest_grade}"
+            )
     return names
 
 
 def _ideals(stream: Stream, measures: np.ndarray) -> np.ndarray:
-    """The largest DCG of each query at the cut-off of each measure: float64, queries x measures; 1 unless it is NDCG.
+    """The largest DCG of each query at the cut-off of each measure: float64, queries x measures; 1
+    unless it is NDCG.
 
     measures : (code, cut-off) of each, see `codes_of`
     """
     from scant.kernels import pieces
 
     stored = {0: stream.ideal_dcg, CUT: stream.ideal_dcg_at_cut}
-    gains_of = {pieces.NDCG: gains(LARGEST_GRADE), pieces.LINEAR_NDCG: np.arange(LARGEST_GRADE + 1.0)}
+    gains_of = {
+        pieces.NDCG: gains(LARGEST_GRADE),
+        pieces.LINEAR_NDCG: np.arange(LARGEST_GRADE + 1.0),
+    }
     places = discounts(stream.metadata["largest_query"])
     ideals = np.ones((len(stream), len(measures)))
     for j, (code, cut) in enumerate(measures):
         if code == pieces.NDCG and cut in stored:
             ideals[:, j] = stored[cut]
         elif code in gains_of:  # a cut-off of 0 stands for the whole list
-            pieces.ideal_dcgs(stream.offsets, stream.grades, cut or len(places), gains_of[code], places, ideals[:, j])
+            pieces.ideal_dcgs(
+                stream.offsets,
+                stream.grades,
+                cut or len(places),
+                gains_of[code],
+                places,
+                ideals[:, j],
+            )
     return ideals
 
 
@@ -74,15 +99,17 @@ def query_order(
     keep: float = 1.0,
     resampled: np.random.Generator | None = None,
 ) -> np.ndarray:
-    """The query of each round, as its index in the stream: pass after pass over the stream, each shuffled anew.
+    """The query of each round, as its index in the stream: pass after pass over the stream, each
+    shuffled anew.
 
     rounds : the horizon; None for one pass
     order : "shuffled", or "as-is" for the order of the files
     empty : "skip" leaves out queries without a relevant document
-    keep : the probability with which each query of a pass is kept (released code: 0.8 on some data sets)
-    resampled : draws the queries of every pass: as many as there are, with replacement (the bootstrap of queries).
-        Under "as-is" they are in the order of the files, all second copies after all first ones, and so on. None for
-        each query once
+    keep : the probability with which each query of a pass is kept (released code: 0.8 on some data
+        sets)
+    resampled : draws the queries of every pass: as many as there are, with replacement (the
+        bootstrap of queries). Under "as-is" they are in the order of the files, all second copies
+        after all first ones, and so on. None for each query once
 
     Returns
     -------
@@ -92,7 +119,8 @@ def query_order(
     if resampled is not None and len(queries):
         # In the order of the files, which shuffled passes undo.
         queries = np.sort(resampled.choice(queries, len(queries)))
-        if order == "as-is":  # second copies after all first ones: a learner knows the query that it met a round before
+        # second copies after all first ones: a learner knows the query that it met a round before
+        if order == "as-is":
             copies = np.arange(len(queries)) - np.searchsorted(queries, queries)
             queries = queries[np.argsort(copies, kind="stable")]
     passes, total = [], 0
@@ -102,19 +130,25 @@ def query_order(
             order_of_pass = order_of_pass[random.random(len(order_of_pass)) < keep]
         passes.append(order_of_pass)
         total += len(order_of_pass)
-        if rounds is None or not len(queries):  # one pass; or none, where no number of passes would do
+        # one pass; or none, where no number of passes would do
+        if rounds is None or not len(queries):
             break
     return np.concatenate(passes)[:rounds]
 
 
 def play(
-    stream: Stream, queries: np.ndarray, learner: Contextual, empty: str = "zero", measures: Iterable[str] = ()
+    stream: Stream,
+    queries: np.ndarray,
+    learner: Contextual,
+    empty: str = "zero",
+    measures: Iterable[str] = (),
 ) -> Play:
     """Let a learner play a stream: in its compiled loop if it has one, else in plain Python.
 
     queries : the query of each round, see `query_order`
     learner : made anew; its weights are moved
-    empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there is none
+    empty : the measures of a query without a relevant document: "zero", "one", or "skip" if there
+        is none
     measures : to record besides the measures of all plays
     """
     records = _records(len(queries), len(queries) if learner.watches else 0)
@@ -130,11 +164,16 @@ def play(
     codes = np.array([*codes_of(built_in), *((PLACE, place) for place in places)], np.int64)
     measured = np.zeros((len(queries), len(codes)))
     rounds = compiled(
-        rounds=Rounds(learner.inputs(stream.features), stream.offsets, stream.grades, stream.relevant, queries),
+        rounds=Rounds(
+            learner.inputs(stream.features), stream.offsets, stream.grades, stream.relevant, queries
+        ),
         tables=tables_of(stream),
         recorded=Measured(codes, _ideals(stream, codes), 1.0 if empty == "one" else 0.0, measured),
-        random=learner.random, weights=learner.weights, updated=records["updated"], **arguments,
-    )  # fmt: skip
+        random=learner.random,
+        weights=learner.weights,
+        updated=records["updated"],
+        **arguments,
+    )
     if not learner.pairwise:
         own_measure = list(MEASURES).index(learner.setup.measure)
         # Without a relevant document no ranking loses less than another.
@@ -148,9 +187,11 @@ def play(
 
 
 def _with_own(names: Iterable[str], built_in: list[str], measured: np.ndarray) -> np.ndarray:
-    """What is measured by measures of these names, some of which are a user's own: float64, rounds x measures.
+    """What is measured by measures of these names, some of which are a user's own: float64, rounds
+    x measures.
 
-    measured : of each round, the built-in measures, then the grade at each place, -1 beyond the last
+    measured : of each round, the built-in measures, then the grade at each place, -1 beyond the
+        last
     """
     columns = dict(zip(built_in, measured.T, strict=False))
     for name in names:
@@ -168,25 +209,35 @@ def tables_of(stream: Stream):
     from scant.kernels.pieces import Tables
 
     grade = max(1, stream.metadata["largest_grade"])
-    return Tables(gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0)))
+    return Tables(
+        gains(grade), discounts(stream.metadata["largest_query"]), np.exp(-np.arange(grade + 1.0))
+    )
 
 
 def play_plain(
-    rounds: Iterable, count: int, learner: Contextual, empty: str = "zero", measures: Iterable[str] = ()
+    rounds: Iterable,
+    count: int,
+    learner: Contextual,
+    empty: str = "zero",
+    measures: Iterable[str] = (),
 ) -> Play:
     """Let a learner play in plain Python.
 
-    rounds : `(features, answer)` of each round. `answer` is the grades (m), or, for an adversary, a function that
-        returns them for the ranking shown
+    rounds : `(features, answer)` of each round. `answer` is the grades (m), or, for an adversary, a
+        function that returns them for the ranking shown
     count : how many rounds there are
     """
-    functions, value = [function_of(name) for name in recorded(measures)], 1.0 if empty == "one" else 0.0
+    functions, value = (
+        [function_of(name) for name in recorded(measures)],
+        1.0 if empty == "one" else 0.0,
+    )
     records = _records(count) | {"measured": np.zeros((count, len(functions)))}
     own_measure, played, failed_in = list(MEASURES).index(learner.setup.measure), 0, 0
     for features, answer in rounds:
         try:
             if learner.sees_grades:
-                # the ideal ranking needs the grades first: an adversary answers as if documents were in order
+                # the ideal ranking needs the grades first: an adversary answers as if documents
+                # were in order
                 grades = answer(np.arange(len(features))) if callable(answer) else answer
                 ranking = learner.rank(features, grades)
             else:
@@ -219,7 +270,9 @@ def play_plain(
 
 
 def _seen_grades(grades: np.ndarray, ranking: np.ndarray, k: int | None) -> np.ndarray:
-    """The grades of the first k documents of a ranking, -1 for the others; all grades if k is None."""
+    """The grades of the first k documents of a ranking, -1 for the others; all grades if k is
+    None.
+    """
     if k is None:
         return grades
     seen = np.full(len(grades), -1, np.int64)
@@ -239,7 +292,9 @@ def _records(rounds: int, watched: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def _played(rounds: int, records: dict[str, np.ndarray], learner: Contextual, failed_in: int) -> Play:
+def _played(
+    rounds: int, records: dict[str, np.ndarray], learner: Contextual, failed_in: int
+) -> Play:
     """The play of so many rounds."""
     of_rounds = {name: array[:rounds] for name, array in records.items()}
     return Play(weights=learner.weights, failed_in=failed_in, **of_rounds)

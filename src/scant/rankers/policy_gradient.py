@@ -1,4 +1,6 @@
-"""The policy gradient on the grade of place 1 (REINFORCE, Williams 1992): unbiased, with no exploration to choose."""
+"""The policy gradient on the grade of place 1 (REINFORCE, Williams 1992): unbiased, with no
+exploration to choose.
+"""
 
 from typing import ClassVar
 
@@ -12,13 +14,16 @@ from scant.rankers.learners import RATES, Contextual
 class PolicyGradient(Contextual):
     """Draws place 1 by the softmax of its scores, and climbs on the expected grade there.
 
-    The other places are sorted. From the grade g of the document i that was drawn, the gradient's estimate is
-    (g - b) (x_i - sum of p_j x_j), with b the mean of the grades seen before. It is unbiased for every b that does not
-    depend on the draw. Steps are rate / sqrt(t).
+    The other places are sorted. From the grade g of the document i that was drawn, the gradient's
+    estimate is (g - b) (x_i - sum of p_j x_j), with b the mean of the grades seen before. It is
+    unbiased for every b that does not depend on the draw. Steps are rate / sqrt(t).
     """
 
     kind = "policy-gradient"
-    about = "Policy gradient on the grade of place 1, drawn by the softmax of its scores (Williams 1992)."
+    about = (
+        "Policy gradient on the grade of place 1, drawn by the softmax of its scores (Williams "
+        "1992)."
+    )
     settings = (RATES,)
     looks: ClassVar = {"": Look("pink", "d")}
     sees = "top"
@@ -46,11 +51,15 @@ class PolicyGradient(Contextual):
         self.seen.append(grades[first])
         pull = -self.chances
         pull[first] += 1
-        self.weights += self.rate / np.sqrt(self.round) * ahead * (features.astype(np.float64).T @ pull)
+        self.weights += (
+            self.rate / np.sqrt(self.round) * ahead * (features.astype(np.float64).T @ pull)
+        )
         return True
 
     def events(self, ranking) -> list[int]:
-        """It draws in every round; whether another document was first than by scores; nothing is clipped or idle."""
+        """It draws in every round; whether another document was first than by scores; nothing is
+        clipped or idle.
+        """
         return [1, int(ranking[0] != self.own_ranking[0]), 0, 0]
 
     def loop(self, stream, records):

@@ -1,7 +1,7 @@
 """The quantities that claims about contextual learners can be about.
 
-Each function takes an experiment as played (`scant.present.traces.Played`) and returns a frame with the columns stream,
-learner, seed and value.
+Each function takes an experiment as played (`scant.present.traces.Played`) and returns a frame with
+the columns stream, learner, seed and value.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ DISTRIBUTIONS = ["first", "second"]  # of Table B.1, which top-1 feedback cannot
 def final(
     played: Played, measure: str = frames_top.MEASURE, at: float = 1.0, last: float = 1.0
 ) -> pd.DataFrame:  # fmt: skip
-    """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10 chooses.
+    """The time-averaged `measure` (or a summed loss) at the horizon, at the rates that NDCG@10
+    chooses.
 
     measure : "ndcg@10" is of the lists shown, "ranker_ndcg@10" of the learner's own ranking
-    at : the share of the horizon at which it is taken, in the last kept round that is not after it; rates are the same
-    last : the share of the horizon over which it is averaged, up to `at`: 0.1 for the last tenth, or a little more,
-        since it begins at a kept round
+    at : the share of the horizon at which it is taken, in the last kept round that is not after it;
+        rates are the same
+    last : the share of the horizon over which it is averaged, up to `at`: 0.1 for the last tenth,
+        or a little more, since it begins at a kept round
     """
     return _final(played, measure, frames_top.MEASURE, at, last)
 
@@ -46,15 +48,19 @@ def final_at_own_rates(
 ) -> pd.DataFrame:  # fmt: skip
     """The same, at the rates that the measure itself chooses if it is one that learners may learn.
 
-    A measure that the experiment asked for is at the rates of the table `finals`; losses are at the rates of NDCG@10.
+    A measure that the experiment asked for is at the rates of the table `finals`; losses are at the
+    rates of NDCG@10.
     """
     if measure in MEASURES:
         return _final(played, measure, measure, at, last)
-    return _final(played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN, at, last)
+    return _final(
+        played, measure, frames_top.MEASURE if measure in traces.MEASURED else frames.OWN, at, last
+    )
 
 
 def _final(played: Played, measure: str, choosing: str, at: float, last: float) -> pd.DataFrame:
-    """The `measure` at a share of the horizon, at the rates that the column `choosing` chooses at the horizon itself.
+    """The `measure` at a share of the horizon, at the rates that the column `choosing` chooses at
+    the horizon itself.
 
     There are no rows if it is not recorded.
 
@@ -72,58 +78,88 @@ def _final(played: Played, measure: str, choosing: str, at: float, last: float) 
     rows = ends if at == 1 else traces.kept_at(played.traces, at)
     if last < 1:
         rows = traces.after(rows, traces.kept_at(played.traces, at - last), [measure])
-    return _with_edges(traces.at_chosen_rates(rows, chosen)).assign(value=lambda rows: rows[measure])
+    return _with_edges(traces.at_chosen_rates(rows, chosen)).assign(
+        value=lambda rows: rows[measure]
+    )
 
 
 def _with_edges(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and where."""
-    places = rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
+    """Rows at chosen rates whose `edge` says which learner's rate is the last of its grid, and
+    where.
+    """
+    places = (
+        rows["learner"] + " on " + rows["stream"] + " " + rows["setting"] + ", the " + rows["edge"]
+    )
     return rows.assign(edge=places.where(rows["edge"] != "", ""))
 
 
 def late_mistakes(played: Played) -> pd.DataFrame:
-    """The share of the late rounds, the second half of the horizon, in which a perceptron-like learner updates.
+    """The share of the late rounds, the second half of the horizon, in which a perceptron-like
+    learner updates.
 
-    It updates exactly when its ranking has a loss in the measure that it learns. Late rounds begin after the first kept
-    round that is not before half of the horizon.
+    It updates exactly when its ranking has a loss in the measure that it learns. Late rounds begin
+    after the first kept round that is not before half of the horizon.
     """
     rows = _at_own_rates(played)
     horizon = rows.groupby(KEYS)["round"].transform("max")
     before = rows[rows["round"] >= LATE * horizon].sort_values("round").drop_duplicates(KEYS)
-    ends = rows[rows["round"] == horizon].merge(before[[*KEYS, "round", "updates"]], on=KEYS, suffixes=("", " before"))
-    return ends.assign(value=(ends["updates"] - ends["updates before"]) / (ends["round"] - ends["round before"]))
+    ends = rows[rows["round"] == horizon].merge(
+        before[[*KEYS, "round", "updates"]], on=KEYS, suffixes=("", " before")
+    )
+    return ends.assign(
+        value=(ends["updates"] - ends["updates before"]) / (ends["round"] - ends["round before"])
+    )
 
 
 def _at_own_rates(played: Played) -> pd.DataFrame:
     """The traces at the rates that each learner's own measure chooses; without runs that failed."""
     last = frames.by_own_measure(traces.finals(played.traces))
     chosen = traces.chosen_rates(last, frames.OWN, played.tuning)
-    return _with_edges(traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen))
+    return _with_edges(
+        traces.at_chosen_rates(played.traces[played.traces["failed_in"] == 0], chosen)
+    )
 
 
 def behind_best(played: Played) -> pd.DataFrame:
-    """The final NDCG@10 of steps that need no rate, minus the same learner's at the best rate of its grid.
+    """The final NDCG@10 of steps that need no rate, minus the same learner's at the best rate of
+    its grid.
 
-    The best rate has the highest mean on the very seeds that are reported. The play `Random` ranks at random.
+    The best rate has the highest mean on the very seeds that are reported. The play `Random` ranks
+    at random.
     """
     rows = _with_edges(frames_steps.ways(played.traces))
-    best = rows[rows["steps"] == frames_steps.BEST].drop_duplicates(["stream", "base"]).set_index(["stream", "base"])
+    best = (
+        rows[rows["steps"] == frames_steps.BEST]
+        .drop_duplicates(["stream", "base"])
+        .set_index(["stream", "base"])
+    )
     last = (
-        traces.finals(played.traces).query("kind == 'random' and not tuning_seed").drop_duplicates(["stream", "seed"])
+        traces.finals(played.traces)
+        .query("kind == 'random' and not tuning_seed")
+        .drop_duplicates(["stream", "seed"])
     )
     random = last.set_index(["stream", "seed"])[frames_steps.MEASURE]
-    edges = best["edge"].reindex(pd.MultiIndex.from_frame(rows[["stream", "base"]])).fillna("").to_numpy()
-    random = random.reindex(pd.MultiIndex.from_frame(rows[["stream", "seed"]])).to_numpy() - rows[frames_steps.MEASURE]
+    edges = (
+        best["edge"]
+        .reindex(pd.MultiIndex.from_frame(rows[["stream", "base"]]))
+        .fillna("")
+        .to_numpy()
+    )
+    random = (
+        random.reindex(pd.MultiIndex.from_frame(rows[["stream", "seed"]])).to_numpy()
+        - rows[frames_steps.MEASURE]
+    )
     behind = frames_steps.behind_best(rows)
     rows = rows.assign(**{"value": behind, RANDOM: behind + random, "edge": edges})
     return rows[rows["setting"] == "none"].dropna(subset="value")
 
 
 def lead_share(played: Played, measure: str = frames_top.MEASURE) -> pd.DataFrame:
-    """How far a learner's final `measure` is on the way from Random's to ListNet's: 0 at Random's, 1 at ListNet's.
+    """How far a learner's final `measure` is on the way from Random's to ListNet's: 0 at Random's,
+    1 at ListNet's.
 
-    Its lead over Random on the same seed is divided by ListNet's mean lead over Random on the stream. Streams without
-    a ListNet or a Random have no rows.
+    Its lead over Random on the same seed is divided by ListNet's mean lead over Random on the
+    stream. Streams without a ListNet or a Random have no rows.
     """
     rows = final(played, measure).reset_index(drop=True)
 
@@ -160,7 +196,8 @@ def regret_slope(played: Played) -> pd.DataFrame:
 
 
 def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
-    """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the bound holds for.
+    """Each seed's largest ratio of loss to bound, over all rounds, and over all rates that the
+    bound holds for.
 
     The ceiling is that of the worst ranking in each round; of a loss of 1, where the stream is not
     simulated. Where the general bound's best weights are next to 0 at the end, it is twice the
@@ -180,7 +217,9 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
         ends = rows.groupby(KEYS)[[bound, "updates"]].transform("max")
         worst = worst.mask(np.isclose(ends[bound], 2 * ends["updates"], rtol=NEAR), rows["updates"])
     shares = {"value": rows["loss"], RANDOM: random, "ceiling": worst}
-    rows = rows.assign(**{name: loss / rows[bound] for name, loss in shares.items()}, a_round=worst / rows["round"])
+    rows = rows.assign(
+        **{name: loss / rows[bound] for name, loss in shares.items()}, a_round=worst / rows["round"]
+    )
     rows = rows.dropna(subset="value")
     by_run = rows.groupby(KEYS, sort=False)
     by_seed = by_run[["value", RANDOM, "ceiling"]].max().reset_index()
@@ -190,41 +229,57 @@ def loss_share(played: Played, bound: str = "bound") -> pd.DataFrame:
 
 
 def _losses_of_random(rows: pd.DataFrame) -> pd.Series:
-    """What the first learner that ranks at random loses of each measure, by measure, stream, seed and round."""
+    """What the first learner that ranks at random loses of each measure, by measure, stream, seed
+    and round.
+    """
     keys = ["stream", "seed", "round"]
     random = rows[rows["kind"] == "random"].drop_duplicates(keys)
-    means = random.set_index(keys, drop=False)  # a column of a measure is its mean up to the round of the row
+    # a column of a measure is its mean up to the round of the row
+    means = random.set_index(keys, drop=False)
     return pd.concat({name: means["round"] * (1 - means[name]) for name in MEASURES})
 
 
 def _worst_losses(rows: pd.DataFrame, details: dict) -> pd.Series:
-    """What the worst rankings would have lost up to the round of each row; see `scant.rankers.ceilings`."""
+    """What the worst rankings would have lost up to the round of each row; see
+    `scant.rankers.ceilings`.
+    """
     worst, empty = rows["round"].astype(float), details["readings"]["empty"]
-    ranked = rows[rows["stream"].isin(details["drawn"]) & ~rows["kind"].isin(frames.kinds("pairwise"))]
+    ranked = rows[
+        rows["stream"].isin(details["drawn"]) & ~rows["kind"].isin(frames.kinds("pairwise"))
+    ]
     for (stream, seed, measure), group in ranked.groupby(["stream", "seed", "own_measure"]):
-        losses = ceilings.worst_losses(details["drawn"][stream], seed, measure, empty, group["round"].to_numpy())
+        losses = ceilings.worst_losses(
+            details["drawn"][stream], seed, measure, empty, group["round"].to_numpy()
+        )
         worst[group.index] = losses
     return worst
 
 
 def regret_share(played: Played) -> pd.DataFrame:
-    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are left out.
+    """The regret at the horizon, divided by the bound on its expectation. Rows without a bound are
+    left out.
 
-    The play `weights 0` is to rank by weights 0 in all rounds. On simulated streams the ceiling is that of the worst
-    weights of the ball in each round.
+    The play `weights 0` is to rank by weights 0 in all rounds. On simulated streams the ceiling is
+    that of the worst weights of the ball in each round.
     """
     rows = regret(played)
     shares = {"value": rows["regret"], WEIGHTS_0: rows["at_zero"] - rows["best"]}
     shares["ceiling"] = _worst_surrogates(rows, played.details) - rows["best"]
-    return rows.assign(**{name: regrets / rows["bound"] for name, regrets in shares.items()}).dropna(subset="value")
+    return rows.assign(
+        **{name: regrets / rows["bound"] for name, regrets in shares.items()}
+    ).dropna(subset="value")
 
 
 def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
-    """What the worst weights would have lost up to the round of each row; NaN where that is not known."""
+    """What the worst weights would have lost up to the round of each row; NaN where that is not
+    known.
+    """
     worst = pd.Series(np.nan, rows.index)
     drawn = rows["stream"].isin(details["drawn"])
     bounded = rows[drawn & rows["judge"].isin(ceilings.SURROGATES) & rows["bound"].notna()]
-    for (stream, seed, judge, radius), group in bounded.groupby(["stream", "seed", "judge", "radius"]):
+    for (stream, seed, judge, radius), group in bounded.groupby(
+        ["stream", "seed", "judge", "radius"]
+    ):
         most = ceilings.worst_surrogate(details["drawn"][stream], seed, judge, radius)
         worst[group.index] = group["round"] * most
     return worst
@@ -233,15 +288,18 @@ def _worst_surrogates(rows: pd.DataFrame, details: dict) -> pd.Series:
 def floor_share(played: Played) -> pd.DataFrame:
     """The regret a round on the two distributions of Table B.1, divided by the floor of Theorem 32.
 
-    A learner that sees the relevance of the top document alone cannot tell the distributions apart. So the mean of its
-    two expected regrets is at least the floor (`scant.theory.bounds.impossible_floor`) times the horizon, whichever
-    learner it is, as long as the ball of weights holds the best scores of both, whose norms are below 0.62. It is
-    judged by NDCG-squared. There is one value for each learner and seed, of both streams together;
-    none if either is missing.
+    A learner that sees the relevance of the top document alone cannot tell the distributions apart.
+    So the mean of its two expected regrets is at least the floor
+    (`scant.theory.bounds.impossible_floor`) times the horizon, whichever learner it is, as long as
+    the ball of weights holds the best scores of both, whose norms are below 0.62. It is judged by
+    NDCG-squared. There is one value for each learner and seed, of both streams together; none if
+    either is missing.
     """
     rows = regret(played)
     rows = rows[(rows["judge"] == "ndcg-squared") & rows["distribution"].isin(DISTRIBUTIONS)]
     shares = rows.assign(share=rows["regret"] / rows["round"] / impossible_floor())
-    by_run = shares.pivot_table(index=["learner", "seed"], columns="distribution", values="share", sort=False)
+    by_run = shares.pivot_table(
+        index=["learner", "seed"], columns="distribution", values="share", sort=False
+    )
     means = by_run.reindex(columns=DISTRIBUTIONS).mean(axis=1, skipna=False).dropna()
     return means.rename("value").reset_index().assign(stream=", ".join(rows["stream"].unique()))

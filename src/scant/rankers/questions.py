@@ -12,7 +12,10 @@ PERCEPTRON = (
         ("figure-2.2", "figure-2.1", "figure-2.ap", "figure-iterates", "figure-steps"),
         (
             Answer(
-                "perceptron-slam-competitive", "SLAM", "is within 5 % of ListNet", "is more than 5 % behind ListNet"
+                "perceptron-slam-competitive",
+                "SLAM",
+                "is within 5 % of ListNet",
+                ("is more than 5 % behind ListNet"),
             ),
             Answer(
                 "seen-average-near-listnet",
@@ -26,7 +29,12 @@ PERCEPTRON = (
                 "is more than 5 % behind ListNet",
                 "is within 5 % of ListNet",
             ),
-            Answer("perceptron-converges", "the perceptrons", "average more than 0.99", "average less than 0.99"),
+            Answer(
+                "perceptron-converges",
+                "the perceptrons",
+                "average more than 0.99",
+                ("average less than 0.99"),
+            ),
             Answer(
                 "perceptron-over-listnet-separable",
                 "the perceptrons",
@@ -41,7 +49,13 @@ TOP = (
         "top",
         "What does it cost to see only the top?",
         ("top-*",),
-        ("figure-3.4", "figure-aistats16.1", "figure-top-k", "figure-top-regret", "figure-smoothdcg"),
+        (
+            "figure-3.4",
+            "figure-aistats16.1",
+            "figure-top-k",
+            "figure-top-regret",
+            "figure-smoothdcg",
+        ),
         (
             Answer(
                 "top-feedback-cost",
@@ -49,8 +63,18 @@ TOP = (
                 "come within 0.05 of what they reach with every grade seen",
                 "stay more than 0.05 behind what they reach with every grade seen",
             ),
-            Answer("top-competitive", CONVEX, "are within 5 % of ListNet", "are more than 5 % behind ListNet"),
-            Answer("top-above-random", CONVEX, "rank better than at random", "rank worse than at random"),
+            Answer(
+                "top-competitive",
+                CONVEX,
+                "are within 5 % of ListNet",
+                ("are more than 5 % behind ListNet"),
+            ),
+            Answer(
+                "top-above-random",
+                CONVEX,
+                "rank better than at random",
+                ("rank worse than at random"),
+            ),
         ),
     ),
     Question(
@@ -59,7 +83,12 @@ TOP = (
         ("top-clicks-*", "seen-clicks-*"),
         ("figure-top-k",),
         (
-            Answer("top-clicks-pdgd-above-dbgd", "PDGD", "ranks better than DBGD", "ranks worse than DBGD"),
+            Answer(
+                "top-clicks-pdgd-above-dbgd",
+                "PDGD",
+                "ranks better than DBGD",
+                ("ranks worse than DBGD"),
+            ),
             Answer(
                 "seen-clicks-near-pdgd",
                 "a loss of pairs of what was clicked and not, without weights,",

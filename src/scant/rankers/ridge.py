@@ -1,7 +1,9 @@
-"""Ridge regression of the grades seen on documents' features: greedy, with optimism, or with Thompson sampling.
+"""Ridge regression of the grades seen on documents' features: greedy, with optimism, or with
+Thompson sampling.
 
-Linear bandits have learnt so since Auer (2002): LinUCB (Li et al. 2010) and linear Thompson sampling (Agrawal & Goyal
-2013). What is theirs is the estimate and how it explores; that only one place explores is ours.
+Linear bandits have learnt so since Auer (2002): LinUCB (Li et al. 2010) and linear Thompson
+sampling (Agrawal & Goyal 2013). What is theirs is the estimate and how it explores; that only one
+place explores is ours.
 """
 
 from dataclasses import dataclass
@@ -24,24 +26,34 @@ def _numbers(name: str, about: str) -> Setting:
     return Setting(name, rule, about, absent=[1.0])
 
 
-K = Setting("k", {"type": "integer", "minimum": 1}, "How many grades on top the learner sees.", absent=1)
+K = Setting(
+    "k", {"type": "integer", "minimum": 1}, "How many grades on top the learner sees.", absent=1
+)
 EXPLORED = Setting(
     "explore",
     {"enum": list(EXPLORE)},
-    "How place k explores: not at all (greedy), or with the document from there on that has the largest score plus "
-    "alpha standard errors (ucb), or the largest score by weights drawn around the fitted ones (thompson).",
+    "How place k explores: not at all (greedy), or with the document from there on that has the "
+    "largest score plus "
+    "alpha standard errors (ucb), or the largest score by weights drawn around the fitted ones "
+    "(thompson).",
     absent="greedy",
 )
-LAMBDAS = _numbers("lambdas", "The penalties of ridge regression to play; one is chosen as rates are.")
+LAMBDAS = _numbers(
+    "lambdas", ("The penalties of ridge regression to play; one is chosen as rates are.")
+)
 ALPHAS = _numbers(
     "alphas",
-    "How many standard errors ucb adds, or thompson draws weights apart, to play; one is chosen as rates are.",
+    (
+        "How many standard errors ucb adds, or thompson draws weights apart, to play; one is "
+        "chosen as rates are."
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings by which a learner by least squares plays, except lambda, which has the place of a rate.
+    """The settings by which a learner by least squares plays, except lambda, which has the place of
+    a rate.
 
     k : how many grades on top it sees
     explore : one of `EXPLORE`
@@ -57,17 +69,19 @@ class Settings:
 
 
 class Ridge(Contextual):
-    """Ranks by w of A w = b, with A = lambda I + sum of x x' and b = sum of g x over the documents seen.
+    """Ranks by w of A w = b, with A = lambda I + sum of x x' and b = sum of g x over the documents
+    seen.
 
-    x is a document's features with a 1 for the intercept behind them, and g its grade. The list is sorted by x' w, but
-    for place k: the document from there on with the largest x' w + alpha sqrt(x' A^-1 x) moves up to it (ucb), or the
-    one with the largest x' v, v being drawn from the normal distribution N(w, alpha² A^-1) (thompson).
+    x is a document's features with a 1 for the intercept behind them, and g its grade. The list is
+    sorted by x' w, but for place k: the document from there on with the largest x' w + alpha
+    sqrt(x' A^-1 x) moves up to it (ucb), or the one with the largest x' v, v being drawn from the
+    normal distribution N(w, alpha² A^-1) (thompson).
     """
 
     kind = "ridge"
     about = (
-        "Ridge regression of the grades seen, with an intercept: greedy, optimistic (LinUCB; Li et al. 2010) or by "
-        "Thompson sampling (Agrawal & Goyal 2013) at place k."
+        "Ridge regression of the grades seen, with an intercept: greedy, optimistic (LinUCB; Li et "
+        "al. 2010) or by Thompson sampling (Agrawal & Goyal 2013) at place k."
     )
     settings = (K, EXPLORED, LAMBDAS, ALPHAS)
     looks: ClassVar = {"": Look("vermilion", "*"), "greedy": Look("vermilion", "s", ":")}
@@ -102,7 +116,9 @@ class Ridge(Contextual):
     @classmethod
     def check(cls, settings) -> None:
         if "alphas" in settings and settings.get("explore", EXPLORED.absent) == "greedy":
-            raise SettingError("alphas do nothing unless explore is ucb or thompson: leave them out")
+            raise SettingError(
+                "alphas do nothing unless explore is ucb or thompson: leave them out"
+            )
 
     def rank(self, features) -> np.ndarray:
         scores = self.scores(features, self.weights[:-1])
@@ -137,7 +153,9 @@ class Ridge(Contextual):
         return True
 
     def events(self, ranking) -> list[int]:
-        """Whether another document was at place k than by its scores; nothing is clipped or idle."""
+        """Whether another document was at place k than by its scores; nothing is clipped or
+        idle.
+        """
         top = slice(0, self.k)
         return [0, set(ranking[top]) != set(self.own_ranking[top]), 0, 0]
 

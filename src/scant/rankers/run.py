@@ -1,4 +1,5 @@
-"""Runs: a learner plays a stream for some seeds at each of its rates, and its results go to a run file.
+"""Runs: a learner plays a stream for some seeds at each of its rates, and its results go to a run
+file.
 
 This module defines what run files hold, and which random numbers runs use.
 """
@@ -30,23 +31,28 @@ SCHEMA = pa.schema(  # columns of the measures that an experiment asks for come 
         "theory": pa.int8(),  # 1 if theory gave the rate
         "round": pa.int64(),
         **{name: pa.float64() for name in MEASURES},  # time-averaged up to the round
-        "ranker_ndcg@10": pa.float64(),  # NDCG@10 of the learner's own ranking, without exploration, time-averaged
+        # NDCG@10 of the learner's own ranking, without exploration, time-averaged
+        "ranker_ndcg@10": pa.float64(),
         "loss": pa.float64(),  # of the learner's own measure, cumulative
-        "surrogate_loss": pa.float64(),  # the judging surrogate of the scores shown, cumulative; NaN if there is none
+        # the judging surrogate of the scores shown, cumulative; NaN if there is none
+        "surrogate_loss": pa.float64(),
         "updates": pa.int64(),
-        # Cumulative counts: rounds that explored; rounds with other documents on top because of that; clipped
-        # exponents; rounds whose query had too few documents to learn from.
+        # Cumulative counts: rounds that explored; rounds with other documents on top because of
+        # that; clipped exponents; rounds whose query had too few documents to learn from.
         **{name: pa.int64() for name in top.EVENTS},
-        # The bound on the loss on separable streams, by the stream's margin; for learners that a surrogate judges, the
-        # bound on their regret. NaN if there is none.
+        # The bound on the loss on separable streams, by the stream's margin; for learners that a
+        # surrogate judges, the bound on their regret. NaN if there is none.
         "bound": pa.float64(),
-        "general_bound": pa.float64(),  # on the loss: the smallest over some comparators; NaN if there is none
-        "failed_in": pa.int64(),  # the round whose scores were no longer finite, which ended the run; 0 if none
+        # on the loss: the smallest over some comparators; NaN if there is none
+        "general_bound": pa.float64(),
+        # the round whose scores were no longer finite, which ended the run; 0 if none
+        "failed_in": pa.int64(),
     }
 )
 LEARNERS = {"perceptron": learners.LEARNERS, "top": top.LEARNERS}  # by the kind of experiment
-# The comparators of the general bound are these multiples of the ranker of a separable stream, or, on other streams, of
-# the learner's last weights; powers of two, so that scores are multiplied without rounding.
+# The comparators of the general bound are these multiples of the ranker of a separable stream, or,
+# on other streams, of the learner's last weights; powers of two, so that scores are multiplied
+# without rounding.
 MULTIPLES = 2.0 ** np.arange(-4, 5)
 
 
@@ -58,9 +64,10 @@ def run_job(job: dict, target, seeds: list[int], inputs: dict[str, list[str]]) -
 def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
     """Play a learner for each seed in each variant at each of its rates, and write the run file.
 
-    job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings and the readings of
-        the experiment, see the study's schema; `queries` if they are "resampled"; `measures` if the experiment asks
-        for further ones. It becomes the file's metadata
+    job : study, study_seed, experiment, kind, stream, stream_settings, learner, learner_settings
+        and the readings of the experiment, see the study's schema; `queries` if they are
+        "resampled"; `measures` if the experiment asks for further ones. It becomes the file's
+        metadata
     target : the file to write
     stream_paths : the stream's file for each seed, or one file for all; none for the adversary
     """
@@ -73,7 +80,8 @@ def run(job: dict, target, seeds: list[int], stream_paths=()) -> None:
 
 
 def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream | None]]:
-    """Each seed with its stream: from its own file, from one file for all seeds, or None if there is no file.
+    """Each seed with its stream: from its own file, from one file for all seeds, or None if there
+    is no file.
 
     A file is read when its seed's turn comes, since what is mapped counts as memory of the job.
     """
@@ -86,27 +94,42 @@ def opened(seeds: list[int], stream_paths) -> Iterator[tuple[int, streams.Stream
 
 
 def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
-    """The query of each round, as its index in the stream: the same for all learners on this stream and seed.
+    """The query of each round, as its index in the stream: the same for all learners on this stream
+    and seed.
 
     Raises
     ------
     SettingError : no query is left to play
     """
     random = generator(*_axes(job, seed), "queries")
-    resampled = generator(*_axes(job, seed), "resampled") if job.get("queries") == "resampled" else None
-    queries = query_order(stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled)
+    resampled = (
+        generator(*_axes(job, seed), "resampled") if job.get("queries") == "resampled" else None
+    )
+    queries = query_order(
+        stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled
+    )
     if not len(queries):
         raise SettingError(f"streams.{job['stream']}: no query is left to play. See empty and keep")
     return queries
 
 
 def _axes(job: dict, seed: int) -> tuple:
-    # The axis has the name of the first study: with another, published results would have other random numbers.
-    return (job["study_seed"], "perceptron", streams.random_name(job["stream"], job["stream_settings"]), seed)
+    # The axis has the name of the first study: with another, published results would have other
+    # random numbers.
+    return (
+        job["study_seed"],
+        "perceptron",
+        streams.random_name(job["stream"], job["stream_settings"]),
+        seed,
+    )
 
 
-def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[list[pa.Table], Contextual]:
-    """The traces of one seed, one table for each variant and rate, and the learner that played last."""
+def _play_seed(
+    job: dict, seed: int, stream: streams.Stream | None
+) -> tuple[list[pa.Table], Contextual]:
+    """The traces of one seed, one table for each variant and rate, and the learner that played
+    last.
+    """
     entry, tables = job["learner_settings"], []
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
@@ -122,21 +145,29 @@ def _play_seed(job: dict, seed: int, stream: streams.Stream | None) -> tuple[lis
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
             learner = cls.from_study(variant, job, facts, rate, noise)
         except SettingError as error:
-            raise SettingError(f"learners.{job['learner']} on streams.{job['stream']}: {error}") from None
+            raise SettingError(
+                f"learners.{job['learner']} on streams.{job['stream']}: {error}"
+            ) from None
         where, general = f"{job['learner']} on {job['stream']}, seed {seed}, rate {rate}", None
         with naming(where):
             if stream is None:
                 played = play_plain(adversary, adversary.rounds, learner, job["empty"], measures)
             else:
                 played = play(stream, queries, learner, job["empty"], measures)
-                general = general_bound(stream, queries, played, learner) if rate == "theory" else None
+                general = (
+                    general_bound(stream, queries, played, learner) if rate == "theory" else None
+                )
         if played.failed_in:
             where = f"{where}, round {played.failed_in}"
-            print(f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr)
+            print(
+                f"scant: {where}: scores are no longer finite, and the play ends", file=sys.stderr
+            )
         table = trace(seed, played, learner, rate == "theory", general, measures)
         if len(variants) > 1:
             [key] = [key for key in variant if variant[key] != entry.get(key)]
-            table = table.append_column(top.CHOSEN + key, pa.repeat(float(variant[key]), len(table)))
+            table = table.append_column(
+                top.CHOSEN + key, pa.repeat(float(variant[key]), len(table))
+            )
         tables.append(table)
     return tables, learner
 
@@ -160,7 +191,10 @@ def trace(
     kept = rounds - 1
     means = np.cumsum(np.c_[played.measured, played.ranker], axis=0)[kept] / rounds[:, None]
     loss, updates = np.cumsum(played.loss)[kept], np.cumsum(played.updated, dtype=np.int64)[kept]
-    surrogate, events = np.cumsum(played.surrogate)[kept], np.cumsum(played.events, axis=0, dtype=np.int64)[kept]
+    surrogate, events = (
+        np.cumsum(played.surrogate)[kept],
+        np.cumsum(played.events, axis=0, dtype=np.int64)[kept],
+    )
     watched = played.watched[kept] if len(played.watched) else None
     if not n:  # the run failed in round 1, which one row says
         rounds, means = np.zeros(1, np.int64), np.full((1, len(measures) + 1), np.nan)
@@ -186,7 +220,8 @@ def trace(
 
 
 def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndarray | None:
-    """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None if there is none.
+    """The general bound at each round, float64 (rounds), for a learner at the rate of theory; None
+    if there is none.
 
     It is the smallest over the comparators, see `MULTIPLES`.
     """
@@ -195,16 +230,32 @@ def general_bound(stream, queries, played: Play, learner: Contextual) -> np.ndar
         return None
     from scant.kernels import full, pieces
 
-    direction = np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
+    direction = (
+        np.array(facts["ranker"]) / facts["margin"] if facts.get("ranker") else played.weights
+    )
     m, ratio = constants
     labels = settings.labels(stream.grades)
     labels.flags.writeable = False  # the loop is compiled for read-only arrays
     sums = np.empty((len(MULTIPLES), len(played.loss)))
-    rounds = pieces.Rounds(stream.features, stream.offsets, stream.grades, stream.relevant, queries[: sums.shape[1]])
+    rounds = pieces.Rounds(
+        stream.features, stream.offsets, stream.grades, stream.relevant, queries[: sums.shape[1]]
+    )
     tables = tables_of(stream)
     full.surrogates_along(
-        rounds, labels, played.updated, learner.branch, m, settings.measure == "ap", tables, direction, MULTIPLES, sums
+        rounds,
+        labels,
+        played.updated,
+        learner.branch,
+        m,
+        settings.measure == "ap",
+        tables,
+        direction,
+        MULTIPLES,
+        sums,
     )
     norms = [float(np.linalg.norm(multiple * direction)) for multiple in MULTIPLES]
-    at_multiples = [bounds.general_at_rate(*pair, m, facts["radius"], ratio) for pair in zip(sums, norms, strict=True)]
+    at_multiples = [
+        bounds.general_at_rate(*pair, m, facts["radius"], ratio)
+        for pair in zip(sums, norms, strict=True)
+    ]
     return np.minimum.reduce(at_multiples)

@@ -1,4 +1,5 @@
-"""Steps of descent as large as the gradients so far tell, in plain Python; `scant.kernels.steps` is the same, compiled.
+"""Steps of descent as large as the gradients so far tell, in plain Python; `scant.kernels.steps` is
+the same, compiled.
 
 Each moves the weights of a learner against gradients, which it gets one by one. Weights start at 0.
 """
@@ -9,7 +10,8 @@ import numpy as np
 
 from scant.errors import SettingError
 
-FIRST_DISTANCE = 1e-6  # DoG's r_epsilon: how far the weights are taken to have moved before they move
+# DoG's r_epsilon: how far the weights are taken to have moved before they move
+FIRST_DISTANCE = 1e-6
 ALPHA = 100.0  # COCOB's alpha: no bet is larger than one of that many largest gradients allows
 
 
@@ -33,7 +35,10 @@ class Steps:
         self.features, self.radius, self.rate, self.squares = features, radius, rate, 0.0
 
     def take(self, weights: np.ndarray, gradient: np.ndarray) -> None:
-        """Move `weights` (d), in place, against `gradient` (d). The caller projects them on their ball, if any."""
+        """Move `weights` (d), in place, against `gradient` (d).
+
+        The caller projects them on their ball, if any.
+        """
         self.squares += gradient @ gradient
         if self.squares > 0:  # until then gradients were 0, and sizes would divide by it
             self._move(weights, gradient)
@@ -45,8 +50,8 @@ class Steps:
 class AdaGrad(Steps):
     """AdaGrad's norm version: `sqrt(2) U / sqrt(sum of squared norms)` on the ball of radius U.
 
-    Source: Streeter and McMahan 2010; Duchi, Hazan and Singer 2011; Orabona 2019, section 4.2. Without a ball nothing
-    is proved.
+    Source: Streeter and McMahan 2010; Duchi, Hazan and Singer 2011; Orabona 2019, section 4.2.
+    Without a ball nothing is proved.
     """
 
     kind = "adagrad"
@@ -57,7 +62,8 @@ class AdaGrad(Steps):
 
 
 class FeatureAdaGrad(Steps):
-    """AdaGrad's version for each feature: the rate over the root of the sum of the squares of its gradients.
+    """AdaGrad's version for each feature: the rate over the root of the sum of the squares of its
+    gradients.
 
     Source: Duchi, Hazan and Singer 2011. A feature whose gradients were all 0 does not move.
     """
@@ -73,7 +79,9 @@ class FeatureAdaGrad(Steps):
     def _move(self, weights, gradient):
         self.of_feature += gradient**2
         roots = np.sqrt(self.of_feature)
-        weights -= np.divide(self.rate * gradient, roots, where=roots > 0, out=np.zeros(self.features))
+        weights -= np.divide(
+            self.rate * gradient, roots, where=roots > 0, out=np.zeros(self.features)
+        )
 
 
 class DistanceOverGradients(Steps):
@@ -95,10 +103,11 @@ class DistanceOverGradients(Steps):
 
 
 class _Betting(Steps):
-    """What steps by betting share: the point that they bet on may be outside the ball, into which it is projected.
+    """What steps by betting share: the point that they bet on may be outside the ball, into which
+    it is projected.
 
-    Gradients that would draw it further out lose that part (Cutkosky 2020): the regret of the projection is
-    at most that of the point on what is left.
+    Gradients that would draw it further out lose that part (Cutkosky 2020): the regret of the
+    projection is at most that of the point on what is left.
     """
 
     def __init__(self, features, radius=1.0, rate=None):
@@ -115,10 +124,12 @@ class _Betting(Steps):
 
 
 class CoinBetting(_Betting):
-    """Betting on the direction of w by Krichevsky and Trofimov's rule, with initial wealth 1 (Orabona and Pal 2016).
+    """Betting on the direction of w by Krichevsky and Trofimov's rule, with initial wealth 1
+    (Orabona and Pal 2016).
 
-    A coin is a gradient over the largest norm so far, and counts by its length. A gradient that is longer than all
-    before it is cut to their largest length before the bettor sees it (Cutkosky 2019).
+    A coin is a gradient over the largest norm so far, and counts by its length. A gradient that is
+    longer than all before it is cut to their largest length before the bettor sees it (Cutkosky
+    2019).
 
     largest : a bound on the norms of gradients, if one is known; with 0 it is learnt
     """
@@ -144,10 +155,11 @@ class CoinBetting(_Betting):
 
 
 class Cocob(_Betting):
-    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm 2).
+    """COCOB as it trains networks: a bet in each coordinate (Orabona and Tommasi 2017, Algorithm
+    2).
 
-    By coordinate, `largest` and `lengths` are the largest size of a gradient and the sum of the sizes, and `reward` is
-    what bets have won.
+    By coordinate, `largest` and `lengths` are the largest size of a gradient and the sum of the
+    sizes, and `reward` is what bets have won.
     """
 
     kind = "cocob"
@@ -155,7 +167,11 @@ class Cocob(_Betting):
 
     def __init__(self, features, radius=1.0, rate=None):
         super().__init__(features, radius, rate)
-        self.largest, self.lengths, self.reward = np.zeros(features), np.zeros(features), np.zeros(features)
+        self.largest, self.lengths, self.reward = (
+            np.zeros(features),
+            np.zeros(features),
+            np.zeros(features),
+        )
 
     def _bet(self, gradient):
         lengths = np.abs(gradient)
@@ -163,15 +179,20 @@ class Cocob(_Betting):
         self.lengths += lengths
         self.reward = np.maximum(0.0, self.reward - gradient * self.point)
         self.total -= gradient
-        bets = np.divide(self.total, self.largest, where=self.largest > 0, out=np.zeros(self.features))
+        bets = np.divide(
+            self.total, self.largest, where=self.largest > 0, out=np.zeros(self.features)
+        )
         most = np.maximum(self.lengths + self.largest, ALPHA * self.largest)
         self.point = np.divide(
             bets * (self.largest + self.reward), most, where=most > 0, out=np.zeros(self.features)
-        )  # fmt: skip
+        )
 
 
 SCHEDULE = "schedule"
-STEPS = {steps.kind: steps for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob, FeatureAdaGrad)}
+STEPS = {
+    steps.kind: steps
+    for steps in (AdaGrad, DistanceOverGradients, CoinBetting, Cocob, FeatureAdaGrad)
+}
 FREE = {kind: steps for kind, steps in STEPS.items() if not steps.rated}  # which need no rate
 CHOICES = (SCHEDULE, *STEPS)  # in the order of scant.kernels.steps
 
@@ -182,7 +203,9 @@ def made(kind: str, features: int, radius: float, rate: float | None) -> Steps |
 
 
 def check(settings: Mapping) -> None:
-    """Raise a SettingError if a learner's settings give its steps a rate, or a decay, that would do nothing."""
+    """Raise a SettingError if a learner's settings give its steps a rate, or a decay, that would do
+    nothing.
+    """
     kind = settings.get("steps", SCHEDULE)
     if kind == SCHEDULE:
         return
@@ -191,6 +214,6 @@ def check(settings: Mapping) -> None:
     for key in ("rates", "decay") if kind in FREE else ("decay",):
         if key in settings:
             raise SettingError(
-                f"steps {kind!r} need no {'rate' if kind in FREE else key}, so {key} would do nothing: leave it out, "
-                f"or set steps: {SCHEDULE}"
+                f"steps {kind!r} need no {'rate' if kind in FREE else key}, so {key} would do "
+                f"nothing: leave it out, or set steps: {SCHEDULE}"
             )

@@ -1,4 +1,7 @@
-"""Streams of queries, which contextual learners play on: their settings in a study. Quick to import."""
+"""Streams of queries, which contextual learners play on: their settings in a study.
+
+Quick to import.
+"""
 
 import inspect
 from collections.abc import Mapping
@@ -8,10 +11,12 @@ from scant.declare.families import Place
 from scant.errors import SettingError
 
 SEPARABLE = ("separable", "released-code")  # generators of streams that a ranker separates
-ADVERSARY = "adversary"  # the generator that answers each ranking: it has no file, and involves no chance
+# the generator that answers each ranking: it has no file, and involves no chance
+ADVERSARY = "adversary"
 READINGS = ("features", "documents", "drop_last")  # readings of a stream, which a sweep may vary
 ID = {"$ref": "#/$defs/id"}
-RULES = {  # what the settings of generators mean, and their limits, see `scant.declare.families.Place`
+# what the settings of generators mean, and their limits, see `scant.declare.families.Place`
+RULES = {
     "queries": ("How many queries.", {"minimum": 1}),
     "documents": ("Documents of each query.", {"minimum": 2}),
     "features": ("Features of each document.", {"minimum": 1}),
@@ -19,7 +24,10 @@ RULES = {  # what the settings of generators mean, and their limits, see `scant.
     "margin": ("The score difference of neighbouring grades.", {"exclusiveMinimum": 0}),
     "noise": ("The noise of the scores that grades come from.", {"minimum": 0}),
     "relevant": ("The share of relevant documents.", {"exclusiveMinimum": 0, "maximum": 1}),
-    "cosine": ("The cosine of the angle between good and fair documents.", {"minimum": -1, "maximum": 1}),
+    "cosine": (
+        "The cosine of the angle between good and fair documents.",
+        {"minimum": -1, "maximum": 1},
+    ),
     "distribution": ("Which distribution of Table B.1.", {"enum": ["first", "second"]}),
     "ratio": ("R_X^2 / margin^2, one more than the rounds.", {"minimum": 3}),
 }
@@ -28,44 +36,60 @@ STREAM = {
     "oneOf": [{"required": ["generator"]}, {"required": ["dataset"]}],
     "properties": {
         "generator": {
-            "description": "The simulation: separable (Figure 2.1), released-code (that of the authors' code), linear "
+            "description": "The simulation: separable (Figure 2.1), released-code (that of the "
+            "authors' code), linear "
             "(noisy grades), indistinguishable (Table B.1), two-groups (fair documents hide good "
             "ones), or adversary (the lower bound's); or your own as module:function.",
         },
         "dataset": {"description": "A data set of the registry or of the study's own.", **ID},
         "settings": {
-            "description": "Settings of the generator. Which ones it has, and their defaults, docs/studies.md says.",
+            "description": (
+                "Settings of the generator. Which ones it has, and their defaults, "
+                "docs/studies.md says."
+            ),
         },
         "shared": {
-            "description": "Whether all seeds share one draw of the generator; else each seed draws its own.",
+            "description": (
+                "Whether all seeds share one draw of the generator; else each seed draws its own."
+            ),
             "type": "boolean",
             "default": False,
         },
         "parts": {
-            "description": "Parts of the data set, one after another; by default those that hold each query once.",
+            "description": (
+                "Parts of the data set, one after another; by default those that hold "
+                "each query once."
+            ),
             "type": "array",
             "items": ID,
             "minItems": 1,
         },
         "features": {
-            "description": "Reading: query-minmax scales each feature to [0, 1] within its query, as-is does nothing. "
-            "By default as-is for sets published normalised and for simulations, query-minmax for all others.",
+            "description": "Reading: query-minmax scales each feature to [0, 1] within its query, "
+            "as-is does nothing. "
+            "By default as-is for sets published normalised and for simulations, query-minmax for "
+            "all others.",
             "enum": ["query-minmax", "as-is"],
         },
         "documents": {
-            "description": "Reading: the order of a query's documents, by which ties are broken. shuffled by a seed of "
-            "the stream, as-is, or reversed (ties go to the later document of the file, as in the released code).",
+            "description": "Reading: the order of a query's documents, by which ties are broken. "
+            "shuffled by a seed of "
+            "the stream, as-is, or reversed (ties go to the later document of the file, as in the "
+            "released code).",
             "enum": ["shuffled", "as-is", "reversed"],
             "default": "shuffled",
         },
         "drop_last": {
-            "description": "Reading: whether the last query of each file is left out, as the released code does.",
+            "description": (
+                "Reading: whether the last query of each file is left out, as the "
+                "released code does."
+            ),
             "type": "boolean",
             "default": False,
         },
         "retrieval": {
-            "description": "Make a ranking stream of a classification set, whose queries are rows to find the class "
-            "of.",
+            "description": "Make a ranking stream of a classification set, whose queries are rows "
+            "to find the class of.",
             "type": "object",
             "additionalProperties": False,
             "properties": {
@@ -78,11 +102,15 @@ STREAM = {
 
 
 def check(stream: dict, datasets: dict) -> None:
-    """Raise a SettingError if a stream's settings contradict each other, or do not fit its data set."""
+    """Raise a SettingError if a stream's settings contradict each other, or do not fit its data
+    set.
+    """
     others = ("settings", "shared") if "dataset" in stream else ("parts", "retrieval", "drop_last")
     for key in others:
         if stream.get(key):
-            raise SettingError(f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}")
+            raise SettingError(
+                f"{key} does nothing for a {'data set' if 'dataset' in stream else 'generator'}"
+            )
     if ":" in stream.get("generator", ""):
         function = own(stream["generator"], "generator", "function")
         try:
@@ -96,16 +124,21 @@ def check(stream: dict, datasets: dict) -> None:
         for part in stream.get("parts", []):
             dataset.part(part)
         if dataset.task == "ads":
-            raise SettingError(f"{dataset.id} is a set of bandit logs, which are for experiments of kind ads: see logs")
+            raise SettingError(
+                f"{dataset.id} is a set of bandit logs, which are for experiments "
+                "of kind ads: see logs"
+            )
         if (dataset.task == "ranking") == ("retrieval" in stream):
             raise SettingError(
-                "retrieval makes a ranking stream of a classification set: it is needed for those, and "
-                f"{dataset.id} is a {dataset.task} set"
+                "retrieval makes a ranking stream of a classification set: it is needed for those, "
+                f"and {dataset.id} is a {dataset.task} set"
             )
 
 
 def largest_grade(stream: dict, datasets: Mapping) -> int | None:
-    """The largest grade that a stream with these settings may have; None if it is not known without its data."""
+    """The largest grade that a stream with these settings may have; None if it is not known without
+    its data.
+    """
     if "retrieval" in stream:
         return 1
     if "dataset" in stream:
@@ -125,24 +158,32 @@ def changes(stream: dict, reading: str) -> bool:
 
 
 def level(stream: dict, reading: str, datasets: Mapping | None = None):
-    """The value of a reading of a stream; None if the reading cannot change it, or if the value is not known.
+    """The value of a reading of a stream; None if the reading cannot change it, or if the value is
+    not known.
 
-    datasets : by id; without them the default scale of the features of a ranking data set is not known
+    datasets : by id; without them the default scale of the features of a ranking data set is not
+        known
     """
     if not changes(stream, reading):
         return None
     if reading == "features" and reading not in stream:
         if "generator" in stream or "retrieval" in stream:
             return "as-is"
-        return None if datasets is None else "as-is" if datasets[stream["dataset"]].normalised else "query-minmax"
+        return (
+            None
+            if datasets is None
+            else "as-is"
+            if datasets[stream["dataset"]].normalised
+            else "query-minmax"
+        )
     return stream[reading]
 
 
 STREAMS = Place(
     key="streams",
     name="stream",
-    about="What learners see, by id: a simulated stream (generator), a ranking data set (dataset), or a ranking stream "
-    "made of a classification data set (dataset and retrieval).",
+    about="What learners see, by id: a simulated stream (generator), a ranking data set (dataset), "
+    "or a ranking stream made of a classification data set (dataset and retrieval).",
     keys=STREAM,
     simulations=("generator", "scant.rankers.generators:GENERATORS"),
     own=True,

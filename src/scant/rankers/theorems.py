@@ -1,6 +1,8 @@
-"""Tables of theorems on rankings of documents, held against numbers: of perceptrons, and of feedback at the top.
+"""Tables of theorems on rankings of documents, held against numbers: of perceptrons, and of
+feedback at the top.
 
-They need no run. Each row is exact, or the worst case of an enumeration; `scant.theory.checks` says what columns mean.
+They need no run. Each row is exact, or the worst case of an enumeration; `scant.theory.checks` says
+what columns mean.
 """
 
 import math
@@ -24,29 +26,50 @@ JUST = 1e-9  # how far below the margin a gap is that just leaves its hinge posi
 
 
 def perceptron_table() -> pd.DataFrame:
-    """Theorems on perceptrons and their surrogates (thesis, chapter II; perceptron paper), about a second."""
+    """Theorems on perceptrons and their surrogates (thesis, chapter II; perceptron paper), about a
+    second.
+    """
     return table(
         [
-            *(*_slam_above_losses(), *_order_within_grades(), *_slam_gradient(), *_weight_ratios(), *_general_bound()),
+            *(
+                *_slam_above_losses(),
+                *_order_within_grades(),
+                *_slam_gradient(),
+                *_weight_ratios(),
+                *_general_bound(),
+            ),
             *(*_max_hinge(), *_step_sizes(), *_lower_bound(), *_lower_bound_as_printed()),
         ]
     )
 
 
 def top_table() -> pd.DataFrame:
-    """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), and on steps: under a second."""
+    """Theorems on gradient estimates from feedback at the top (thesis, section 3.3), and on steps:
+    under a second.
+    """
     return table(
-        [*_minimisers(), *_mixed_differences(), *_constants(), *_degrees(), *_floor(), *_steps_without_rates()]
+        [
+            *_minimisers(),
+            *_mixed_differences(),
+            *_constants(),
+            *_degrees(),
+            *_floor(),
+            *_steps_without_rates(),
+        ]
     )
 
 
 # --- SLAM: the upper bound on losses, and its gradient
 
 
-def _lists(m: int, top_grade: int, gaps: tuple[float, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Scores, in descending order, and grades (m each) of all lists with these gaps between neighbouring scores.
+def _lists(
+    m: int, top_grade: int, gaps: tuple[float, ...]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Scores, in descending order, and grades (m each) of all lists with these gaps between
+    neighbouring scores.
 
-    Since documents may be numbered by their places, these are all score orders, with ties as their limit.
+    Since documents may be numbered by their places, these are all score orders, with ties as their
+    limit.
     """
     grades = [np.array(vector) for vector in product(range(top_grade + 1), repeat=m) if any(vector)]
     for steps in product(gaps, repeat=m - 1):
@@ -56,10 +79,26 @@ def _lists(m: int, top_grade: int, gaps: tuple[float, ...]) -> Iterator[tuple[np
 
 
 def _losses() -> list[tuple[str, Callable, str, int | None, range, int]]:
-    """Losses with a SLAM weight: name, measure of places and grades, kind of weights, cut, m, and the largest grade."""
-    ap = ("AP", lambda ranking, grades: average_precision(ranking, grades), "ap", None, range(2, 6), 1)
+    """Losses with a SLAM weight: name, measure of places and grades, kind of weights, cut, m, and
+    the largest grade.
+    """
+    ap = (
+        "AP",
+        lambda ranking, grades: average_precision(ranking, grades),
+        "ap",
+        None,
+        range(2, 6),
+        1,
+    )
     ndcgs = [
-        (name, lambda ranking, grades, cut=cut: ndcg(ranking, grades, cut), "ndcg", cut, lengths, top_grade)
+        (
+            name,
+            lambda ranking, grades, cut=cut: ndcg(ranking, grades, cut),
+            "ndcg",
+            cut,
+            lengths,
+            top_grade,
+        )
         for name, cut in (("NDCG", None), ("NDCG@2", 2))
         for lengths, top_grade in ((range(2, 6), 1), (range(2, 5), 2))
     ]
@@ -69,9 +108,10 @@ def _losses() -> list[tuple[str, Callable, str, int | None, range, int]]:
 def _slam_above_losses() -> Iterator[Check]:
     """Theorem 4: SLAM is at least the loss of its measure.
 
-    For a given ranking SLAM is a convex, piecewise linear function of the gaps between neighbouring scores, whose
-    pieces end where sums of consecutive gaps are 1. So it is least where every gap is 0 or 1. For the weights, the
-    documents of a grade are in the order of their scores, as in the proof; any other order makes SLAM larger.
+    For a given ranking SLAM is a convex, piecewise linear function of the gaps between neighbouring
+    scores, whose pieces end where sums of consecutive gaps are 1. So it is least where every gap is
+    0 or 1. For the weights, the documents of a grade are in the order of their scores, as in the
+    proof; any other order makes SLAM larger.
     """
     for name, measure, kind, cut, lengths, top_grade in _losses():
         for m in lengths:
@@ -79,21 +119,30 @@ def _slam_above_losses() -> Iterator[Check]:
             for scores, grades in _lists(m, top_grade, (0.0, 1.0)):
                 loss = 1 - measure(np.arange(m), grades)
                 if loss > 1e-12:
-                    value, _ = surrogates.slam(scores, grades, surrogates.slam_weights(kind, scores, grades, cut))
+                    value, _ = surrogates.slam(
+                        scores, grades, surrogates.slam_weights(kind, scores, grades, cut)
+                    )
                     worst = max(worst, (loss, value), key=lambda pair: pair[0] / pair[1])
                 cases += 1
             yield Check(
-                f"slam above 1 - {name}", "thesis, Theorem 4" if cut is None else "thesis, Theorem 8",
+                f"slam above 1 - {name}",
+                "thesis, Theorem 4" if cut is None else "thesis, Theorem 8",
                 f"1 - {name}, where it is the largest share of SLAM",
-                f"all rankings, grades to {top_grade}, worst scores", m, worst[0], "<=", worst[1], cases,
-            )  # fmt: skip
+                f"all rankings, grades to {top_grade}, worst scores",
+                m,
+                worst[0],
+                "<=",
+                worst[1],
+                cases,
+            )
 
 
 def _order_within_grades() -> Iterator[Check]:
-    """2.4.2: how much SLAM depends on which of the documents of one grade come first in its weights.
+    """2.4.2: how much SLAM depends on which of the documents of one grade come first in its
+    weights.
 
-    The thesis has them in any order, until the proof of Theorem 8 has them in the order of their scores. The ratio is
-    that of two weights: it does not depend on how far the scores are apart.
+    The thesis has them in any order, until the proof of Theorem 8 has them in the order of their
+    scores. The ratio is that of two weights: it does not depend on how far the scores are apart.
     """
     for name, kind, top_grade, m in (
         ("AP", "ap", 1, 3),
@@ -104,20 +153,32 @@ def _order_within_grades() -> Iterator[Check]:
         worst, cases = 1.0, 0
         for scores, grades in _lists(m, top_grade, (0.0, 0.5, 1.0)):
             weights = surrogates.slam_weights(kind, scores, grades, None)
-            orders = [list(order) for order in permutations(range(m)) if (grades[list(order)] == grades).all()]
+            orders = [
+                list(order)
+                for order in permutations(range(m))
+                if (grades[list(order)] == grades).all()
+            ]
             values = [surrogates.slam(scores, grades, weights[order])[0] for order in orders]
             if max(values) > 0:
                 worst, cases = max(worst, max(values) / min(values)), cases + len(orders)
         yield Check(
-            f"slam within a grade, {name}", "thesis, 2.4.2", "largest SLAM over the least, by order within a grade",
-            f"all rankings, grades to {top_grade}, gaps of scores 0, 0.5 and 1", m, worst, "=", 1.0, cases,
-        )  # fmt: skip
+            f"slam within a grade, {name}",
+            "thesis, 2.4.2",
+            "largest SLAM over the least, by order within a grade",
+            f"all rankings, grades to {top_grade}, gaps of scores 0, 0.5 and 1",
+            m,
+            worst,
+            "=",
+            1.0,
+            cases,
+        )
 
 
 def _slam_gradient() -> Iterator[Check]:
     """Lemma 5 with documents of norm 1, and the Lipschitz constant 2, of which sqrt(2) is reached.
 
-    The norm of X'g is at most that of g in l1, and comes as close to it as one likes for some X with the same scores.
+    The norm of X'g is at most that of g in l1, and comes as close to it as one likes for some X
+    with the same scores.
     """
     for name, measure, kind, cut, _, top_grade in _losses():
         m = 4 if top_grade == 1 else 3
@@ -132,20 +193,41 @@ def _slam_gradient() -> Iterator[Check]:
                 positive = weights[weights > 0]
                 bound = 4 * places * positive.max() / positive.min() * value
                 worst = max(worst, (norm**2, bound), key=lambda pair: pair[0] / pair[1])
-        setting = f"SLAM for {name}, all rankings, grades to {top_grade}, gaps of scores at the ends of the hinges"
+        setting = (
+            f"SLAM for {name}, all rankings, grades to {top_grade}, gaps of scores at the "
+            "ends of the hinges"
+        )
         yield Check(
-            "slam gradient", "thesis, Lemma 5" if cut is None else "thesis, Theorem 8",
-            "squared norm of the subgradient in the weights, where it is the largest share of its bound", setting,
-            m, worst[0], "<=", worst[1], cases,
-        )  # fmt: skip
+            "slam gradient",
+            "thesis, Lemma 5" if cut is None else "thesis, Theorem 8",
+            (
+                "squared norm of the subgradient in the weights, where it is the largest share of "
+                "its bound"
+            ),
+            setting,
+            m,
+            worst[0],
+            "<=",
+            worst[1],
+            cases,
+        )
         yield Check(
-            "slam lipschitz", "thesis, 2.4.2", "largest l2 norm of the gradient in the scores", setting,
-            m, longest, "<=", 2.0, cases,
-        )  # fmt: skip
+            "slam lipschitz",
+            "thesis, 2.4.2",
+            "largest l2 norm of the gradient in the scores",
+            setting,
+            m,
+            longest,
+            "<=",
+            2.0,
+            cases,
+        )
 
 
 def _weight_ratios() -> Iterator[Check]:
-    """How v_max, the largest ratio of NDCG's weights, grows with m: as its logarithm, and for NDCG@k not at all."""
+    """How v_max, the largest ratio of NDCG's weights, grows with m: as its logarithm, and for
+    NDCG@k not at all.
+    """
     for name, cut, sizes in (("NDCG", None, (10, 1000)), ("NDCG@k", 10, (20, 2000))):
         ratios = []
         for m in sizes:
@@ -157,16 +239,24 @@ def _weight_ratios() -> Iterator[Check]:
         places = sizes if cut is None else (cut, cut)
         growth = ratios[1] / ratios[0] / (math.log(1 + places[1]) / math.log(1 + places[0]))
         yield Check(
-            f"v_max, {name}", "thesis, 2.5.1.1", "growth of v_max over that of the logarithm of how many places count",
-            f"one document of grade 4, others of grade 1, {sizes[0]} and {sizes[1]:,} documents", sizes[1], growth,
-            "=", 1.0, len(sizes),
-        )  # fmt: skip
+            f"v_max, {name}",
+            "thesis, 2.5.1.1",
+            "growth of v_max over that of the logarithm of how many places count",
+            f"one document of grade 4, others of grade 1, {sizes[0]} and {sizes[1]:,} documents",
+            sizes[1],
+            growth,
+            "=",
+            1.0,
+            len(sizes),
+        )
 
 
 def _general_bound() -> Iterator[Check]:
-    """Theorem 6: what its proof gives, beside (2.19) as printed, and with v_max under the first root, too.
+    """Theorem 6: what its proof gives, beside (2.19) as printed, and with v_max under the first
+    root, too.
 
-    The proof has `x <= c + b sqrt(x)` for the loss x, where c is the surrogate's sum and b^2 = 4 ||w||^2 m R_X^2 v_max.
+    The proof has `x <= c + b sqrt(x)` for the loss x, where c is the surrogate's sum and b^2 = 4
+    ||w||^2 m R_X^2 v_max.
     """
     for name, m, ratio in (("AP", 20, 1.0), ("NDCG", 20, 15 * math.log2(21))):
         square = 4 * m * ratio  # at ||w|| = R_X = 1
@@ -176,17 +266,28 @@ def _general_bound() -> Iterator[Check]:
             ("general bound, printed", bounds.printed_general),
             ("general bound, used", bounds.general),
         ):
-            sides = [(x, bound(c, 1.0, m, 1.0, ratio)) for x, c in zip(proved.tolist(), sums.tolist(), strict=True)]
+            sides = [
+                (x, bound(c, 1.0, m, 1.0, ratio))
+                for x, c in zip(proved.tolist(), sums.tolist(), strict=True)
+            ]
             value, stated = max(sides, key=lambda side: side[0] / side[1])
             yield Check(
-                check, "thesis, (2.19)", "largest loss by the proof, where it is the largest share of the bound",
-                f"v_max of {name}, sums of the surrogate 10^-4 to 10^4 times the last term", m, value, "<=", stated,
+                check,
+                "thesis, (2.19)",
+                ("largest loss by the proof, where it is the largest share of the bound"),
+                f"v_max of {name}, sums of the surrogate 10^-4 to 10^4 times the last term",
+                m,
+                value,
+                "<=",
+                stated,
                 len(sides),
-            )  # fmt: skip
+            )
 
 
 def _max_hinge() -> Iterator[Check]:
-    """2.6.2: max-hinge is at least the loss of every measure that is at most 1, and its gradient at most 2 in l1."""
+    """2.6.2: max-hinge is at least the loss of every measure that is at most 1, and its gradient at
+    most 2 in l1.
+    """
     for top_grade, m in ((1, 4), (2, 3)):
         worst, longest, cases = math.inf, 0.0, 0
         for scores, grades in _lists(m, top_grade, (0.0, JUST, 1 - JUST, 1.0)):
@@ -196,31 +297,49 @@ def _max_hinge() -> Iterator[Check]:
             longest = max(longest, float(np.abs(gradient).sum()))
         setting = f"all rankings with a mistake, grades to {top_grade}"
         yield Check(
-            "max-hinge above losses", "thesis, 2.6.2", "least max-hinge on a mistake, where a loss is at most 1",
-            setting, m, worst, ">=", 1.0, cases,
-        )  # fmt: skip
+            "max-hinge above losses",
+            "thesis, 2.6.2",
+            "least max-hinge on a mistake, where a loss is at most 1",
+            setting,
+            m,
+            worst,
+            ">=",
+            1.0,
+            cases,
+        )
         yield Check(
-            "max-hinge gradient", "thesis, 2.6.2", "largest l1 norm of the gradient in the scores", setting, m, longest,
-            "<=", 2.0, cases,
-        )  # fmt: skip
+            "max-hinge gradient",
+            "thesis, 2.6.2",
+            "largest l1 norm of the gradient in the scores",
+            setting,
+            m,
+            longest,
+            "<=",
+            2.0,
+            cases,
+        )
 
 
 # --- step sizes
 
 
 def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Check]:
-    """Which learners' rankings depend on the rate, on a stream of whole numbers, at rates that are powers of two.
+    """Which learners' rankings depend on the rate, on a stream of whole numbers, at rates that are
+    powers of two.
 
     All numbers are then exact, so that no two scores are made equal or different by rounding.
     """
     random = generator(0, "step sizes")
     stream = [
-        (random.integers(-3, 4, (m, features)).astype(np.float32), random.integers(0, 3, m)) for _ in range(queries)
+        (random.integers(-3, 4, (m, features)).astype(np.float32), random.integers(0, 3, m))
+        for _ in range(queries)
     ]
 
     def rankings(settings: dict, rate: float) -> list[tuple]:
         of_kind, facts = LEARNERS[settings["kind"]], {"features": features}
-        learner = of_kind.from_study(settings, {"source": "text"}, facts, rate, generator(0, "pairs"))
+        learner = of_kind.from_study(
+            settings, {"source": "text"}, facts, rate, generator(0, "pairs")
+        )
         orders = []
         for x, grades in stream:
             ranking = learner.rank(x)
@@ -239,63 +358,108 @@ def _step_sizes(queries: int = 50, m: int = 5, features: int = 4) -> Iterator[Ch
         first, *others = [rankings(settings, rate) for rate in rates]
         different = max(sum(a != b for a, b in zip(first, other, strict=True)) for other in others)
         yield Check(
-            f"step size, {settings['kind']}", source, "rounds in which the rankings at two rates differ, at most",
+            f"step size, {settings['kind']}",
+            source,
+            "rounds in which the rankings at two rates differ, at most",
             f"{settings.get('measure', 'pairs')}, {queries} rounds, rates 2^-7 to 2^7",
-            m, different, ">" if depends else "=", 0, len(rates),
-        )  # fmt: skip
+            m,
+            different,
+            ">" if depends else "=",
+            0,
+            len(rates),
+        )
 
 
 # --- the lower bound
 
 
 def _lower_bound(ratio: int = 10) -> Iterator[Check]:
-    """Theorem 9 at every m: the least loss of a round over all rankings, and the margin of the answers.
+    """Theorem 9 at every m: the least loss of a round over all rankings, and the margin of the
+    answers.
 
-    The loss of a round depends on the document on top, which settles the answer, and on the place of the relevant one.
+    The loss of a round depends on the document on top, which settles the answer, and on the place
+    of the relevant one.
     """
     for m in (2, 3, 4, 5, 10, 20, 100):
         adversary = LowerBoundAdversary(ratio, m)
         (_, answer), *_ = adversary
-        rankings = [_with_places(m, first, other, place) for first, other in _tops(m) for place in range(1, m)]
+        rankings = [
+            _with_places(m, first, other, place)
+            for first, other in _tops(m)
+            for place in range(1, m)
+        ]
         for name, measure, smallest in (
             ("NDCG", lambda ranking, grades: ndcg(ranking, grades, None), 1 - 1 / math.log2(3)),
             ("AP", average_precision, 0.5),
         ):
             losses = [1 - measure(ranking, answer(ranking)) for ranking in rankings]
             yield Check(
-                f"lower bound, {name}", "perceptron paper, Theorem 9", f"least loss of a round in {name}",
-                "the adversary, all rankings", m, min(losses), ">=", smallest, len(losses),
-            )  # fmt: skip
+                f"lower bound, {name}",
+                "perceptron paper, Theorem 9",
+                f"least loss of a round in {name}",
+                "the adversary, all rankings",
+                m,
+                min(losses),
+                ">=",
+                smallest,
+                len(losses),
+            )
         yield Check(
-            "lower bound, margin", "perceptron paper, Theorem 9", "margin of a ranker of norm 1 on all answers",
-            f"R_X^2 / margin^2 = {ratio}, {adversary.rounds} rounds", m, _separation(ratio, m), ">=", adversary.margin,
+            "lower bound, margin",
+            "perceptron paper, Theorem 9",
+            "margin of a ranker of norm 1 on all answers",
+            f"R_X^2 / margin^2 = {ratio}, {adversary.rounds} rounds",
+            m,
+            _separation(ratio, m),
+            ">=",
+            adversary.margin,
             adversary.rounds,
-        )  # fmt: skip
+        )
 
 
 def _lower_bound_as_printed() -> Iterator[Check]:
-    """Theorem 9 in the thesis, whose proof calls the document relevant that the learner has put on top."""
-    for name, measure in (("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)), ("AP", average_precision)):
-        losses = [1 - measure(np.array(pair), np.eye(2, dtype=int)[pair[0]]) for pair in ((0, 1), (1, 0))]
+    """Theorem 9 in the thesis, whose proof calls the document relevant that the learner has put on
+    top.
+    """
+    for name, measure in (
+        ("NDCG", lambda ranking, grades: ndcg(ranking, grades, None)),
+        ("AP", average_precision),
+    ):
+        losses = [
+            1 - measure(np.array(pair), np.eye(2, dtype=int)[pair[0]]) for pair in ((0, 1), (1, 0))
+        ]
         yield Check(
-            f"lower bound as printed, {name}", "thesis, Theorem 9", f"largest loss of a round in {name}",
-            "relevances as the thesis has them, all rankings", 2, max(losses), ">", 0.0, len(losses),
-        )  # fmt: skip
+            f"lower bound as printed, {name}",
+            "thesis, Theorem 9",
+            f"largest loss of a round in {name}",
+            "relevances as the thesis has them, all rankings",
+            2,
+            max(losses),
+            ">",
+            0.0,
+            len(losses),
+        )
 
 
 def _tops(m: int) -> list[tuple[int, int]]:
-    """The documents that may be on top, each with the one that the adversary then calls relevant."""
+    """The documents that may be on top, each with the one that the adversary then calls
+    relevant.
+    """
     return [(0, 1), (1, 0), *([(2, 0)] if m > 2 else [])]
 
 
 def _with_places(m: int, first: int, other: int, place: int) -> np.ndarray:
-    """The ranking of m documents with `first` on top, `other` at `place` (from 0), and the rest in order."""
+    """The ranking of m documents with `first` on top, `other` at `place` (from 0), and the rest in
+    order.
+    """
     ranking = [document for document in range(m) if document not in (first, other)]
     return np.array([first, *ranking[: place - 1], other, *ranking[place - 1 :]])
 
 
 def _separation(ratio: int, m: int) -> float:
-    """The least score difference between the relevant document and another, by the adversary's ranker at norm 1."""
+    """The least score difference between the relevant document and another, by the adversary's
+    ranker at norm 1.
+    """
     adversary, queries = LowerBoundAdversary(ratio, m), []
     tops = _tops(m)
     for i, (x, answer) in enumerate(adversary):
@@ -309,21 +473,31 @@ def _separation(ratio: int, m: int) -> float:
 
 
 def _minimisers() -> Iterator[Check]:
-    """3.3.3.1: where the gradient in the scores is 0. For squared and KL that is at the grades themselves."""
+    """3.3.3.1: where the gradient in the scores is 0.
+
+    For squared and KL that is at the grades themselves.
+    """
     for surrogate in ("squared", "kl"):
         largest, cases = 0.0, 0
         for grades in product(range(3), repeat=3):
             _, gradient = value_and_gradient(surrogate, np.array(grades, float), np.array(grades))
             largest, cases = max(largest, float(np.abs(gradient).max())), cases + 1
         yield Check(
-            f"{surrogate}, minimised by the grades", "thesis, 3.3.3.1",
-            "largest entry of the gradient at scores = grades", "all grades to 2", 3, largest, "=", 0.0, cases,
-        )  # fmt: skip
+            f"{surrogate}, minimised by the grades",
+            "thesis, 3.3.3.1",
+            "largest entry of the gradient at scores = grades",
+            "all grades to 2",
+            3,
+            largest,
+            "=",
+            0.0,
+            cases,
+        )
 
 
 def _mixed_differences() -> Iterator[Check]:
-    """Lemmas 26 and 27: a function of the grades is a sum of functions of k grades each if and only if its mixed
-    differences in any k + 1 grades vanish.
+    """Lemmas 26 and 27: a function of the grades is a sum of functions of k grades each if and only
+    if its mixed differences in any k + 1 grades vanish.
     """
     for surrogate, k, place, decomposes in (
         ("squared", 1, "3.3.3.1", True),
@@ -339,10 +513,14 @@ def _mixed_differences() -> Iterator[Check]:
             yield _decomposition("listnet", m, k, top_grade, "Lemma 27", False)
 
 
-def _decomposition(surrogate: str, m: int, k: int, top_grade: int, place: str, decomposes: bool) -> Check:
-    """The largest mixed difference of a gradient in k + 1 grades, which is 0 if and only if it decomposes over k.
+def _decomposition(
+    surrogate: str, m: int, k: int, top_grade: int, place: str, decomposes: bool
+) -> Check:
+    """The largest mixed difference of a gradient in k + 1 grades, which is 0 if and only if it
+    decomposes over k.
 
-    It is sought at two score vectors: one has all scores within the margin of RankSVM, the other none.
+    It is sought at two score vectors: one has all scores within the margin of RankSVM, the other
+    none.
 
     decomposes : whether the thesis says that it does
     """
@@ -350,7 +528,9 @@ def _decomposition(surrogate: str, m: int, k: int, top_grade: int, place: str, d
     vectors = [np.array(grades) for grades in np.ndindex(*shape)]
     largest = 0.0
     for scores in (np.linspace(0.9, 0.0, m), 2.0 * np.arange(m)[::-1]):
-        gradients = np.array([value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors])
+        gradients = np.array(
+            [value_and_gradient(surrogate, scores, grades, 1.0)[1] for grades in vectors]
+        )
         for grades in combinations(range(m), k + 1):
             mixed = gradients.reshape(*shape, m)
             for axis in grades:
@@ -358,54 +538,92 @@ def _decomposition(surrogate: str, m: int, k: int, top_grade: int, place: str, d
             largest = max(largest, float(np.abs(mixed).max() / np.abs(gradients).max()))
     said = "decomposes" if decomposes else "does not decompose"
     return Check(
-        f"{surrogate}, {said}, {top_grade + 1} grades", f"thesis, {place}",
+        f"{surrogate}, {said}, {top_grade + 1} grades",
+        f"thesis, {place}",
         "largest mixed difference of the gradient, as a share of its largest entry",
-        f"in {k + 1} grades of 0 to {top_grade} (k = {k})", m, 0.0 if largest < 1e-12 else largest,
-        "=" if decomposes else ">", 0.0, 2 * math.comb(m, k + 1),
-    )  # fmt: skip
+        f"in {k + 1} grades of 0 to {top_grade} (k = {k})",
+        m,
+        0.0 if largest < 1e-12 else largest,
+        "=" if decomposes else ">",
+        0.0,
+        2 * math.comb(m, k + 1),
+    )
 
 
 # --- the constants of Lemma 29, and the floor of Theorem 32
 
 
 def _constants(gamma: float = 0.1, radius: float = 1.0) -> Iterator[Check]:
-    """Lemma 29: the largest second moment of the estimates, times gamma, beside the constants as printed and as used.
+    """Lemma 29: the largest second moment of the estimates, times gamma, beside the constants as
+    printed and as used.
 
     The printed O(m^4 R_D^2) of RankSVM is taken as its proof has it, m^3 (m - 1) R_D^2.
     """
-    for surrogate, m, largest, ball in product(("squared", "kl", "ranksvm"), (5, 20), (1, 4), (0.1, 1.0, 10.0)):
+    for surrogate, m, largest, ball in product(
+        ("squared", "kl", "ranksvm"), (5, 20), (1, 4), (0.1, 1.0, 10.0)
+    ):
         if surrogate == "ranksvm" and (largest, ball) != (4, 1.0):
             continue  # its constant depends on neither
         moment = bounds.largest_moment(surrogate, m, radius, largest, ball, gamma)
         setting = f"grades to {largest}, U = {ball:g}, R_D = {radius:g}, gamma = {gamma:g}"
         for check, source, constant in (
-            ("printed", "thesis, Lemma 29 (appendix B)", bounds.printed_constant(surrogate, m, radius, largest, ball)),
-            ("least", "the least that holds for all gamma", bounds.largest_moment(surrogate, m, radius, largest, ball)),
+            (
+                "printed",
+                "thesis, Lemma 29 (appendix B)",
+                bounds.printed_constant(surrogate, m, radius, largest, ball),
+            ),
+            (
+                "least",
+                "the least that holds for all gamma",
+                bounds.largest_moment(surrogate, m, radius, largest, ball),
+            ),
             ("used", "bounds here", bounds.estimate_constant(surrogate, m, radius, largest, ball)),
         ):
             yield Check(
-                f"constant of {surrogate}, {check}", source, "gamma E ||z||^2, the largest of any list", setting,
-                m, moment, "<=", constant,
-            )  # fmt: skip
+                f"constant of {surrogate}, {check}",
+                source,
+                "gamma E ||z||^2, the largest of any list",
+                setting,
+                m,
+                moment,
+                "<=",
+                constant,
+            )
 
 
 def _degrees(m: int = 5, largest: int = 4) -> Iterator[Check]:
-    """Lemma 29: the degree in U of the least constants, which is at most four if they are below such polynomials."""
+    """Lemma 29: the degree in U of the least constants, which is at most four if they are below
+    such polynomials.
+    """
     for surrogate in ("squared", "kl", "ranksvm"):
         ends = [bounds.largest_moment(surrogate, m, 1.0, largest, ball) for ball in (50.0, 100.0)]
         yield Check(
-            f"degree of the constant of {surrogate}", "thesis, Lemma 29",
-            "slope of the log of the least constant on that of U", f"U = 50 and 100, R_D = 1, grades to {largest}",
-            m, math.log2(ends[1] / ends[0]), "<=", 4.0, len(ends),
-        )  # fmt: skip
+            f"degree of the constant of {surrogate}",
+            "thesis, Lemma 29",
+            "slope of the log of the least constant on that of U",
+            f"U = 50 and 100, R_D = 1, grades to {largest}",
+            m,
+            math.log2(ends[1] / ends[0]),
+            "<=",
+            4.0,
+            len(ends),
+        )
 
 
 def _floor() -> Iterator[Check]:
-    """Theorem 32: the least mean regret a round, over the two distributions of Table B.1, of any scores."""
+    """Theorem 32: the least mean regret a round, over the two distributions of Table B.1, of any
+    scores.
+    """
     yield Check(
-        "impossible", "thesis, Theorem 32", "least regret a round, NDCG-squared, mean of the two distributions",
-        "Table B.1, the top one seen, any learner", 3, bounds.impossible_floor(), ">", 0.0,
-    )  # fmt: skip
+        "impossible",
+        "thesis, Theorem 32",
+        "least regret a round, NDCG-squared, mean of the two distributions",
+        "Table B.1, the top one seen, any learner",
+        3,
+        bounds.impossible_floor(),
+        ">",
+        0.0,
+    )
 
 
 # --- steps that need no rate
@@ -414,8 +632,8 @@ def _floor() -> Iterator[Check]:
 def _steps_without_rates(rounds: int = 500) -> Iterator[Check]:
     """Bounds on the regret of AdaGrad and of coin betting, on losses that are linear.
 
-    The best weights of a ball are then known: minus its radius times the direction of the gradients' sum. Coin betting
-    knows a bound on the gradients' norms here, as in its theorem.
+    The best weights of a ball are then known: minus its radius times the direction of the
+    gradients' sum. Coin betting knows a bound on the gradients' norms here, as in its theorem.
     """
     random = generator(0, "steps without rates")
     ones = np.tile([1.0, 0.0, 0.0], (rounds, 1))
@@ -427,23 +645,37 @@ def _steps_without_rates(rounds: int = 500) -> Iterator[Check]:
         "in turn there and back": ones * np.where(np.arange(rounds) % 2, 1, -1)[:, None],
         "noise": noise,
         "noise with a drift": drifting,
-        "noise with a drift, 20 times as long in one of 20 rounds": drifting * np.where(explored, 20, 1)[:, None],
+        "noise with a drift, 20 times as long in one of 20 rounds": drifting
+        * np.where(explored, 20, 1)[:, None],
     }
     for (name, gradients), radius in product(losses.items(), (0.1, 1.0, 10.0)):
         largest = float(np.linalg.norm(gradients, axis=1).max())
         adagrad, coin = AdaGrad(3, radius), CoinBetting(3, radius, largest=largest)
         regrets = [linear_regret(steps, gradients, radius) for steps in (adagrad, coin)]
-        stated = (bounds.adagrad_regret(adagrad.squares, radius), bounds.coin_regret(radius, coin.lengths, largest))
+        stated = (
+            bounds.adagrad_regret(adagrad.squares, radius),
+            bounds.coin_regret(radius, coin.lengths, largest),
+        )
         sources = ("Orabona 2019, section 4.2", "Orabona and Pal 2016")
-        for steps, regret, bound, source in zip((adagrad, coin), regrets, stated, sources, strict=True):
+        for steps, regret, bound, source in zip(
+            (adagrad, coin), regrets, stated, sources, strict=True
+        ):
             yield Check(
-                f"regret of {steps.about}", source, "regret against the best weights of the ball",
-                f"linear losses, gradients {name}, U = {radius:g}, {rounds} rounds", 3, regret, "<=", bound,
-            )  # fmt: skip
+                f"regret of {steps.about}",
+                source,
+                "regret against the best weights of the ball",
+                f"linear losses, gradients {name}, U = {radius:g}, {rounds} rounds",
+                3,
+                regret,
+                "<=",
+                bound,
+            )
 
 
 def linear_regret(steps, gradients: np.ndarray, radius: float) -> float:
-    """The regret of steps on linear losses with these gradients (rounds x d), on the ball of this radius."""
+    """The regret of steps on linear losses with these gradients (rounds x d), on the ball of this
+    radius.
+    """
     weights, loss = np.zeros(gradients.shape[1]), 0.0
     for gradient in gradients:
         loss += gradient @ weights

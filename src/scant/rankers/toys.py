@@ -1,4 +1,6 @@
-"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it with."""
+"""What `scant compile` plays: a toy with each compiled loop, for the types that studies call it
+with.
+"""
 
 import tempfile
 from pathlib import Path
@@ -24,7 +26,9 @@ def play() -> None:
         simulated.simulate("toy", STREAM, drawn[0], 0, 0)
         slam = {"kind": "slam", "rates": ["theory", 1.0]}
         further = {"measures": ["ndcg@5"]}
-        run.run(JOB | further | {"kind": "perceptron", "learner_settings": slam}, target, [0], drawn)
+        run.run(
+            JOB | further | {"kind": "perceptron", "learner_settings": slam}, target, [0], drawn
+        )
         ranksvm = {"kind": "rtop", "surrogate": "ranksvm"}
         run.run(JOB | TOP | {"learner_settings": ranksvm}, target, [0], drawn)
         run.run(JOB | TOP | {"learner_settings": {"kind": "pdgd"}}, target, [0], drawn)

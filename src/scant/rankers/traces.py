@@ -1,4 +1,6 @@
-"""The traces of contextual learners: their columns, the choice of learning rates, and averages over seeds."""
+"""The traces of contextual learners: their columns, the choice of learning rates, and averages over
+seeds.
+"""
 
 import math
 import re
@@ -17,7 +19,8 @@ from scant.rankers import top
 from scant.rankers.policy_gradient import PolicyGradient
 from scant.rankers.ridge import Ridge
 
-PLAYED = {  # settings as played that reports show, and the value that stands for "none" in their columns
+# settings as played that reports show, and the value that stands for "none" in their columns
+PLAYED = {
     "objective": "",
     "judge": "",
     "k": 0,
@@ -35,20 +38,29 @@ PLAYED = {  # settings as played that reports show, and the value that stands fo
     "way": "",
 }
 AS_SEEN, CONTROL, UNBIASED, EVERY_GRADE = "as seen", "control variate", "unbiased", "every grade"
-SCALED, CLIPPED = f"{UNBIASED} but for mismatch", "weights clipped"  # less than the inverse of probabilities
+# less than the inverse of probabilities
+SCALED, CLIPPED = f"{UNBIASED} but for mismatch", "weights clipped"
 LEAST_SQUARES = "least squares"  # in closed form, see `scant.rankers.ridge`
-RUN = [*GROUP, "seed", "setting"]  # `setting` names the rate: a number, "theory" or "none", see `completed`
-# What stands between a rate and the number that is chosen with it, by the setting that lists several.
+# `setting` names the rate: a number, "theory" or "none", see `completed`
+RUN = [*GROUP, "seed", "setting"]
+# What stands between a rate and the number that is chosen with it, by the setting that lists
+# several.
 WITH = {"exploration": "exploring", "gamma": "exploring", "alpha": "alpha", "mismatch": "mismatch"}
 CHOSEN_WITH = re.compile(rf", ({'|'.join(WITH.values())}) ")
-MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]  # what all runs record
+# what all runs record
+MEASURED = ["ndcg@10", "ndcg", "ap", "ranker_ndcg@10", "loss", "surrogate_loss"]
 FLAT = 5e-4  # means of a measure that differ by no more are equal for the choice of a rate
-SHOWN = ["ndcg@10", "ap"]  # the measures that tables and figures show of every experiment, and choose rates by
+# the measures that tables and figures show of every experiment, and choose rates by
+SHOWN = ["ndcg@10", "ap"]
 
 
 def identity(run: dict) -> dict:
-    """The columns that a run file's metadata determine: text and numbers, the same in all rows of the file."""
-    columns = {key: run[key] for key in ("experiment", "stream", "learner", "source", "own_measure")}
+    """The columns that a run file's metadata determine: text and numbers, the same in all rows of
+    the file.
+    """
+    columns = {
+        key: run[key] for key in ("experiment", "stream", "learner", "source", "own_measure")
+    }
     columns["kind"] = run["learner_settings"]["kind"]
     played = run["learner_settings"] | run["resolved"]
     if played.get("k") == top.EVERY_GRADE:
@@ -63,13 +75,19 @@ def identity(run: dict) -> dict:
 
 
 def way(kind: str, played: dict) -> str:
-    """What a learner makes of what it sees, in words; "" for all that learn from no grade or click."""
+    """What a learner makes of what it sees, in words; "" for all that learn from no grade or
+    click.
+    """
     if kind in ("ogd", "listnet") and played.get("objective"):
         return EVERY_GRADE
     if kind == "rtop":
         return UNBIASED if played["mismatch"] == 1 else SCALED
     if kind in ("clicked", "ips"):
-        return AS_SEEN if played.get("propensities", "none") == "none" or kind == "clicked" else UNBIASED
+        return (
+            AS_SEEN
+            if played.get("propensities", "none") == "none" or kind == "clicked"
+            else UNBIASED
+        )
     if kind != "seen":
         return {Ridge.kind: LEAST_SQUARES, PolicyGradient.kind: UNBIASED}.get(kind, "")
     if played["floor"]:
@@ -82,15 +100,20 @@ def way(kind: str, played: dict) -> str:
 def completed(table: pa.Table) -> pa.Table:
     """The table of a run file with two more columns.
 
-    setting : text, the rate: a number, "theory", or "none" for learners without one. What is chosen with it follows, as
-        in "0.01, exploring 0.1"; a probability of exploring, or a mismatch, is in the column of that name, too
+    setting : text, the rate: a number, "theory", or "none" for learners without one. What is chosen
+        with it follows, as in "0.01, exploring 0.1"; a probability of exploring, or a mismatch, is
+        in the column of that name, too
     tuning_seed : whether the seed is set aside to choose rates; the others are reported
     """
-    setting = pc.if_else(pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string()))
+    setting = pc.if_else(
+        pc.equal(table["theory"], 1), "theory", pc.cast(table["rate"], pa.string())
+    )
     setting = pc.if_else(pc.is_nan(table["rate"]), "none", setting)
     for name in [name for name in table.column_names if name.startswith(top.CHOSEN)]:
         number, key = table[name], name.removeprefix(top.CHOSEN)
-        setting = pc.binary_join_element_wise(setting, pc.cast(number, pa.string()), f", {WITH[key]} ")
+        setting = pc.binary_join_element_wise(
+            setting, pc.cast(number, pa.string()), (f", {WITH[key]} ")
+        )
         column = "gamma" if key == "exploration" else key
         table = table.drop_columns(name)
         if column in table.column_names:
@@ -100,34 +123,46 @@ def completed(table: pa.Table) -> pa.Table:
 
 
 def further_measures(columns) -> list[str]:
-    """The columns of traces with measures that an experiment asked for, besides the measures that all runs record."""
+    """The columns of traces with measures that an experiment asked for, besides the measures that
+    all runs record.
+    """
     return [name for name in columns if name not in MEASURED and recordable(name)]
 
 
 def finals(traces: pd.DataFrame) -> pd.DataFrame:
-    """The last kept round of every run at every rate: its row of the traces, with `{measure} last ten` besides.
+    """The last kept round of every run at every rate: its row of the traces, with `{measure} last
+    ten` besides.
 
-    These are the means of the time averages over the run's last ten rounds, of `SHOWN` and of the measures that
-    experiments asked for. A run that failed has no measures here (NaN), whatever it had reached.
+    These are the means of the time averages over the run's last ten rounds, of `SHOWN` and of the
+    measures that experiments asked for. A run that failed has no measures here (NaN), whatever it
+    had reached.
     """
     measures = further_measures(traces.columns)
     horizon = traces.groupby(RUN)["round"].transform("max")
     last = traces[traces["round"] == horizon]
-    tail = traces[traces["round"] > horizon - 10].groupby(RUN)[[*SHOWN, *measures]].mean().add_suffix(" last ten")
+    tail = (
+        traces[traces["round"] > horizon - 10]
+        .groupby(RUN)[[*SHOWN, *measures]]
+        .mean()
+        .add_suffix(" last ten")
+    )
     last = last.merge(tail.reset_index(), on=RUN)
     last.loc[last["failed_in"] > 0, [*MEASURED, *measures, *tail.columns]] = np.nan
     return last
 
 
 def kept_at(rows: pd.DataFrame, share: float) -> pd.DataFrame:
-    """The rows at the last kept round that is not after a share of the horizon, of runs that did not fail."""
+    """The rows at the last kept round that is not after a share of the horizon, of runs that did
+    not fail.
+    """
     runs = rows.groupby(RUN)["round"]
     early = rows[(rows["round"] <= share * runs.transform("max")) & (rows["failed_in"] == 0)]
     return early[early["round"] == early.groupby(RUN)["round"].transform("max")]
 
 
 def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
-    """The rows with measures over the rounds after those of other rows alone: means, or sums of losses.
+    """The rows with measures over the rounds after those of other rows alone: means, or sums of
+    losses.
 
     before : earlier rows of the same runs, one of each at most, of `kept_at`
     """
@@ -137,43 +172,55 @@ def after(rows: pd.DataFrame, before: pd.DataFrame, measures: list[str]) -> pd.D
     for name in measures:
         first_rounds, whole = earlier[name].fillna(0).to_numpy(), rows[name].to_numpy()
         summed = name in ("loss", "surrogate_loss")
-        later[name] = whole - first_rounds if summed else (end * whole - start * first_rounds) / (end - start)
+        later[name] = (
+            whole - first_rounds if summed else (end * whole - start * first_rounds) / (end - start)
+        )
     return rows.assign(**later)
 
 
 def chosen_rates(last: pd.DataFrame, measure: str, tuning: str) -> pd.DataFrame:
-    """For each learner and stream, the rate with the best final time-averaged `measure`, on average over seeds.
+    """For each learner and stream, the rate with the best final time-averaged `measure`, on average
+    over seeds.
 
     A rate at which a run failed is chosen only if a run failed at every rate.
 
     Parameters
     ----------
     last : of `finals`
-    tuning : "held-out" averages over the seeds set aside to choose rates, "paper" over the reported ones
+    tuning : "held-out" averages over the seeds set aside to choose rates, "paper" over the reported
+        ones
 
     Returns
     -------
-    frame : experiment, stream, learner, setting, tuning and edge. Where no seeds are set aside, as against the
-        adversary, rates are chosen as under "paper", and `tuning` says so. A single rate is no choice: it keeps the
-        tuning asked for. `edge` says that the rate is the last of its grid, see `edge`
+    frame : experiment, stream, learner, setting, tuning and edge. Where no seeds are set aside, as
+        against the adversary, rates are chosen as under "paper", and `tuning` says so. A single
+        rate is no choice: it keeps the tuning asked for. `edge` says that the rate is the last of
+        its grid, see `edge`
     """
     rows = []
     for key, group in last[[*GROUP, "setting", "tuning_seed", measure]].groupby(GROUP, sort=False):
         set_aside = group["tuning_seed"]
         held_out = tuning == "held-out" and set_aside.any()
-        by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[measure]
-        means = by_rate.mean().where(by_rate.count() == by_rate.size())  # NaN as soon as one run failed
+        by_rate = group[set_aside if held_out else ~set_aside].groupby("setting", sort=False)[
+            measure
+        ]
+        # NaN as soon as one run failed
+        means = by_rate.mean().where(by_rate.count() == by_rate.size())
         best = means.idxmax() if means.notna().any() else means.index[0]
-        rows.append((*key, best, tuning if held_out or len(means) == 1 else "paper", edge(best, means)))
+        rows.append(
+            (*key, best, tuning if held_out or len(means) == 1 else "paper", edge(best, means))
+        )
     return pd.DataFrame(rows, columns=[*GROUP, "setting", "tuning", "edge"])
 
 
 def edge(best: str, means: pd.Series) -> str:
-    """Whether the best rate is the least or the largest of its grid, so that one beyond it may be better.
+    """Whether the best rate is the least or the largest of its grid, so that one beyond it may be
+    better.
 
-    It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number, and where the grid
-    is `FLAT` at its end, so that nothing changes beyond. The same is said of what is chosen with the rate, such as a
-    probability of exploring ("least exploring of 3"), each at the other's best value.
+    It is "largest of 5", for instance; "" for a rate within the grid, for one that is not a number,
+    and where the grid is `FLAT` at its end, so that nothing changes beyond. The same is said of
+    what is chosen with the rate, such as a probability of exploring ("least exploring of 3"), each
+    at the other's best value.
 
     means : by rate, as text, the means that the rate was chosen by
     """
@@ -181,7 +228,12 @@ def edge(best: str, means: pd.Series) -> str:
     numbers = {name: CHOSEN_WITH.split(name) for name in means.index}
     rates = {name: parts[0] for name, parts in numbers.items() if parts[1:] == chosen}
     edges = [
-        _end(best, means, {name: number for name, number in rates.items() if number not in ("theory", "none")}, "")
+        _end(
+            best,
+            means,
+            {name: number for name, number in rates.items() if number not in ("theory", "none")},
+            "",
+        )
     ]
     if chosen:
         same_rate = {name: parts[2] for name, parts in numbers.items() if parts[0] == rate}
@@ -209,7 +261,8 @@ def at_tuned_rates(traces: pd.DataFrame, measure: str, tuning: str) -> pd.DataFr
 
 
 def difference(group: pd.DataFrame, last: pd.DataFrame, kind: str, measure: str) -> pd.Series:
-    """A learner's final measure minus that of the first learner of `kind` on the same stream, paired by seed.
+    """A learner's final measure minus that of the first learner of `kind` on the same stream,
+    paired by seed.
 
     Parameters
     ----------
@@ -218,13 +271,17 @@ def difference(group: pd.DataFrame, last: pd.DataFrame, kind: str, measure: str)
 
     Returns
     -------
-    differences : by seed; NaN for seeds that only one of the two has, and for learners that are of this kind themselves
+    differences : by seed; NaN for seeds that only one of the two has, and for learners that are of
+        this kind themselves
     """
     run = group.iloc[0]
     same_stream = (last["experiment"] == run["experiment"]) & (last["stream"] == run["stream"])
     references = last[same_stream & (last["kind"] == kind)]
     first = references["learner"].iloc[0] if len(references) and run["kind"] != kind else None
-    return group.set_index("seed")[measure] - references[references["learner"] == first].set_index("seed")[measure]
+    return (
+        group.set_index("seed")[measure]
+        - references[references["learner"] == first].set_index("seed")[measure]
+    )
 
 
 def rate_in_words(run) -> str:
@@ -232,10 +289,14 @@ def rate_in_words(run) -> str:
     return f"{run['setting']} ({run['edge']})" if run["edge"] else run["setting"]
 
 
-def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple = ()) -> pd.DataFrame:
-    """The time-averaged `measure` at each kept round: its mean over the reported seeds, with a 95 % t interval.
+def averages(
+    traces: pd.DataFrame, details: dict, measure: str, columns: tuple = ()
+) -> pd.DataFrame:
+    """The time-averaged `measure` at each kept round: its mean over the reported seeds, with a 95 %
+    t interval.
 
-    Each learner is at the rate that its experiment's tuning reading chooses. Runs that failed are left out.
+    Each learner is at the rate that its experiment's tuning reading chooses. Runs that failed are
+    left out.
 
     columns : further columns of the traces to keep, the same in all rows of a learner
 
@@ -244,14 +305,26 @@ def averages(traces: pd.DataFrame, details: dict, measure: str, columns: tuple =
     SettingError : every run failed
     """
     by_experiment = traces.groupby("experiment", sort=False)
-    tuned = [at_tuned_rates(part, measure, details[experiment]["tuning"]) for experiment, part in by_experiment]
+    tuned = [
+        at_tuned_rates(part, measure, details[experiment]["tuning"])
+        for experiment, part in by_experiment
+    ]
     whole = [part[part["failed_in"] == 0] for part in tuned]
     if not any(map(len, whole)):
         raise SettingError("every run of this figure failed: the tables say where")
     rows = pd.concat(whole, ignore_index=True)
     means = over_seeds(rows, [*GROUP, "round"], measure).assign(measure=measure)
-    edges = rows.drop_duplicates(GROUP).set_index(GROUP)["edge"].reindex(pd.MultiIndex.from_frame(means[GROUP]))
-    means["rate"] = [f"{rate} ({edge})" if edge else rate for rate, edge in zip(means["setting"], edges, strict=True)]
-    titles = pd.DataFrame([names(key, details) for key in means[GROUP].itertuples(index=False, name=None)])
+    edges = (
+        rows.drop_duplicates(GROUP)
+        .set_index(GROUP)["edge"]
+        .reindex(pd.MultiIndex.from_frame(means[GROUP]))
+    )
+    means["rate"] = [
+        f"{rate} ({edge})" if edge else rate
+        for rate, edge in zip(means["setting"], edges, strict=True)
+    ]
+    titles = pd.DataFrame(
+        [names(key, details) for key in means[GROUP].itertuples(index=False, name=None)]
+    )
     kept_columns = ["measure", "mean", "low", "high", "n", "rate", "tuning", "kind", "own_measure"]
     return means[[*GROUP, "round", *kept_columns, *columns]].join(titles)

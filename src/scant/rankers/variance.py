@@ -1,4 +1,6 @@
-"""The table of the bias and variance of gradient estimates, by the number of grades seen; exact on small lists."""
+"""The table of the bias and variance of gradient estimates, by the number of grades seen; exact on
+small lists.
+"""
 
 from itertools import combinations
 
@@ -17,14 +19,17 @@ GRADES = {  # the shares of grades 0 to 4
 LENGTHS = (5, 10, 20)
 
 
-def variance_table(seed: int, gamma: float = 0.1, epsilon: float = 1.0, m: int = 5, lists: int = 200) -> pd.DataFrame:
+def variance_table(
+    seed: int, gamma: float = 0.1, epsilon: float = 1.0, m: int = 5, lists: int = 200
+) -> pd.DataFrame:
     """The squared bias and the variance of the estimates for each surrogate, k and `mismatch`.
 
-    Both are computed exactly for each of `lists` random lists with standard Gaussian scores, by enumeration: of m
-    documents with uniform grades 0 to 4 for every k and mismatch; of `LENGTHS` documents with `GRADES` for the fewest
-    grades that an estimate needs, and mismatch 1. Sums over the lists are divided by that of the squared norms of the
-    full gradients. So the unit of `bias` and `variance` is the squared norm of what is estimated. With every document
-    seen (k = m) both are 0. `raw_variance` is the mean over the lists, divided by nothing.
+    Both are computed exactly for each of `lists` random lists with standard Gaussian scores, by
+    enumeration: of m documents with uniform grades 0 to 4 for every k and mismatch; of `LENGTHS`
+    documents with `GRADES` for the fewest grades that an estimate needs, and mismatch 1. Sums over
+    the lists are divided by that of the squared norms of the full gradients. So the unit of `bias`
+    and `variance` is the squared norm of what is estimated. With every document seen (k = m) both
+    are 0. `raw_variance` is the mean over the lists, divided by nothing.
 
     Parameters
     ----------
@@ -36,7 +41,9 @@ def variance_table(seed: int, gamma: float = 0.1, epsilon: float = 1.0, m: int =
     -------
     frame : surrogate, k, documents, grades, gamma, mismatch, bias, variance, raw_variance, lists
     """
-    surrogates = [(surrogate, NEEDS[surrogate][0]) for surrogate in ("squared", "kl", "smoothdcg", "ranksvm")]
+    surrogates = [
+        (surrogate, NEEDS[surrogate][0]) for surrogate in ("squared", "kl", "smoothdcg", "ranksvm")
+    ]
     kinds = [(m, "uniform"), *((length, grades) for grades in GRADES for length in LENGTHS)]
     rows = []
     for documents, grades in dict.fromkeys(kinds):
@@ -51,16 +58,27 @@ def variance_table(seed: int, gamma: float = 0.1, epsilon: float = 1.0, m: int =
             for k in range(fewest, m + 1) if whole else [fewest]:
                 for mismatch in MISMATCHES if whole else [1.0]:
                     means, variances = _moments(scores, constants, terms, units, k, gamma, mismatch)
-                    row = {"surrogate": surrogate, "k": k, "documents": documents, "grades": grades, "gamma": gamma}
+                    row = {
+                        "surrogate": surrogate,
+                        "k": k,
+                        "documents": documents,
+                        "grades": grades,
+                        "gamma": gamma,
+                    }
                     row |= {"mismatch": mismatch, "bias": np.sum((means - gradients) ** 2) / scale}
-                    row |= {"variance": variances.sum() / scale, "raw_variance": variances.mean(), "lists": lists}
+                    row |= {
+                        "variance": variances.sum() / scale,
+                        "raw_variance": variances.mean(),
+                        "lists": lists,
+                    }
                     rows.append(row)
     # With k = m nothing is estimated, and what is not 0 is rounding.
     return pd.DataFrame(rows).round({"bias": 12, "variance": 12, "raw_variance": 9})
 
 
 def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: float) -> tuple:
-    """The gradients of several lists as sums of what is known and of terms that are each seen with their documents.
+    """The gradients of several lists as sums of what is known and of terms that are each seen with
+    their documents.
 
     scores, grades : shape (lists, m)
 
@@ -84,16 +102,25 @@ def _terms(surrogate: str, scores: np.ndarray, grades: np.ndarray, epsilon: floa
         return constants, (np.exp(scores) - np.exp(grades))[:, :, None] * np.eye(m), units
     soft = np.exp((scores - scores.max(axis=1, keepdims=True)) / epsilon)
     soft /= soft.sum(axis=1, keepdims=True)
-    return constants, (gain(grades) * soft)[:, :, None] * (soft[:, None] - np.eye(m)) / epsilon, units
+    return (
+        constants,
+        (gain(grades) * soft)[:, :, None] * (soft[:, None] - np.eye(m)) / epsilon,
+        units,
+    )
 
 
-def _moments(scores, constants, terms, units, k: int, gamma: float, mismatch: float) -> tuple[np.ndarray, np.ndarray]:
-    """What `scant.rankers.estimators.moments` returns, for several lists: means (lists, m) and variances (lists)."""
+def _moments(
+    scores, constants, terms, units, k: int, gamma: float, mismatch: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What `scant.rankers.estimators.moments` returns, for several lists: means (lists, m) and
+    variances (lists).
+    """
     lists, m = scores.shape
     own_top = np.zeros((lists, m), bool)
     np.put_along_axis(own_top, np.argsort(-scores, axis=1, kind="stable")[:, :k], True, axis=1)
     tops = np.array([np.isin(range(m), top) for top in combinations(range(m), k)])
-    # Shape (tops, units) for rankings drawn at random, and (lists, 1, units) for the one by the scores.
+    # Shape (tops, units) for rankings drawn at random, and (lists, 1, units) for the one by the
+    # scores.
     seen, own_seen = tops[:, units].all(axis=2).astype(float), own_top[:, None, units].all(axis=3)
     chance = gamma * seen.mean(axis=0)
     probabilities = np.where(own_seen[:, 0], 1 - gamma + chance, chance * mismatch)

@@ -19,5 +19,11 @@ def bars(frame):
 
 
 CAPTION = "The share of rounds with an update, over all rates and seeds."
-FIGURE = Shown("figure-my-updates", CAPTION, "my_figure:updates", "my_figure:bars", heading="How often learners update")
+FIGURE = Shown(
+    "figure-my-updates",
+    CAPTION,
+    "my_figure:updates",
+    "my_figure:bars",
+    heading=("How often learners update"),
+)
 TABLE = Shown("my-updates", CAPTION, "my_figure:updates")

@@ -7,7 +7,11 @@ from scant.rankers.traces import at_tuned_rates
 def updates(played):
     rows = at_tuned_rates(played.traces, "ndcg@10", played.tuning)
     last = rows[rows["round"] == rows["round"].max()]
-    return last.assign(value=last["updates"] / last["round"])[["stream", "learner", "seed", "value"]]
+    return last.assign(value=last["updates"] / last["round"])[
+        ["stream", "learner", "seed", "value"]
+    ]
 
 
-UPDATES = Quantity("share of rounds with an update", "my_quantity:updates", tuned=True, range=(0.0, 1.0))
+UPDATES = Quantity(
+    "share of rounds with an update", "my_quantity:updates", tuned=True, range=(0.0, 1.0)
+)

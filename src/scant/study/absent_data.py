@@ -1,4 +1,6 @@
-"""The data sets that a study cannot have, and the study without what needs them: the study's key `missing`."""
+"""The data sets that a study cannot have, and the study without what needs them: the study's key
+`missing`.
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -16,8 +18,9 @@ STOP, LEAVE_OUT = "stop", "leave-out"
 def absent(study: Mapping, datasets: Mapping[str, Dataset]) -> dict[str, str]:
     """The data sets that a study reads and cannot have, each with the first file that is nowhere.
 
-    A file can be had if results hold it or its table; if it is on this machine (see `scant.data.fetch.on_disk`); if
-    there is a mirror at an address, which is not asked; or if its publisher lets anybody download it.
+    A file can be had if results hold it or its table; if it is on this machine (see
+    `scant.data.fetch.on_disk`); if there is a mirror at an address, which is not asked; or if its
+    publisher lets anybody download it.
 
     study, datasets : as `scant.study.settings.load` returns them
     """
@@ -49,10 +52,11 @@ def _can_be_had(dataset: Dataset, part: str, mirror: str | None) -> bool:
 
 
 def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> dict:
-    """A complete study without some data sets and what needs them: its places, and experiments that have no other.
+    """A complete study without some data sets and what needs them: its places, and experiments that
+    have no other.
 
-    What was left out is in its key `left_out`: for each data set its `title` and the ids of the places, by section,
-    and of the experiments that need it.
+    What was left out is in its key `left_out`: for each data set its `title` and the ids of the
+    places, by section, and of the experiments that need it.
 
     Raises
     ------
@@ -68,7 +72,9 @@ def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> d
             needing[section, id] = needed
             left_out[needed].setdefault(section, []).append(id)
     kept = {
-        section: {id: settings for id, settings in study[section].items() if (section, id) not in needing}
+        section: {
+            id: settings for id, settings in study[section].items() if (section, id) not in needing
+        }
         for section in families.places()
     }
     experiments = {}
@@ -81,7 +87,10 @@ def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> d
             for needed in dict.fromkeys(needing[section, id] for id in experiment[section]):
                 left_out[needed].setdefault("experiments", []).append(name)
     if not experiments:
-        raise SettingError("missing: all experiments need data sets that are missing, so that nothing is left to play")
+        raise SettingError(
+            "missing: all experiments need data sets that are missing, so that "
+            "nothing is left to play"
+        )
     own = {name: entry for name, entry in study["datasets"].items() if name not in left_out}
     tables = [name for name in study["tables_of"] if name not in left_out]
     kept |= {"datasets": own, "tables_of": tables, "experiments": experiments, "left_out": left_out}
@@ -89,7 +98,9 @@ def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> d
 
 
 def _places(study: Mapping) -> Iterator[tuple[str, str, Mapping]]:
-    """The section, id and settings of each place of a study; streams come before what is made of them."""
+    """The section, id and settings of each place of a study; streams come before what is made of
+    them.
+    """
     for section in families.places():
         yield from ((section, id, settings) for id, settings in study[section].items())
 
@@ -101,8 +112,14 @@ def notices(study: Mapping, files: Mapping[str, str] | None = None) -> list[str]
     """
     lines = []
     for name, left in study.get("left_out", {}).items():
-        ids = [f"{key} {', '.join(left[key])}" for key in (*families.places(), "experiments") if left.get(key)]
+        ids = [
+            f"{key} {', '.join(left[key])}"
+            for key in (*families.places(), "experiments")
+            if left.get(key)
+        ]
         title = left["title"] if left["title"] == name else f"{left['title']} ({name})"
-        looked_for = f" (no {file} in data/ or a mirror)" if (file := (files or {}).get(name)) else ""
+        looked_for = (
+            f" (no {file} in data/ or a mirror)" if (file := (files or {}).get(name)) else ""
+        )
         lines.append(f"{title} is missing{looked_for}. Left out: {'; '.join(ids) or 'its table'}.")
     return lines

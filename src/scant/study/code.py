@@ -1,4 +1,5 @@
-"""The source code that a job depends on: all modules that its entry modules import, directly or indirectly.
+"""The source code that a job depends on: all modules that its entry modules import, directly or
+indirectly.
 
 Imports inside functions count, too.
 """
@@ -16,9 +17,11 @@ import scant
 from scant.files import write_text
 
 PACKAGE = Path(scant.__file__).parent
-# Declarations that change no result: texts about a learner, a setting or a figure, and how a learner is drawn.
+# Declarations that change no result: texts about a learner, a setting or a figure, and how a
+# learner is drawn.
 WORDS = ("about", "caption", "looks")
-CACHE = PACKAGE / "__pycache__" / f"code.{sys.implementation.cache_tag}.json"  # the digest and imports of source files
+# the digest and imports of source files
+CACHE = PACKAGE / "__pycache__" / f"code.{sys.implementation.cache_tag}.json"
 MOST = 1000  # how many source files the cache holds, counting old versions
 
 
@@ -26,12 +29,13 @@ MOST = 1000  # how many source files the cache holds, counting old versions
 def digest(*entries: str) -> str:
     """The digest of the source code of some modules and of all modules that they import.
 
-    It is computed from syntax trees: an edit to a comment, a docstring or a declaration named in `WORDS` does not
-    change it.
+    It is computed from syntax trees: an edit to a comment, a docstring or a declaration named in
+    `WORDS` does not change it.
 
     Parameters
     ----------
-    entries : dotted names of modules, in this package, in one beside it, or below the working folder
+    entries : dotted names of modules, in this package, in one beside it, or below the working
+        folder
 
     Returns
     -------
@@ -50,9 +54,11 @@ def digests(*entries: str) -> dict[str, str]:
 
 @cache
 def closure(*entries: str) -> dict[str, Path]:
-    """The source files, by dotted name, of some modules, of all modules that they import, and of the packages of both.
+    """The source files, by dotted name, of some modules, of all modules that they import, and of
+    the packages of both.
 
-    Imports are followed in this package and those beside it, and below the working folder, not in other projects.
+    Imports are followed in this package and those beside it, and below the working folder, not in
+    other projects.
     """
     paths, waiting = {}, list(entries)
     while waiting:
@@ -80,9 +86,14 @@ def _absolute(name: str, package: str) -> str:
 
 @cache
 def _source(name: str) -> Path | None:
-    """The source file of a module; None if it belongs to another project. Packages beside this one are `scant_...`."""
+    """The source file of a module; None if it belongs to another project.
+
+    Packages beside this one are `scant_...`.
+    """
     first, *rest = name.split(".")
-    beside = first == PACKAGE.name or (first.startswith(f"{PACKAGE.name}_") and (PACKAGE.parent / first).is_dir())
+    beside = first == PACKAGE.name or (
+        first.startswith(f"{PACKAGE.name}_") and (PACKAGE.parent / first).is_dir()
+    )
     stem = Path(PACKAGE.parent if beside else "", first, *rest)
     paths = (stem / "__init__.py", stem.with_name(f"{stem.name}.py")) if first else ()
     return next((path for path in paths if path.is_file()), None)
@@ -90,18 +101,25 @@ def _source(name: str) -> Path | None:
 
 @cache
 def _read(path: Path) -> tuple[str, list[str]]:
-    """The digest of a source file's syntax tree, and the names of the modules and their members that it imports."""
+    """The digest of a source file's syntax tree, and the names of the modules and their members
+    that it imports.
+    """
     text = path.read_bytes()
     key = hashlib.sha256(_this_source() + text).hexdigest()
     if key not in _cached():
         tree = _Bare().visit(ast.parse(text, path))
-        _cached()[key] = [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
+        _cached()[key] = [
+            hashlib.sha256(ast.dump(tree).encode()).hexdigest(),
+            sorted(set(_imports(tree))),
+        ]
     return tuple(_cached()[key])
 
 
 @cache
 def _this_source() -> bytes:
-    """The source of this module, part of the cache's keys: if the way of reading changes, the cache is invalid."""
+    """The source of this module, part of the cache's keys: if the way of reading changes, the cache
+    is invalid.
+    """
     return Path(__file__).read_bytes()
 
 
@@ -117,7 +135,9 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Removes from a syntax tree what changes no result: docstrings, and the declarations named in `WORDS`."""
+    """Removes from a syntax tree what changes no result: docstrings, and the declarations named in
+    `WORDS`.
+    """
 
     def visit_Expr(self, node):
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
@@ -137,13 +157,19 @@ class _Bare(ast.NodeTransformer):
 
 def _assigned(statement: ast.stmt) -> set[str]:
     """The names that a statement assigns to."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    targets = (
+        statement.targets
+        if isinstance(statement, ast.Assign)
+        else [getattr(statement, "target", None)]
+    )
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 @cache
 def _cached() -> dict[str, list]:
-    """The digests and imports that earlier runs read, by a SHA-256 of the source: parsing all files takes a second."""
+    """The digests and imports that earlier runs read, by a SHA-256 of the source: parsing all files
+    takes a second.
+    """
     with suppress(OSError, ValueError):
         return json.loads(CACHE.read_text())
     return {}

@@ -1,11 +1,14 @@
-"""Claims written with less: keys that a group of claims has in common, and those in which the parts of one differ."""
+"""Claims written with less: keys that a group of claims has in common, and those in which the parts
+of one differ.
+"""
 
 from scant.errors import SettingError
 from scant.schema import check
 
 
 def merged(common: dict, keys: dict) -> dict:
-    """The keys of a claim: those that it has in common with its group, and its own. Likewise those of its parts.
+    """The keys of a claim: those that it has in common with its group, and its own. Likewise those
+    of its parts.
 
     `source` and `where` are merged key by key; any other key replaces the common one.
     """
@@ -14,13 +17,19 @@ def merged(common: dict, keys: dict) -> dict:
 
 
 def parts(claim: dict) -> list[dict]:
-    """The parts of a claim, each a claim by itself: with each of its `cells`, or the claim alone if it has none."""
+    """The parts of a claim, each a claim by itself: with each of its `cells`, or the claim alone if
+    it has none.
+    """
     common = {key: value for key, value in claim.items() if key != "cells"}
     return [merged(common, keys) for keys in claim.get("cells", [{}])]
 
 
-# What has to be so before groups and parts are put together; the schema of claims checks what comes of it.
-_KEYS = {"type": "object", "properties": {"source": {"type": "object"}, "where": {"type": "object"}}}
+# What has to be so before groups and parts are put together; the schema of claims checks what comes
+# of it.
+_KEYS = {
+    "type": "object",
+    "properties": {"source": {"type": "object"}, "where": {"type": "object"}},
+}
 _CELLS = {"type": "array", "minItems": 1, "items": _KEYS | {"not": {"anyOf": [
     {"required": [key]} for key in ("statement", "family", "row", "cells")
 ]}}}  # fmt: skip
@@ -42,7 +51,11 @@ def ungrouped(content: dict, where: str) -> dict[str, dict]:
     check(content, _FILE, where, of_each=True)
     claims = {}
     for name, entry in content.items():
-        common = {key: value for key, value in entry.items() if key != "claims"} if "claims" in entry else {}
+        common = (
+            {key: value for key, value in entry.items() if key != "claims"}
+            if "claims" in entry
+            else {}
+        )
         of_group = entry.get("claims", {name: entry})
         if twice := claims.keys() & of_group.keys():
             raise SettingError(f"{where}: {min(twice)}: this id is there twice: choose another")

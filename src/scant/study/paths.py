@@ -1,7 +1,7 @@
 """Whether a file of a study is what its name says: its own metadata are held against its path.
 
-A file can be where another one belongs, with a time that tells nothing. Paths that `scant.study.plan` does not compose
-say nothing, and are not looked at.
+A file can be where another one belongs, with a time that tells nothing. Paths that
+`scant.study.plan` does not compose say nothing, and are not looked at.
 """
 
 import hashlib
@@ -37,7 +37,9 @@ PLAYER = {"run": "learner", "comparator": "judge"}
 
 
 def named(path) -> tuple[str, dict] | None:
-    """What the file at a path holds ("run", "stream", ...), and what its metadata should say; None for other paths."""
+    """What the file at a path holds ("run", "stream", ...), and what its metadata should say; None
+    for other paths.
+    """
     for kind, patterns in _COMPILED.items():
         for match in (pattern.search(str(path)) for pattern in patterns):
             if match:
@@ -67,14 +69,16 @@ def runs(study_plan: plan.Plan, experiment: str) -> plan.Runs:
 
     Raises
     ------
-    DataError : a file is another one than its name says, or its run had other settings; or it is damaged
+    DataError : a file is another one than its name says, or its run had other settings; or it is
+        damaged
     """
     files = checked(study_plan, study_plan.run_files(experiment))
     return plan.Runs(experiment, files, study_plan.details(experiment))
 
 
 def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
-    """Run files, or files of best fixed weights, that are what their paths say and of this study's settings.
+    """Run files, or files of best fixed weights, that are what their paths say and of this study's
+    settings.
 
     Raises
     ------
@@ -85,7 +89,9 @@ def checked(study_plan: plan.Plan, files: Iterable[str]) -> list[str]:
     return files
 
 
-def check(paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] | None = None) -> None:
+def check(
+    paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] | None = None
+) -> None:
     """Hold the metadata of some files against their paths.
 
     settings : of the stream or log that learners play on, with which its file should have been made
@@ -93,10 +99,12 @@ def check(paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] |
 
     Raises
     ------
-    DataError : a file is another one than its name says, or made with other settings; or it is damaged
+    DataError : a file is another one than its name says, or made with other settings; or it is
+        damaged
     """
     for path in paths:
-        if (expected := named(path)) is None or not Path(path).is_file():  # who reads it says that it is not there
+        # who reads it says that it is not there
+        if (expected := named(path)) is None or not Path(path).is_file():
             continue
         kind, parts = expected
         with foreign(path, f"whole {kind} file", anew(path)):
@@ -105,14 +113,20 @@ def check(paths, settings: Mapping | None = None, jobs: Mapping[str, plan.Job] |
         if job := (jobs or {}).get(str(path)):
             of_run = {name: metadata.get(name) for name in job.settings}
             if digest(of_run) != digest(job.settings):
-                raise DataError(path, f"its {kind} had other settings than this study has", advice=anew(path))
+                raise DataError(
+                    path, f"its {kind} had other settings than this study has", advice=anew(path)
+                )
         if settings and "settings" in metadata:
             _check_settings(path, kind, metadata, settings)
 
 
 def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> None:
-    """Raise a DataError for a stream or log that was made with other settings than the study has for it."""
-    known = {key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata}
+    """Raise a DataError for a stream or log that was made with other settings than the study has
+    for it.
+    """
+    known = {
+        key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata
+    }
     _check_equal(path, metadata, known)
     made_with = {key: value for key, value in metadata["settings"].items() if key != "normalised"}
     wanted = settings
@@ -121,16 +135,22 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     elif kind == "log":  # a data set's own settings, which the study does not name, are as they are
         wanted = made_with | {key: settings[key] for key in made_with if key in settings}
     if digest(made_with) != digest(wanted):
-        raise DataError(path, f"it was made with other settings: {_said(made_with)}", advice=anew(path))
+        raise DataError(
+            path, f"it was made with other settings: {_said(made_with)}", advice=anew(path)
+        )
 
 
 def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
-    """Raise a DataError for the first key whose value in the metadata of a file is not the expected one."""
+    """Raise a DataError for the first key whose value in the metadata of a file is not the expected
+    one.
+    """
     for key, value in expected.items():
         if metadata.get(key) != value:
             stored, wanted = _said(metadata.get(key)), _said(value)
             raise DataError(
-                path, f"it is not what its name says: its {key} is {stored}, not {wanted}", advice=anew(path)
+                path,
+                f"it is not what its name says: its {key} is {stored}, not {wanted}",
+                advice=anew(path),
             )
 
 

@@ -1,4 +1,7 @@
-"""The jobs, figures and tables of a study, and the files that each reads. No other module composes a path."""
+"""The jobs, figures and tables of a study, and the files that each reads.
+
+No other module composes a path.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +14,8 @@ from scant.declare import families
 from scant.declare.families import TUNING, Family, Job, Shown
 from scant.errors import unknown
 
-# A data set of a study's own is `dataset@study` here, so that two studies may have one with the same id.
+# A data set of a study's own is `dataset@study` here, so that two studies may have one with the
+# same id.
 ORIGINAL = "results/data/original/{dataset}/{part}.txt"
 TABLE = "results/data/tables/{dataset}/{part}.parquet"
 STREAM = "results/{study}/streams/{stream}.arrow"  # made from a data set
@@ -23,13 +27,18 @@ COMPARATOR = "results/{study}/comparators/{run}.parquet"
 TIMES = "results/{study}/times/{experiment}.parquet"
 COVERAGE = "results/{study}/coverage.parquet"
 DRAWS = "results/{study}/{kind}/{stream}"  # the folder of all draws of a stream or log
-# One job draws several seeds of a stream or log, into a folder that is named by them. A family leaves the name open.
+# One job draws several seeds of a stream or log, into a folder that is named by them. A family
+# leaves the name open.
 OPEN = "{seeds}"
-_DRAWN = re.compile(r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)")
+_DRAWN = re.compile(
+    r"(?P<place>results/[^/]+/(?:streams|bandit)/[^/]+)/(?P<seeds>[^/]+)/seed-(?P<seed>[0-9]+)"
+)
 
 
 class Target(NamedTuple):
-    """A figure or table of a study: its family, its declaration, and the experiments that it shows."""
+    """A figure or table of a study: its family, its declaration, and the experiments that it
+    shows.
+    """
 
     family: Family
     shown: Shown
@@ -37,7 +46,9 @@ class Target(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The run files of an experiment, and what reports need to know of it: `scant.declare.families.Family.details`."""
+    """The run files of an experiment, and what reports need to know of it:
+    `scant.declare.families.Family.details`.
+    """
 
     experiment: str
     files: list[str]
@@ -52,14 +63,21 @@ class Plan:
     draws : as the property of that name, if only some of the study's experiments are planned here
     """
 
-    def __init__(self, study: dict, datasets: Mapping, draws: Mapping[str, list[str]] | None = None):
+    def __init__(
+        self, study: dict, datasets: Mapping, draws: Mapping[str, list[str]] | None = None
+    ):
         self.study, self.datasets, self._draws = study, datasets, draws
-        self.families = {name: families.of(experiment) for name, experiment in study["experiments"].items()}
+        self.families = {
+            name: families.of(experiment) for name, experiment in study["experiments"].items()
+        }
 
     @cached_property
     def _planned(self) -> dict[str, list[Job]]:
         """The run files of each experiment, with the folders of draws still open."""
-        return {name: family.jobs(self.study, self.datasets, name) for name, family in self.families.items()}
+        return {
+            name: family.jobs(self.study, self.datasets, name)
+            for name, family in self.families.items()
+        }
 
     @cached_property
     def jobs(self) -> dict[str, list[Job]]:
@@ -73,11 +91,13 @@ class Plan:
 
     @cached_property
     def draws(self) -> dict[str, list[str]]:
-        """The seeds that each job draws of a stream or log, as `span` names them, by the folder of its draws.
+        """The seeds that each job draws of a stream or log, as `span` names them, by the folder of
+        its draws.
 
-        A job draws all seeds that a run needs and no run before it, so that each seed is drawn once. Seeds that choose
-        rates are apart from those that are reported. So what is added to a study leaves its folders as they are: an
-        experiment at the end, seeds that none has yet, or a learner, if experiments that share a place tune alike.
+        A job draws all seeds that a run needs and no run before it, so that each seed is drawn
+        once. Seeds that choose rates are apart from those that are reported. So what is added to a
+        study leaves its folders as they are: an experiment at the end, seeds that none has yet, or
+        a learner, if experiments that share a place tune alike.
         """
         if self._draws is not None:
             return dict(self._draws)
@@ -96,7 +116,9 @@ class Plan:
 
     @cached_property
     def _folders(self) -> dict[tuple[str, int], str]:
-        """The name of the folder that a seed is drawn into, by the folder of all draws of its stream or log."""
+        """The name of the folder that a seed is drawn into, by the folder of all draws of its
+        stream or log.
+        """
         draws = ((place, seeds) for place, spans in self.draws.items() for seeds in spans)
         return {(place, seed): seeds for place, seeds in draws for seed in spanned(seeds)}
 
@@ -122,7 +144,9 @@ class Plan:
 
     @cached_property
     def compared(self) -> dict[str, Job]:
-        """The jobs of all files of best fixed weights, by their path below results/{study}/comparators."""
+        """The jobs of all files of best fixed weights, by their path below
+        results/{study}/comparators.
+        """
         return {job.path: job for jobs in self.comparators.values() for job in jobs}
 
     @property
@@ -132,12 +156,21 @@ class Plan:
 
     @property
     def stated(self) -> list[str]:
-        """The experiments that the study file lists. Those that sweeps add to them are for claims alone."""
-        return [name for name, experiment in self.study["experiments"].items() if "stands_for" not in experiment]
+        """The experiments that the study file lists.
+
+        Those that sweeps add to them are for claims alone.
+        """
+        return [
+            name
+            for name, experiment in self.study["experiments"].items()
+            if "stands_for" not in experiment
+        ]
 
     @cached_property
     def shown(self) -> list[tuple[Family, Shown]]:
-        """All figures and tables that families declare, in the page's order, then those of the study's own."""
+        """All figures and tables that families declare, in the page's order, then those of the
+        study's own.
+        """
         return [*families.shown(), *families.shown_of(self.study)]
 
     @cached_property
@@ -147,15 +180,17 @@ class Plan:
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study has something to show in, by name; those of theory where it judges claims."""
+        """The tables that the study has something to show in, by name; those of theory where it
+        judges claims.
+        """
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
     @cached_property
     def shown_by(self) -> dict[str, dict[str, Target]]:
         """The figures and tables, by name, that each job makes, by its name.
 
-        A job makes all figures of a family, all its tables, or all tables that need no run. One of a user's own is made
-        alone, so that an error in it stops no other.
+        A job makes all figures of a family, all its tables, or all tables that need no run. One of
+        a user's own is made alone, so that an error in it stops no other.
         """
         jobs: dict[str, dict[str, Target]] = {}
         for name, target in (self.figures | self.tables).items():
@@ -172,7 +207,11 @@ class Plan:
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            checked = shown.reads == "nothing" and self.study["claims"] and family in self.families.values()
+            checked = (
+                shown.reads == "nothing"
+                and self.study["claims"]
+                and family in self.families.values()
+            )
             if self.files(target) or checked:
                 yield shown.name, target
 
@@ -189,9 +228,13 @@ class Plan:
         match shown.reads:
             case "traces" | "regret":
                 runs = [file for name in experiments for file in self.run_files(name)]
-                return runs + (self.comparator_files(experiments) if shown.reads == "regret" else [])
+                return runs + (
+                    self.comparator_files(experiments) if shown.reads == "regret" else []
+                )
             case "times":
-                return [TIMES.format(study=self.study["study"], experiment=name) for name in experiments]
+                return [
+                    TIMES.format(study=self.study["study"], experiment=name) for name in experiments
+                ]
             case "nothing":
                 return []
         return self.placed(family.read(self, shown))
@@ -203,13 +246,19 @@ class Plan:
 
     def run_files(self, experiment: str) -> list[str]:
         """The run files of an experiment."""
-        return [RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]]
+        return [
+            RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]
+        ]
 
     @cached_property
     def made(self) -> dict[str, Job]:
         """The jobs of run files and of files of best fixed weights, by the file."""
         jobs = ((RUN, self.runs), (COMPARATOR, self.compared))
-        return {path.format(study=self.study["study"], run=run): job for path, by in jobs for run, job in by.items()}
+        return {
+            path.format(study=self.study["study"], run=run): job
+            for path, by in jobs
+            for run, job in by.items()
+        }
 
     def stored(self, name: str) -> Dataset:
         """The data set of this name among the tables of all studies.
@@ -225,10 +274,20 @@ class Plan:
 
     def data_tables(self) -> list[str]:
         """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
-        places = (settings for section in families.places() for settings in self.study[section].values())
-        read = [(self.datasets[settings["dataset"]], settings) for settings in places if "dataset" in settings]
+        places = (
+            settings for section in families.places() for settings in self.study[section].values()
+        )
+        read = [
+            (self.datasets[settings["dataset"]], settings)
+            for settings in places
+            if "dataset" in settings
+        ]
         read += [(self.datasets[name], {}) for name in self.study["tables_of"]]
-        tables = (TABLE.format(dataset=set.stored, part=part) for set, of in read for part in parts_read(of, set))
+        tables = (
+            TABLE.format(dataset=set.stored, part=part)
+            for set, of in read
+            for part in parts_read(of, set)
+        )
         return list(dict.fromkeys(tables))
 
     def stream_files(self) -> list[str]:
@@ -238,7 +297,11 @@ class Plan:
     def stream_tables(self, stream: str) -> list[str]:
         """The parquet tables that the stream of a data set is packed from."""
         settings = self.study["streams"][stream]
-        return tables_of(self.datasets, settings["dataset"], parts_read(settings, self.datasets[settings["dataset"]]))
+        return tables_of(
+            self.datasets,
+            settings["dataset"],
+            parts_read(settings, self.datasets[settings["dataset"]]),
+        )
 
     @property
     def theory(self) -> list[str]:
@@ -247,37 +310,56 @@ class Plan:
         return [f"results/{self.study['study']}/tables/{name}.csv" for name in names]
 
     def modules(self, experiment: str, learner: str = "") -> list[str]:
-        """The modules that runs of a learner start from, or of all of an experiment: the family's, and users' own."""
+        """The modules that runs of a learner start from, or of all of an experiment: the family's,
+        and users' own.
+        """
         settings = self.study["experiments"][experiment]
         learners = [learner] if learner else settings["learners"]
-        named = [*(self.study["learners"][id]["kind"] for id in learners), *settings.get("measures", ())]
-        return [self.families[experiment].code, *(name.partition(":")[0] for name in named if ":" in name)]
+        named = [
+            *(self.study["learners"][id]["kind"] for id in learners),
+            *settings.get("measures", ()),
+        ]
+        return [
+            self.families[experiment].code,
+            *(name.partition(":")[0] for name in named if ":" in name),
+        ]
 
     def details(self, experiment: str) -> dict:
-        """What reports need to know of an experiment, see `scant.declare.families.Family.details`."""
+        """What reports need to know of an experiment, see
+        `scant.declare.families.Family.details`.
+        """
         return self.families[experiment].details(self.study, experiment)
 
 
 def sources(files: Iterable[str]) -> list[str]:
-    """The outputs of the jobs that make some files, each once: a folder where one job draws several seeds."""
+    """The outputs of the jobs that make some files, each once: a folder where one job draws several
+    seeds.
+    """
     draws = ((file, _DRAWN.match(file)) for file in files)
-    return list(dict.fromkeys(f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws))
+    return list(
+        dict.fromkeys(f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
+    )
 
 
 def untitled(settings: dict, *others: str) -> dict:
-    """Settings without the title (and `others`), for runs: so that a new title does not rerun them."""
+    """Settings without the title (and `others`), for runs: so that a new title does not rerun
+    them.
+    """
     return {key: value for key, value in settings.items() if key not in ("title", *others)}
 
 
 def span(seeds: list[int]) -> str:
-    """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or "0-4+tuning-0-2".
+    """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or
+    "0-4+tuning-0-2".
 
     Those that are reported are consecutive, as are those that tune.
     """
     reported = [seed for seed in seeds if seed < TUNING]
     tuning = [seed - TUNING for seed in seeds if seed >= TUNING]
     parts = [(prefix, part) for prefix, part in (("", reported), ("tuning-", tuning)) if part]
-    return "+".join(prefix + "-".join(map(str, dict.fromkeys((part[0], part[-1])))) for prefix, part in parts)
+    return "+".join(
+        prefix + "-".join(map(str, dict.fromkeys((part[0], part[-1])))) for prefix, part in parts
+    )
 
 
 def spanned(text: str) -> list[int]:
@@ -291,22 +373,27 @@ def spanned(text: str) -> list[int]:
 
 
 def total(seeds: int | list[int]) -> int:
-    """How many seeds an experiment reports; its `seeds` are their number, or a list of numbers added one by one."""
+    """How many seeds an experiment reports; its `seeds` are their number, or a list of numbers
+    added one by one.
+    """
     return seeds if isinstance(seeds, int) else sum(seeds)
 
 
 def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int]]:
     """The seeds of each job: 0, 1, 2 and so on, in batches of at most `size`.
 
-    Each number of a list `seeds` begins new batches, so that a number added at the end leaves all others as they are.
+    Each number of a list `seeds` begins new batches, so that a number added at the end leaves all
+    others as they are.
 
-    tuning : how many seeds choose learning rates. They are `TUNING` and those that follow it. The first job plays them
-        after its own if the batch has room for all of them; otherwise they are in batches of their own
+    tuning : how many seeds choose learning rates. They are `TUNING` and those that follow it. The
+        first job plays them after its own if the batch has room for all of them; otherwise they are
+        in batches of their own
     """
     reported, first = [], 0
     for count in [seeds] if isinstance(seeds, int) else seeds:
         reported += [
-            list(range(start, min(start + size, first + count))) for start in range(first, first + count, size)
+            list(range(start, min(start + size, first + count)))
+            for start in range(first, first + count, size)
         ]
         first += count
     choosing = [seed + TUNING for seed in range(tuning)]
@@ -316,11 +403,18 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
 
 
 def parts_read(settings: Mapping, dataset: Dataset) -> list[str]:
-    """The parts of its data set that a stream or log reads; by default the parts that hold each query or row once."""
+    """The parts of its data set that a stream or log reads; by default the parts that hold each
+    query or row once.
+    """
     named = settings.get("parts") or [settings[key] for key in ("train", "test") if key in settings]
     return named or list(dataset.cover)
 
 
 def tables_of(datasets, dataset: str, parts=None) -> list[str]:
-    """The parquet tables of a data set's parts; by default of the parts that together hold each query or row once."""
-    return [TABLE.format(dataset=datasets[dataset].stored, part=part) for part in parts or datasets[dataset].cover]
+    """The parquet tables of a data set's parts; by default of the parts that together hold each
+    query or row once.
+    """
+    return [
+        TABLE.format(dataset=datasets[dataset].stored, part=part)
+        for part in parts or datasets[dataset].cover
+    ]

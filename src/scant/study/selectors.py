@@ -1,4 +1,6 @@
-"""What claims are about, checked as study files are: no setting, and no value of one, that no study can have."""
+"""What claims are about, checked as study files are: no setting, and no value of one, that no study
+can have.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +12,13 @@ from scant.schema import check
 from scant.study.schema import experiment_settings, own_settings
 
 # What claims about the study of bounds choose its rows by, in place of streams.
-COVERAGE = {"campaign": {}, "policy": {}, "rows": {}, "side": {"enum": ["lower", "two-sided"]}, "level": {}}
+COVERAGE = {
+    "campaign": {},
+    "policy": {},
+    "rows": {},
+    "side": {"enum": ["lower", "two-sided"]},
+    "level": {},
+}
 NAMES = {"ids": {}, "title": {}}  # of whatever a study has
 
 
@@ -67,7 +75,9 @@ def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
     yield "learner", claim["learner"]
     if isinstance(claim.get("against"), dict):
         yield "against", claim["against"]
-    yield from ((f"each.{number}", wanted) for number, wanted in enumerate(claim.get("each", ()), 1))
+    yield from (
+        (f"each.{number}", wanted) for number, wanted in enumerate(claim.get("each", ()), 1)
+    )
 
 
 def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
@@ -97,7 +107,9 @@ def _check_places(wanted: dict, playing: list[Family], datasets: Mapping, where:
 
 
 def _named(wanted) -> list:
-    """The values that a selector names for a key; none if it has no such key, or names what it must not be."""
+    """The values that a selector names for a key; none if it has no such key, or names what it must
+    not be.
+    """
     values = wanted if isinstance(wanted, list) else [wanted]
     return [value for value in values if isinstance(value, str)]
 
@@ -123,7 +135,9 @@ def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
 
 
 def _values(wanted) -> Iterator:
-    """The settings that a selector's value stands for, but for null, which is for one that is absent."""
+    """The settings that a selector's value stands for, but for null, which is for one that is
+    absent.
+    """
     if isinstance(wanted, list):
         for option in wanted:
             yield from [option] if isinstance(option, list) else _values(option)

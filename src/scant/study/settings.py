@@ -1,4 +1,6 @@
-"""Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to experiments."""
+"""Loading a study: its settings are checked, defaults are filled in, and sweeps are expanded to
+experiments.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,36 +13,53 @@ from scant.errors import SettingError, nearest, short, unknown
 from scant.files import write_text
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import absent_data, grouping, plan, settled, sweeps
-from scant.study.schema import experiment_settings, figures_to_ask_for, learner_settings, own_settings, schema
+from scant.study.schema import (
+    experiment_settings,
+    figures_to_ask_for,
+    learner_settings,
+    own_settings,
+    schema,
+)
 from scant.study.selectors import check_selectors
 
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
 TOGETHER = (
-    "there is no such setting any more, since each job plays one learner. Delete it; where there are too many jobs, "
-    "let each play more seeds (batch)"
+    "there is no such setting any more, since each job plays one learner. Delete it; where there "
+    "are too many jobs, let each play more seeds (batch)"
 )
 
 
 def study_file() -> str:
     """The study file that plain `snakemake` plays: of an unpacked archive, that of its study."""
-    manifests = [*Path("results").glob("*/manifest.json")] if Path("ro-crate-metadata.json").is_file() else []
+    manifests = (
+        [*Path("results").glob("*/manifest.json")]
+        if Path("ro-crate-metadata.json").is_file()
+        else []
+    )
     if Path(DEFAULT).is_file() or len(manifests) != 1:
         return DEFAULT
-    return read_yaml(manifests[0])["made"]["study_file"] or str(manifests[0].with_name("study.json"))
+    return read_yaml(manifests[0])["made"]["study_file"] or str(
+        manifests[0].with_name("study.json")
+    )
 
 
-def load(config: dict, registry_path="config/datasets.yaml", checked: bool = False) -> tuple[dict, dict]:
-    """Check a study's settings, fill in the defaults, expand its sweeps, and read the registry of data sets.
+def load(
+    config: dict, registry_path="config/datasets.yaml", checked: bool = False
+) -> tuple[dict, dict]:
+    """Check a study's settings, fill in the defaults, expand its sweeps, and read the registry of
+    data sets.
 
     config : the content of a study file
-    checked : whether the settings were checked before, at planning, so that a job need not do so: it takes seconds
+    checked : whether the settings were checked before, at planning, so that a job need not do so:
+        it takes seconds
 
     Returns
     -------
-    study : the complete settings, with an experiment for each combination of a sweep (see `scant.study.sweeps`), and
-        without the data sets that its key `missing` names (see `scant.study.absent_data.without`)
+    study : the complete settings, with an experiment for each combination of a sweep (see
+        `scant.study.sweeps`), and without the data sets that its key `missing` names (see
+        `scant.study.absent_data.without`)
     datasets : the data sets of the registry and of the study, by id
 
     Raises
@@ -53,7 +72,9 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
         _check_misplaced(config)
         check(config, schema(), "study")
         if config["study"].casefold() in TAKEN:
-            raise SettingError(f"study: results/{config['study']} is for what studies share. Choose another id")
+            raise SettingError(
+                f"study: results/{config['study']} is for what studies share. Choose another id"
+            )
     study = with_defaults(config, schema())
     datasets = registry.load(registry_path, study["datasets"], study=study["study"])
     if not checked:
@@ -67,13 +88,17 @@ def load(config: dict, registry_path="config/datasets.yaml", checked: bool = Fal
         for section in (*families.places(), "learners", "experiments"):
             _refuse_alike(section, study[section])
     names = study.get("missing", absent_data.STOP)
-    return (absent_data.without(study, datasets, names) if isinstance(names, list) else study), datasets
+    return (
+        absent_data.without(study, datasets, names) if isinstance(names, list) else study
+    ), datasets
 
 
 def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
-    """The content of a study file in which the key `missing` names the data sets to leave out, if it says `leave-out`.
+    """The content of a study file in which the key `missing` names the data sets to leave out, if
+    it says `leave-out`.
 
-    So what is left out is decided once, and whoever reads these settings later does not look at the disk again.
+    So what is left out is decided once, and whoever reads these settings later does not look at the
+    disk again.
 
     Returns
     -------
@@ -115,16 +140,22 @@ def settle(config: dict, study_files: Sequence, target) -> tuple[settled.Settled
 
 
 def unplayed(config: dict) -> list[str]:
-    """A line for each section with learners or places that a study file defines and no experiment names."""
+    """A line for each section with learners or places that a study file defines and no experiment
+    names.
+    """
     entries = {key: config.get(key) or {} for key in (*families.places(), "learners")}
-    named = {id for one in config["experiments"].values() for key in entries for id in one.get(key, ())}
-    named |= {one.get("stream") for section in entries.values() for one in section.values()}  # of populations
+    named = {
+        id for one in config["experiments"].values() for key in entries for id in one.get(key, ())
+    }
+    # of populations
+    named |= {one.get("stream") for section in entries.values() for one in section.values()}
     unnamed = {key: [id for id in section if id not in named] for key, section in entries.items()}
     return [f"{key}: no experiment names {', '.join(ids)}" for key, ids in unnamed.items() if ids]
 
 
 def understand(config: dict, overrides: Mapping) -> None:
-    """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true` or `[1]` as texts.
+    """Take the values of Snakemake's `--config` for what they mean in YAML: Snakemake leaves `true`
+    or `[1]` as texts.
 
     config : the settings, which are changed
     overrides : what the command line gave of them
@@ -148,17 +179,21 @@ def _understood(value):
 
 
 def _refuse_alike(what: str, names) -> None:
-    """Raise a SettingError for names that differ in upper and lower case alone: on some systems they are one file."""
+    """Raise a SettingError for names that differ in upper and lower case alone: on some systems
+    they are one file.
+    """
     spelling: dict[str, str] = {}
     for name in names:
         if (other := spelling.setdefault(name.casefold(), name)) != name:
             raise SettingError(
-                f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one of them"
+                f"{what}: {other!r} and {name!r} differ in upper and lower case alone. Rename one "
+                "of them"
             )
 
 
 def check_file(config: dict, file, record) -> None:
-    """Refuse a second study file with the id of another, whose results it would overwrite; keep which file is first.
+    """Refuse a second study file with the id of another, whose results it would overwrite; keep
+    which file is first.
 
     A file that differs only in numbers of seeds goes on with the results of the first.
 
@@ -170,27 +205,33 @@ def check_file(config: dict, file, record) -> None:
 
     Raises
     ------
-    SettingError : names both files; or the id differs from another one in results in upper and lower case alone
+    SettingError : names both files; or the id differs from another one in results in upper and
+        lower case alone
     """
     file, record, id = str(file), Path(record), config["study"]
     _refuse_alike(
-        "results", [path.name for path in Path("results").glob("*") if path.name.lower() == id.lower()] + [id]
+        "results",
+        [path.name for path in Path("results").glob("*") if path.name.lower() == id.lower()] + [id],
     )
     first = record.read_text(encoding="utf-8") if record.is_file() else ""
     if first == file:
         return
     if first and Path(first).is_file() and Path("results", config["study"]).is_dir():
         earlier = read_yaml(first)
-        if earlier.get("study") == config["study"] and _without_seeds(earlier) != _without_seeds(config):
+        if earlier.get("study") == config["study"] and _without_seeds(earlier) != _without_seeds(
+            config
+        ):
             raise SettingError(
-                f"study: {file} and {first} are both named {config['study']!r}, and results/{config['study']} has the "
+                f"study: {file} and {first} are both named {config['study']!r}, and "
+                f"results/{config['study']} has the "
                 "results of the latter. Give one of them another id"
             )
     write_text(record, file)
 
 
 def check_own_files(study: dict, datasets: Mapping) -> None:
-    """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/ are looked up.
+    """Refuse a file of the study's own data that is neither at its path nor where mirrors and data/
+    are looked up.
 
     Files of sets with a folder or an address are not looked for: they may come later.
 
@@ -210,9 +251,13 @@ def check_own_files(study: dict, datasets: Mapping) -> None:
             try:
                 if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
                     continue
-                names = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+                names = (
+                    [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+                )
             except OSError as error:  # such as for a name that is too long
-                raise SettingError(f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}") from None
+                raise SettingError(
+                    f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}"
+                ) from None
             near = nearest(file.name, names)
             raise SettingError(
                 f"datasets.{name}.parts.{part}: there is no file {file}"
@@ -237,7 +282,9 @@ def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]
     generators = [stream.get("generator", "") for stream in study["streams"].values()]
     experiments = study["experiments"].values()
-    listed = [name for one in experiments for key in ("measures", "figures") for name in one.get(key, ())]
+    listed = [
+        name for one in experiments for key in ("measures", "figures") for name in one.get(key, ())
+    ]
     shown = [name for _, one in families.shown_of(study) for name in (one.frame, one.draw)]
     quantities = families.own_quantities(stated)
     computed = [quantity.values for quantity in quantities.values()]
@@ -249,28 +296,35 @@ def claims_files(study: dict) -> list[str]:
     """The files with the claims that a study judges. A folder stands for all .yaml files in it."""
     listed = study["claims"] or []
     paths = {path: of_project(path) for path in ([listed] if isinstance(listed, str) else listed)}
-    folders = {path: sorted(map(str, place.glob("*.yaml"))) for path, place in paths.items() if place.is_dir()}
+    folders = {
+        path: sorted(map(str, place.glob("*.yaml")))
+        for path, place in paths.items()
+        if place.is_dir()
+    }
     return [file for path in paths for file in folders.get(path, [path])]
 
 
 def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -> dict[str, dict]:
     """The claims in some files, by their ids, with defaults filled in.
 
-    They are about any quantity and table that a family declares. An entry that has `claims` is a group of them, whose
-    other keys all of them have in common, see `scant.study.grouping`.
+    They are about any quantity and table that a family declares. An entry that has `claims` is a
+    group of them, whose other keys all of them have in common, see `scant.study.grouping`.
 
     datasets : the data sets that they may name, by id; those of the registry if None
 
     Raises
     ------
-    SettingError : names each claim with a defect, and the key at fault; or claims of two files have the same id
+    SettingError : names each claim with a defect, and the key at fault; or claims of two files have
+        the same id
     """
     rules, stated = read_yaml(of_project(schema_path)), {}
     datasets = registry.load() if datasets is None else datasets
     allowed, declared = rules["$defs"]["claim"]["properties"], families.families().values()
     quantities = dict.fromkeys(name for family in declared for name in family.quantities)
     allowed["quantity"]["else"]["enum"] = [*quantities, "table"]
-    allowed["table"]["enum"] = [shown.name for _, shown in families.shown() if shown.reads == "nothing"]
+    allowed["table"]["enum"] = [
+        shown.name for _, shown in families.shown() if shown.reads == "nothing"
+    ]
     for path in paths:
         content = grouping.ungrouped(read_yaml(of_project(path)), str(path))
         parts = {}
@@ -281,7 +335,9 @@ def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -
         check(parts, rules, str(path), of_each=True)
         _check_parts(parts, datasets, str(path))
         if twice := stated.keys() & content.keys():
-            raise SettingError(f"{path}: {min(twice)}: another file of claims has this id: choose another")
+            raise SettingError(
+                f"{path}: {min(twice)}: another file of claims has this id: choose another"
+            )
         stated |= with_defaults(content, rules)
     return stated
 
@@ -296,7 +352,9 @@ def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> Non
             if ":" in claim["quantity"]:
                 families.own_quantity(claim["quantity"])
                 if not isinstance(claim["where"].get("kind"), str):
-                    raise SettingError("where: name the kind of experiment, as in {kind: perceptron}")
+                    raise SettingError(
+                        "where: name the kind of experiment, as in {kind: perceptron}"
+                    )
             check_selectors(claim, datasets)
         except SettingError as error:
             raise SettingError(f"{path}: {name}: {error}") from None
@@ -314,28 +372,38 @@ def _check_misplaced(config: dict) -> None:
             continue
         for key in entry:
             if key == "options":
-                raise SettingError(f"learners.{name}: options are for learners of your own (kind: module:Class)")
+                raise SettingError(
+                    f"learners.{name}: options are for learners of your own (kind: module:Class)"
+                )
             if key in everywhere - kinds[kind]:
                 raise SettingError(f"learners.{name}: {key} does nothing for the kind {kind!r}")
-    settings = {kind: {*experiment_settings(family)} for kind, family in families.families().items()}
+    settings = {
+        kind: {*experiment_settings(family)} for kind, family in families.families().items()
+    }
     figures = {kind: {*figures_to_ask_for(family)} for kind, family in families.families().items()}
     for name, kind, entry in _entries(config, "experiments"):
         if kind not in settings:
             continue
         useless = set().union(*settings.values()) - settings[kind]
         for key in sorted(useless.intersection(entry)):
-            raise SettingError(f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}")
+            raise SettingError(
+                f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}"
+            )
         elsewhere = set().union(*figures.values()) - figures[kind]
         asked = entry.get("figures")
         if not isinstance(asked, list):
             continue
         for figure in asked:
             if isinstance(figure, str) and figure in elsewhere:
-                raise SettingError(f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}")
+                raise SettingError(
+                    f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}"
+                )
 
 
 def _entries(config: dict, section: str):
-    """The id, kind and settings of each entry of a section; entries that are no mapping with a kind are skipped."""
+    """The id, kind and settings of each entry of a section; entries that are no mapping with a kind
+    are skipped.
+    """
     entries = config.get(section)
     if not isinstance(entries, dict):
         return
@@ -346,7 +414,9 @@ def _entries(config: dict, section: str):
 
 
 def _check(study: dict, datasets: dict) -> None:
-    """Check what the schema cannot: that settings fit each other, and that what they name exists."""
+    """Check what the schema cannot: that settings fit each other, and that what they name
+    exists.
+    """
     for key, place in families.places().items():
         for name, settings in study[key].items():
             try:
@@ -374,13 +444,17 @@ def _check(study: dict, datasets: dict) -> None:
 
 
 def _check_ids(study: dict) -> None:
-    """Raise a SettingError for an experiment with a place or a learner that the study does not define."""
+    """Raise a SettingError for an experiment with a place or a learner that the study does not
+    define.
+    """
     for name, experiment in study["experiments"].items():
         kind = experiment.get("kind", next(iter(families.families())))
         for key in (families.family(kind).place.key, "learners"):
             for id in experiment.get(key, ()):
                 if id not in study.get(key, ()):
-                    raise SettingError(f"experiments.{name}.{key}: {unknown(key[:-1], id, study.get(key, ()))}")
+                    raise SettingError(
+                        f"experiments.{name}.{key}: {unknown(key[:-1], id, study.get(key, ()))}"
+                    )
 
 
 def _check_own(learners: dict) -> None:
@@ -405,7 +479,8 @@ def _check_learner(learner: dict) -> None:
         raise unknown("kind of learner", kind, kinds)
     classes = kinds[kind] if kind in kinds else [own_class(kind)]
     errors = []
-    for cls in classes:  # one of each family that has the kind; the settings need only fit one of them
+    # one of each family that has the kind; the settings need only fit one of them
+    for cls in classes:
         try:
             if isinstance(cls, type) and issubclass(cls, Learner):
                 cls.check(learner)
@@ -428,11 +503,15 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
     experiment = study["experiments"][name]
     family = families.of(experiment)
     if plan.total(experiment["seeds"]) > families.TUNING:
-        raise SettingError(f"seeds: {families.TUNING:,} are the most; those that follow choose learning rates")
+        raise SettingError(
+            f"seeds: {families.TUNING:,} are the most; those that follow choose learning rates"
+        )
     if not experiment[family.place.key]:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
     if experiment.get("baseline") not in (None, *experiment["learners"]):
-        raise SettingError(f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}")
+        raise SettingError(
+            f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}"
+        )
     _check_titles(study["learners"], experiment["learners"])
     for learner in experiment["learners"]:
         _check_plays(family, learner, study["learners"][learner])
@@ -442,31 +521,42 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
 
 
 def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
-    """Raise a SettingError if two learners of an experiment have one title: a claim would say "SLAM minus SLAM"."""
+    """Raise a SettingError if two learners of an experiment have one title: a claim would say "SLAM
+    minus SLAM".
+    """
     by_title: dict[str, str] = {}
     for id in ids:
         title = learners[id].get("title", id)
         if (other := by_title.setdefault(title, id)) != id:
-            raise SettingError(f"learners: {other} and {id} have the same title, {title!r}. Give one of them another")
+            raise SettingError(
+                f"learners: {other} and {id} have the same title, {title!r}. Give "
+                "one of them another"
+            )
 
 
 def _check_plays(family: families.Family, name: str, learner: dict) -> None:
-    """Raise a SettingError for a learner that does not play in a family's experiments, or not with such settings."""
+    """Raise a SettingError for a learner that does not play in a family's experiments, or not with
+    such settings.
+    """
     kind = learner["kind"]
     if ":" in kind:
         cls = own_class(kind)
         lacking = [method for method in family.methods if not callable(getattr(cls, method, None))]
         if lacking or not isinstance(cls, type):
             raise SettingError(
-                f"the learner {name!r} of an experiment of kind {family.kind!r} is to be a class with "
-                f"{' and '.join(family.methods)}, and {kind} {f'has no {lacking[0]}' if lacking else 'is no class'}"
+                f"the learner {name!r} of an experiment of kind {family.kind!r} is to be a class "
+                f"with {' and '.join(family.methods)}, and {kind} "
+                f"{f'has no {lacking[0]}' if lacking else 'is no class'}"
             )
         return
     if kind not in family.learners:
         raise SettingError(
-            f"the learner {name!r} is of the kind {kind!r}, which does not play in an experiment of kind "
-            f"{family.kind!r}"
+            f"the learner {name!r} is of the kind {kind!r}, which does not play in an experiment "
+            f"of kind {family.kind!r}"
         )
     for key in learner:
         if key in learner_settings(kind) and key not in settings_of(family.learners[kind]):
-            raise SettingError(f"{key} of the learner {name!r} does nothing in an experiment of kind {family.kind!r}")
+            raise SettingError(
+                f"{key} of the learner {name!r} does nothing in an experiment of "
+                f"kind {family.kind!r}"
+            )

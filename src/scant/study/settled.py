@@ -1,8 +1,8 @@
 """The settled study: the one file from which each job of a study takes all that it is to do.
 
-The workflow writes it once it has checked the study: defaults are filled in, sweeps are expanded, what lacks data is
-left out, and the data sets, the claims and the digests of the code are copied in. A job finds its part by its ids, and
-checks nothing again.
+The workflow writes it once it has checked the study: defaults are filled in, sweeps are expanded,
+what lacks data is left out, and the data sets, the claims and the digests of the code are copied
+in. A job finds its part by its ids, and checks nothing again.
 """
 
 import json
@@ -29,7 +29,8 @@ class Settled:
     datasets : by id, likewise
     claims : by id, see `scant.study.settings.claims`
     draws : see `scant.study.plan.Plan`
-    code : by experiment and learner, a digest of the code that plays; "" for all learners of the experiment
+    code : by experiment and learner, a digest of the code that plays; "" for all learners of the
+        experiment
     """
 
     def __init__(self, content: dict):
@@ -54,7 +55,11 @@ class Settled:
         """
         if experiment and experiment not in self.study["experiments"]:
             raise unknown("experiment", experiment, self.study["experiments"])
-        alone = {name: settings for name, settings in self.study["experiments"].items() if name == experiment}
+        alone = {
+            name: settings
+            for name, settings in self.study["experiments"].items()
+            if name == experiment
+        }
         return Plan(self.study | {"experiments": alone}, self.datasets, self.draws)
 
     def code_of(self, job: Job) -> str:
@@ -70,14 +75,20 @@ def _dataset(entry: dict) -> Dataset:
 
 
 def content(given: dict, plan: Plan, claims: dict[str, dict]) -> dict:
-    """The content of a settled study: values that JSON can hold; see `Settled` for the parameters."""
+    """The content of a settled study: values that JSON can hold; see `Settled` for the
+    parameters.
+    """
     datasets = {name: asdict(dataset) for name, dataset in plan.datasets.items()}
     code = {
-        name: {learner: digest(*plan.modules(name, learner)) for learner in ("", *experiment["learners"])}
+        name: {
+            learner: digest(*plan.modules(name, learner))
+            for learner in ("", *experiment["learners"])
+        }
         for name, experiment in plan.study["experiments"].items()
     }
     settled = {"given": given, "study": plan.study, "datasets": datasets, "draws": plan.draws}
-    return json.loads(json.dumps(settled | {"claims": claims, "code": code}))  # with lists in place of tuples
+    # with lists in place of tuples
+    return json.loads(json.dumps(settled | {"claims": claims, "code": code}))
 
 
 def read(file) -> Settled:
@@ -92,13 +103,16 @@ def read(file) -> Settled:
         return Settled(json.loads(Path(file).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         advice = "Only the workflow writes such a file: snakemake --cores all"
-        raise DataError(file, f"is no settled study, or was changed ({error})", advice=advice) from None
+        raise DataError(
+            file, f"is no settled study, or was changed ({error})", advice=advice
+        ) from None
 
 
 def save(file, content: dict) -> None:
     """Write a settled study, and seal it.
 
-    A file whose study is being played stays: its jobs read it, and a dry run of changed settings must not change them.
+    A file whose study is being played stays: its jobs read it, and a dry run of changed settings
+    must not change them.
     """
     if Path(file).is_file() and _is_played(content["study"]["study"]):
         return

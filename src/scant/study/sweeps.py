@@ -1,4 +1,5 @@
-"""Sweeps: an experiment is repeated under other readings, each combination of them as a separate experiment.
+"""Sweeps: an experiment is repeated under other readings, each combination of them as a separate
+experiment.
 
 A level is a value that a sweep gives to a reading.
 """
@@ -14,24 +15,30 @@ from scant.errors import SettingError
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
 
-LONGEST = 200  # characters of an id, which becomes a file's name, with an ending and what temporary files add to it
+# characters of an id, which becomes a file's name, with an ending and what temporary files add to
+# it
+LONGEST = 200
 
 
 def expand(study: dict, datasets: Mapping) -> dict:
-    """The study with a further experiment for every combination of levels, after the experiment that sweeps.
+    """The study with a further experiment for every combination of levels, after the experiment
+    that sweeps.
 
-    If a level belongs to a place or learner, a changed copy of it is added, too. All that is added says in
-    `stands_for` which experiment, place or learner it replaces. Only claims read these experiments: no figure and no
-    other table shows them.
+    If a level belongs to a place or learner, a changed copy of it is added, too. All that is added
+    says in `stands_for` which experiment, place or learner it replaces. Only claims read these
+    experiments: no figure and no other table shows them.
 
     Raises
     ------
-    SettingError : a level is not valid, a reading has no effect in its experiment, or an id is taken
+    SettingError : a level is not valid, a reading has no effect in its experiment, or an id is
+        taken
     """
     study = study | {key: dict(study[key]) for key in (*families.places(), "learners")}
     experiments, stated = {}, study["experiments"]
     for name, experiment in stated.items():
-        basis = experiments[name] = {key: value for key, value in experiment.items() if key != "sweep"}
+        basis = experiments[name] = {
+            key: value for key, value in experiment.items() if key != "sweep"
+        }
         try:
             variants = _variants(study, datasets, name, basis, _combinations(experiment))
             if taken := [id for id in variants if id in stated or id in experiments]:
@@ -43,7 +50,9 @@ def expand(study: dict, datasets: Mapping) -> dict:
 
 
 def _variants(study: dict, datasets: Mapping, name: str, basis: dict, combinations) -> dict:
-    """The experiments of all combinations of levels, by id: one for each, if two items of a sweep come to the same."""
+    """The experiments of all combinations of levels, by id: one for each, if two items of a sweep
+    come to the same.
+    """
     variants = {}
     for levels in combinations:
         _check(study, basis, levels)
@@ -63,15 +72,23 @@ def learner_readings() -> dict[str, Setting]:
 
 
 def learner_level(learner: dict, reading: str):
-    """The value of a reading of a learner; None if the reading cannot change what it does, or if theory chooses it."""
-    setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None
+    """The value of a reading of a learner; None if the reading cannot change what it does, or if
+    theory chooses it.
+    """
+    setting = (
+        learner_settings(learner["kind"]).get(reading)
+        if learner["kind"] in families.kinds()
+        else None
+    )
     if setting is None or (setting.when and learner.get(setting.when[0]) != setting.when[1]):
         return None
     return learner.get(reading, setting.absent)
 
 
 def left_out(learner: dict) -> dict:
-    """The settings that a built-in learner has by default, without those that the study gives or that do nothing."""
+    """The settings that a built-in learner has by default, without those that the study gives or
+    that do nothing.
+    """
     declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
     return {
         key: setting.absent
@@ -81,21 +98,32 @@ def left_out(learner: dict) -> dict:
 
 
 def ours(learner: dict) -> list[str]:
-    """The settings of a learner that go beyond the papers, as far as a study gives it values other than the default."""
+    """The settings of a learner that go beyond the papers, as far as a study gives it values other
+    than the default.
+    """
     declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
     return [
-        key for key, setting in declared.items() if setting.ours and learner.get(key, setting.absent) != setting.absent
+        key
+        for key, setting in declared.items()
+        if setting.ours and learner.get(key, setting.absent) != setting.absent
     ]
 
 
 def _changes(learner: dict, reading: str) -> bool:
     """Whether a reading can change what a learner does."""
-    setting = learner_settings(learner["kind"]).get(reading) if learner["kind"] in families.kinds() else None
-    return setting is not None and (not setting.when or learner.get(setting.when[0]) == setting.when[1])
+    setting = (
+        learner_settings(learner["kind"]).get(reading)
+        if learner["kind"] in families.kinds()
+        else None
+    )
+    return setting is not None and (
+        not setting.when or learner.get(setting.when[0]) == setting.when[1]
+    )
 
 
 def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
-    """Whether a reading of an experiment affects none of its learners: if so, the kinds that it would affect.
+    """Whether a reading of an experiment affects none of its learners: if so, the kinds that it
+    would affect.
 
     kinds : those of the experiment's learners
 
@@ -107,7 +135,9 @@ def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]
     setting = _experiment_settings(family).get(reading)
     if setting is None or not setting.some:
         return ()
-    heeding = tuple(kind for kind, learner in family.learners.items() if learner.heeds_in(reading, experiment))
+    heeding = tuple(
+        kind for kind, learner in family.learners.items() if learner.heeds_in(reading, experiment)
+    )
     unknown = any(":" in kind for kind in kinds)  # a user's own learner may heed any reading
     return () if unknown or kinds & {*heeding} else heeding
 
@@ -117,13 +147,18 @@ def _experiment_settings(family: Family) -> dict[str, Setting]:
 
 
 def _learner_readings_in(family: Family) -> dict[str, Setting]:
-    """The readings that a family's learners have, by name. Those of other families may have other rules."""
+    """The readings that a family's learners have, by name.
+
+    Those of other families may have other rules.
+    """
     settings = (setting for learner in family.learners.values() for setting in learner.settings)
     return {setting.name: setting for setting in settings if setting.reading}
 
 
 def _combinations(experiment: dict) -> list[dict]:
-    """Every combination of levels of an experiment's sweep, by reading, in the order of the schema."""
+    """Every combination of levels of an experiment's sweep, by reading, in the order of the
+    schema.
+    """
     family, combinations = families.of(experiment), []
     settings = _learner_readings_in(family) | _experiment_settings(family)
     rules = {name: setting.schema for name, setting in settings.items()}
@@ -132,13 +167,21 @@ def _combinations(experiment: dict) -> list[dict]:
         ordered = {key: item[key] for key in readings() if key in item}
         for key, values in ordered.items():
             for value in values:
-                check({key: value}, {"properties": {key: rules.get(key, readings()[key])}}, "a level")
-        combinations += [dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())]
+                check(
+                    {key: value},
+                    {"properties": {key: rules.get(key, readings()[key])}},
+                    ("a level"),
+                )
+        combinations += [
+            dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())
+        ]
     return combinations
 
 
 def _check(study: dict, experiment: dict, levels: dict) -> None:
-    """Raise a SettingError if one of the readings has no effect in an experiment, whatever its level."""
+    """Raise a SettingError if one of the readings has no effect in an experiment, whatever its
+    level.
+    """
     family, changed = families.of(experiment), experiment | levels
     kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
     settings = _learner_readings_in(family) | _experiment_settings(family)
@@ -146,7 +189,9 @@ def _check(study: dict, experiment: dict, levels: dict) -> None:
         if key not in settings and key not in family.place.readings:
             raise SettingError(f"{key} does nothing in an experiment of kind {family.kind!r}")
         if heeding := unheeded(changed, key, kinds):
-            raise SettingError(f"{key} does nothing without a learner of kind {' or '.join(heeding)}")
+            raise SettingError(
+                f"{key} does nothing without a learner of kind {' or '.join(heeding)}"
+            )
         for other, value in (settings[key].unless if key in settings else {}).items():
             if other in changed and changed[other] == value:
                 raise SettingError(f"{key} does nothing where {other} is {_text(value)}")
@@ -154,13 +199,17 @@ def _check(study: dict, experiment: dict, levels: dict) -> None:
             raise SettingError(f"{key} does nothing {reason}")
 
 
-def _variant(study: dict, datasets: Mapping, name: str, experiment: dict, levels: dict) -> dict[str, dict]:
-    """The experiment with these levels, by its id; empty if the levels are those that it already has.
+def _variant(
+    study: dict, datasets: Mapping, name: str, experiment: dict, levels: dict
+) -> dict[str, dict]:
+    """The experiment with these levels, by its id; empty if the levels are those that it already
+    has.
 
     Changed copies of places and learners are added to the study.
     """
     place = families.of(experiment).place
-    changed, changes = {}, {}  # levels that differ from the experiment's; and which of them each place or learner gets
+    # levels that differ from the experiment's; and which of them each place or learner gets
+    changed, changes = {}, {}
     for key, value in levels.items():
         if key in experiment:
             if experiment[key] != value:
@@ -172,7 +221,11 @@ def _variant(study: dict, datasets: Mapping, name: str, experiment: dict, levels
             raise SettingError(f"{key} does nothing for the {section} of this experiment")
         for id in affected:
             settings = study[section][id]
-            now = place.level(settings, key, datasets) if section == place.key else learner_level(settings, key)
+            now = (
+                place.level(settings, key, datasets)
+                if section == place.key
+                else learner_level(settings, key)
+            )
             if now != value:
                 changes.setdefault((section, id), {})[key] = changed[key] = value
     if not changed:
@@ -180,14 +233,20 @@ def _variant(study: dict, datasets: Mapping, name: str, experiment: dict, levels
     copies = {}
     for (section, id), settings in changes.items():
         copies[section, id] = new_id = _name(id, settings)
-        copy = study[section][id] | settings | {"title": study[section][id].get("title", id), "stands_for": id}
+        copy = (
+            study[section][id]
+            | settings
+            | {"title": study[section][id].get("title", id), "stands_for": id}
+        )
         if study[section].setdefault(new_id, copy) != copy:
             raise SettingError(f"{section} have {new_id!r} already")
     variant = experiment | {key: value for key, value in changed.items() if key in experiment}
     for section in (place.key, "learners"):
         variant[section] = [copies.get((section, id), id) for id in experiment[section]]
     if "baseline" in experiment:
-        variant["baseline"] = copies.get(("learners", experiment["baseline"]), experiment["baseline"])
+        variant["baseline"] = copies.get(
+            ("learners", experiment["baseline"]), experiment["baseline"]
+        )
     words = {"title": f"{experiment.get('title', name)}, {said(changed)}", "figures": []}
     return {_name(name, changed): variant | words | {"stands_for": name, "sweeps": changed}}
 
@@ -207,11 +266,20 @@ def _name(name: str, levels: dict) -> str:
     """The id of an experiment, place or learner under some levels, such as "letor+rounds-100"."""
     id = "+".join([name, *(f"{key}-{_text(value)}" for key, value in levels.items())])
     if len(id) > LONGEST:
-        raise SettingError(f"{id[:40]}... has {len(id)} characters, {LONGEST} at most. Shorten the id, or its levels")
+        raise SettingError(
+            f"{id[:40]}... has {len(id)} characters, {LONGEST} at most. Shorten the "
+            "id, or its levels"
+        )
     return id
 
 
 def _text(value) -> str:
     """A level as part of an id."""
-    text = "none" if value is None else "-".join(map(str, value)) if isinstance(value, list) else str(value).lower()
+    text = (
+        "none"
+        if value is None
+        else "-".join(map(str, value))
+        if isinstance(value, list)
+        else str(value).lower()
+    )
     return re.sub(r"[^A-Za-z0-9@._-]", "_", text)

@@ -1,4 +1,6 @@
-"""Rows of the tables that hold theorems against numbers: what was computed, and what the theorem says that it is."""
+"""Rows of the tables that hold theorems against numbers: what was computed, and what the theorem
+says that it is.
+"""
 
 import math
 from collections.abc import Iterable
@@ -18,11 +20,13 @@ class Check:
     quantity : what `value` is, in words
     setting : what it was computed for, in words
     m : the number of documents or items
-    value : the number; of several cases, that of the case in which the theorem is closest to failing
+    value : the number; of several cases, that of the case in which the theorem is closest to
+        failing
     relation : "=", "<=", ">=" or ">": how `value` should stand to `stated`
     stated : the number or bound that the theorem states
     cases : how many cases were tried
-    tolerance : how far from `stated` an equal value may be, relative to it (absolute if it is below 1)
+    tolerance : how far from `stated` an equal value may be, relative to it (absolute if it is below
+        1)
     """
 
     check: str
@@ -38,7 +42,10 @@ class Check:
 
     @property
     def share(self) -> float:
-        """How much of a bound is used: at most 1 if it holds. Missing for the relations "=" and ">"."""
+        """How much of a bound is used: at most 1 if it holds.
+
+        Missing for the relations "=" and ">".
+        """
         ends = {"<=": (self.value, self.stated), ">=": (self.stated, self.value)}.get(self.relation)
         if ends is None:
             return math.nan
@@ -48,7 +55,9 @@ class Check:
     def holds(self) -> bool:
         """Whether the value is what is stated, up to rounding."""
         if self.relation == "=":
-            return math.isclose(self.value, self.stated, rel_tol=self.tolerance, abs_tol=self.tolerance)
+            return math.isclose(
+                self.value, self.stated, rel_tol=self.tolerance, abs_tol=self.tolerance
+            )
         if self.relation == ">":
             return self.value > self.stated + self.tolerance
         return self.share <= 1 + TOLERANCE

@@ -1,10 +1,11 @@
-"""Lipschitz and smoothness constants of surrogates as functions of the scores (thesis, section 4.3 and appendix C).
+"""Lipschitz and smoothness constants of surrogates as functions of the scores (thesis, section 4.3
+and appendix C).
 
-In the sup norm of the scores they are `G = sup ||grad||_1` and `H = sup ||Hessian||_(inf -> 1)`, in the l2 norm
-`sup ||grad||_2` and `sup ||Hessian||_(2 -> 2)`, over all scores and all grades of m documents. Norms are called "sup"
-and "l2". Throughout, `largest` is the largest grade (Ymax; `math.inf` for label vectors of any size), `score_bound` the
-largest absolute score U = W R_X, and sigma the smoothing of SmoothDCG. `scant.theory.suprema` finds the
-same constants by search.
+In the sup norm of the scores they are `G = sup ||grad||_1` and `H = sup ||Hessian||_(inf -> 1)`, in
+the l2 norm `sup ||grad||_2` and `sup ||Hessian||_(2 -> 2)`, over all scores and all grades of m
+documents. Norms are called "sup" and "l2". Throughout, `largest` is the largest grade (Ymax;
+`math.inf` for label vectors of any size), `score_bound` the largest absolute score U = W R_X, and
+sigma the smoothing of SmoothDCG. `scant.theory.suprema` finds the same constants by search.
 """
 
 import math
@@ -17,20 +18,30 @@ NORMS = ("sup", "l2")
 
 
 def lipschitz(
-    surrogate: str, m: int, largest: float, score_bound: float = math.inf, sigma: float = 1.0, norm: str = "sup"
+    surrogate: str,
+    m: int,
+    largest: float,
+    score_bound: float = math.inf,
+    sigma: float = 1.0,
+    norm: str = "sup",
 ) -> float:
-    """The least Lipschitz constant G of a surrogate, of m documents with grades from 0 to `largest`.
+    """The least Lipschitz constant G of a surrogate, of m documents with grades from 0 to
+    `largest`.
 
-    For ListNet and SmoothDCG it holds for all scores, and needs no `score_bound`; RankSVM's is reached at equal scores;
-    the constants of squared and KL are infinite unless scores are bounded. All are exact.
+    For ListNet and SmoothDCG it holds for all scores, and needs no `score_bound`; RankSVM's is
+    reached at equal scores; the constants of squared and KL are infinite unless scores are bounded.
+    All are exact.
 
-    - ListNet, sup norm: `2 (1 - 1 / (1 + (m - 1) e^largest))`, approached where softmax(s) goes to the document with
-      the least of softmax(y). It tends to 2 as m or `largest` grows, and is 2 for labels of any size. In l2 it is the
-      distance of a corner of the simplex from softmax(y), sqrt(2) for labels of any size.
-    - SmoothDCG, sup norm: `G(largest) / (2 sigma)`, the largest mean absolute deviation of the gains: documents of the
-      largest grade have half of the probability, the others have grade 0. In l2 it is sqrt(2) times smaller.
-    - RankSVM: all pairs' hinges are positive at s = 0, and any gradient is majorised by that one. Its l1 norm is
-      `2 r (m - r)` with r relevant documents; its squared l2 norm `(m^3 - sum of n^3) / 3` with n documents a grade.
+    - ListNet, sup norm: `2 (1 - 1 / (1 + (m - 1) e^largest))`, approached where softmax(s) goes to
+      the document with the least of softmax(y). It tends to 2 as m or `largest` grows, and is 2 for
+      labels of any size. In l2 it is the distance of a corner of the simplex from softmax(y),
+      sqrt(2) for labels of any size.
+    - SmoothDCG, sup norm: `G(largest) / (2 sigma)`, the largest mean absolute deviation of the
+      gains: documents of the largest grade have half of the probability, the others have grade 0.
+      In l2 it is sqrt(2) times smaller.
+    - RankSVM: all pairs' hinges are positive at s = 0, and any gradient is majorised by that one.
+      Its l1 norm is `2 r (m - r)` with r relevant documents; its squared l2 norm `(m^3 - sum of
+      n^3) / 3` with n documents a grade.
     """
     _known(surrogate, norm)
     sup = norm == "sup"
@@ -41,7 +52,9 @@ def lipschitz(
     if surrogate == "ranksvm":
         if largest < 1:
             return 0.0
-        return float(2 * (m * m // 4)) if sup else math.sqrt((m**3 - _grade_counts(m, largest, 3)) / 3)
+        return (
+            float(2 * (m * m // 4)) if sup else math.sqrt((m**3 - _grade_counts(m, largest, 3)) / 3)
+        )
     entry = {
         "squared": 2 * (score_bound + largest),
         "kl": max(_exp(score_bound) - 1, _exp(largest) - math.exp(-score_bound)),
@@ -50,15 +63,20 @@ def lipschitz(
 
 
 def smoothness(
-    surrogate: str, m: int, largest: float, score_bound: float = math.inf, sigma: float = 1.0, norm: str = "sup"
+    surrogate: str,
+    m: int,
+    largest: float,
+    score_bound: float = math.inf,
+    sigma: float = 1.0,
+    norm: str = "sup",
 ) -> float:
     """The least smoothness constant H of a surrogate; infinite for RankSVM, whose gradient jumps.
 
-    ListNet's Hessian is the covariance of the documents under p = softmax(s), so that H is the largest variance of
-    signs, 1 (in l2 the largest eigenvalue, 1/2). SmoothDCG's is a third central moment of gains g and signs u, v,
-    `E[(g - E g)(u - E u)(v - E v)]`: 1/2 of the largest gain with four documents or more, `2 / (3 sqrt(3))` of it with
-    two or three, and `1 / (3 sqrt(3))` in l2. These three were found by search (m to 6), not proved; all others are
-    exact.
+    ListNet's Hessian is the covariance of the documents under p = softmax(s), so that H is the
+    largest variance of signs, 1 (in l2 the largest eigenvalue, 1/2). SmoothDCG's is a third central
+    moment of gains g and signs u, v, `E[(g - E g)(u - E u)(v - E v)]`: 1/2 of the largest gain with
+    four documents or more, `2 / (3 sqrt(3))` of it with two or three, and `1 / (3 sqrt(3))` in l2.
+    These three were found by search (m to 6), not proved; all others are exact.
     """
     _known(surrogate, norm)
     sup = norm == "sup"
@@ -73,32 +91,39 @@ def smoothness(
     return m * entry if sup else entry
 
 
-def printed_lipschitz(surrogate: str, m: int, largest: float, sigma: float = 1.0, norm: str = "sup") -> float:
-    """The Lipschitz constant as the thesis prints it, NaN where it prints none (thesis, 4.3.1 to 4.3.3).
+def printed_lipschitz(
+    surrogate: str, m: int, largest: float, sigma: float = 1.0, norm: str = "sup"
+) -> float:
+    """The Lipschitz constant as the thesis prints it, NaN where it prints none (thesis, 4.3.1 to
+    4.3.3).
 
-    ListNet 2 (Proposition 1), in l2 "also 2"; SmoothDCG `2 D(1) G(Ymax) / sigma` (Proposition 2), in l2 "the same".
-    RankSVM's is printed as O(m^2), without a constant.
+    ListNet 2 (Proposition 1), in l2 "also 2"; SmoothDCG `2 D(1) G(Ymax) / sigma` (Proposition 2),
+    in l2 "the same". RankSVM's is printed as O(m^2), without a constant.
     """
     _known(surrogate, norm)
     return {"listnet": 2.0, "smoothdcg": 2 * _gain(largest) / sigma}.get(surrogate, math.nan)
 
 
 def printed_smoothness(surrogate: str, norm: str = "sup") -> float:
-    """The smoothness constant as the thesis prints it: ListNet 2 in the sup norm (Proposition 1), else NaN."""
+    """The smoothness constant as the thesis prints it: ListNet 2 in the sup norm (Proposition 1),
+    else NaN.
+    """
     _known(surrogate, norm)
     return 2.0 if surrogate == "listnet" and norm == "sup" else math.nan
 
 
 def largest_loss(surrogate: str, m: int, largest: int, score_bound: float) -> float:
-    """B: the largest value of a surrogate over all scores of absolute value at most `score_bound`, and all grades.
+    """B: the largest value of a surrogate over all scores of absolute value at most `score_bound`,
+    and all grades.
 
-    SmoothDCG counts from its least value, minus the largest gain. Exact, but for RankSVM with more than two grades,
-    where it is an upper bound. It grows with m for all but SmoothDCG: for ListNet as log m, since equal scores cost
-    log m.
+    SmoothDCG counts from its least value, minus the largest gain. Exact, but for RankSVM with more
+    than two grades, where it is an upper bound. It grows with m for all but SmoothDCG: for ListNet
+    as log m, since equal scores cost log m.
     """
     _known(surrogate, "sup")
     if surrogate == "listnet":
-        high = np.arange(m + 1)  # documents with score U and grade 0; the others have score -U and the largest grade
+        # documents with score U and grade 0; the others have score -U and the largest grade
+        high = np.arange(m + 1)
         ratio = math.exp(-2 * score_bound)
         log_sum = np.full(m + 1, math.log(m) - 2 * score_bound)  # of e^(s - U); so if no score is U
         log_sum[1:] = np.log(high[1:] + (m - high[1:]) * ratio)
@@ -123,9 +148,9 @@ def _listnet_sup(m: int, largest: float) -> float:
 def _listnet_l2(m: int, largest: float) -> float:
     """The largest distance of a corner of the simplex from softmax(y).
 
-    The corner is a document of grade 0, and `top` others have the largest grade, the rest 0. In units of e^largest,
-    with `low` for e^-largest, the softmax's denominator is `total`, and the squared distance has its maximum at
-    total = 2 m low / (1 - low) if `top` may be any number.
+    The corner is a document of grade 0, and `top` others have the largest grade, the rest 0. In
+    units of e^largest, with `low` for e^-largest, the softmax's denominator is `total`, and the
+    squared distance has its maximum at total = 2 m low / (1 - low) if `top` may be any number.
     """
     low = math.exp(-largest)
     if m == 1 or low == 1:
@@ -156,6 +181,9 @@ def _exp(x: float) -> float:
 
 def _known(surrogate: str, norm: str):
     if surrogate not in SURROGATES:
-        raise ValueError(f"no constants of the surrogate {surrogate!r} are known; known are {', '.join(SURROGATES)}")
+        raise ValueError(
+            f"no constants of the surrogate {surrogate!r} are known; known are "
+            f"{', '.join(SURROGATES)}"
+        )
     if norm not in NORMS:
         raise ValueError(f"unknown norm {norm!r} of the scores: 'sup' or 'l2'")

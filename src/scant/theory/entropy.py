@@ -1,4 +1,6 @@
-"""Chapter IV's Rademacher complexities by the entropy integral itself, (4.6), in the place of corollaries 37 and 39."""
+"""Chapter IV's Rademacher complexities by the entropy integral itself, (4.6), in the place of
+corollaries 37 and 39.
+"""
 
 import math
 from collections.abc import Callable
@@ -11,7 +13,8 @@ PIECES = 1_000_000  # of an integral that are added up; the rest is bounded by a
 
 
 def dudley(covering: Callable, n: float, largest: float) -> float:
-    """(4.6): a bound on the empirical Rademacher complexity, `inf_a 4a + 10 int_a^B sqrt(covering(e) / n) de`.
+    """(4.6): a bound on the empirical Rademacher complexity, `inf_a 4a + 10 int_a^B
+    sqrt(covering(e) / n) de`.
 
     An upper sum over 4,000 scales, less than half a percent above the infimum.
 
@@ -25,17 +28,20 @@ def dudley(covering: Callable, n: float, largest: float) -> float:
 
 
 def dudley_l2(n, problem: Problem):
-    """The empirical Rademacher complexity of the losses of F2, by (4.6) and Proposition 3 without a shortcut, exactly.
+    """The empirical Rademacher complexity of the losses of F2, by (4.6) and Proposition 3 without a
+    shortcut, exactly.
 
-    Losses are counted from those at w = 0, which changes no Rademacher complexity. The largest loss is then B or
-    G W R_X, whichever is less (`largest_loss` and `scale` of the problem). Corollary 37 has x in place of `ceil(x)`;
-    where B is above G W R_X, this makes the corollary less than its own derivation gives.
+    Losses are counted from those at w = 0, which changes no Rademacher complexity. The largest loss
+    is then B or G W R_X, whichever is less (`largest_loss` and `scale` of the problem). Corollary
+    37 has x in place of `ceil(x)`; where B is above G W R_X, this makes the corollary less than its
+    own derivation gives.
     """
     return _each(lambda size: _dudley_l2(size, problem), n)
 
 
 def _dudley_l2(n: float, problem: Problem) -> float:
-    """`dudley_l2` at one n. With s = G W R_X the integrand is constant for scales from s / sqrt(k) to s / sqrt(k - 1).
+    """`dudley_l2` at one n. With s = G W R_X the integrand is constant for scales from s / sqrt(k)
+    to s / sqrt(k - 1).
 
     The best alpha is s / sqrt(K), the least at which the integrand is at most 4.
     """
@@ -58,7 +64,9 @@ def dudley_l1(n, problem: Problem):
     Losses are counted from w = 0. Corollary 39 is 30 times as large, or more.
     """
     largest = min(problem.scale, problem.largest_loss)
-    return _each(lambda size: dudley(lambda scale: covering_l1(scale, size, problem), size, largest), n)
+    return _each(
+        lambda size: dudley(lambda scale: covering_l1(scale, size, problem), size, largest), n
+    )
 
 
 def dudley_gap_l2(n, problem: Problem):

@@ -1,7 +1,8 @@
-"""Constants of surrogates by search, without their closed forms: the suprema that `scant.theory.constants` states.
+"""Constants of surrogates by search, without their closed forms: the suprema that
+`scant.theory.constants` states.
 
-`scant.surrogates` has the gradients. What is found is a lower bound of the supremum, up to rounding, and was
-reached at scores of absolute value at most `score_bound`.
+`scant.surrogates` has the gradients. What is found is a lower bound of the supremum, up to
+rounding, and was reached at scores of absolute value at most `score_bound`.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,13 +21,22 @@ ENUMERATED = 10  # documents up to which all signs are tried
 
 
 def gradient(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
-    """The gradient (m) of a surrogate in the scores. Arrays are not checked, since searches call this too often."""
+    """The gradient (m) of a surrogate in the scores.
+
+    Arrays are not checked, since searches call this too often.
+    """
     function = getattr(surrogates, surrogate).__wrapped__
-    return function(scores, grades, sigma)[1] if surrogate == "smoothdcg" else function(scores, grades)[1]
+    return (
+        function(scores, grades, sigma)[1]
+        if surrogate == "smoothdcg"
+        else function(scores, grades)[1]
+    )
 
 
 def hessian(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
-    """The second derivative (m, m) of a surrogate in the scores, "listnet", "smoothdcg", "squared" or "kl"."""
+    """The second derivative (m, m) of a surrogate in the scores, "listnet", "smoothdcg", "squared"
+    or "kl".
+    """
     weights, chosen = _curvature(surrogate, scores, grades, sigma)
     cross = np.outer(weights, chosen)
     # sum_i a_i (e_i - p)(e_i - p)', multiplied out
@@ -34,10 +44,14 @@ def hessian(surrogate: str, scores, grades, sigma: float = 1.0) -> np.ndarray:
 
 
 def _curvature(surrogate: str, scores, grades, sigma: float) -> tuple[np.ndarray, np.ndarray]:
-    """Weights a and p (m each) with which the second derivative is `sum_i a_i (e_i - p)(e_i - p)'`."""
+    """Weights a and p (m each) with which the second derivative is `sum_i a_i (e_i - p)(e_i -
+    p)'`.
+    """
     scores = np.asarray(scores, float)
     if surrogate in ("squared", "kl"):
-        return np.full(len(scores), 2.0) if surrogate == "squared" else np.exp(scores), np.zeros(len(scores))
+        return np.full(len(scores), 2.0) if surrogate == "squared" else np.exp(scores), np.zeros(
+            len(scores)
+        )
     chosen = np.exp((scores - scores.max()) / (1.0 if surrogate == "listnet" else sigma))
     chosen /= chosen.sum()
     if surrogate == "listnet":
@@ -53,16 +67,27 @@ def _times(surrogate: str, scores, grades, sigma: float, vector: np.ndarray) -> 
     return weights * apart - chosen * (weights @ apart)
 
 
-def largest_gradient(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
+def largest_gradient(
+    surrogate: str,
+    m: int,
+    top_grade: int,
+    score_bound: float,
+    sigma: float = 1.0,
+    norm: str = "sup",
+):
     """The largest l1 norm (`norm` "sup") or l2 norm ("l2") of the gradient that was found, a float.
 
-    Norms are convex in labels or gains, so grades are 0 or `top_grade`; for RankSVM also any number of even levels, at
-    equal scores. Scores are found by ascent from several starts. The Hessian gives the gradient of the norm.
+    Norms are convex in labels or gains, so grades are 0 or `top_grade`; for RankSVM also any number
+    of even levels, at equal scores. Scores are found by ascent from several starts. The Hessian
+    gives the gradient of the norm.
     """
     order = 1 if norm == "sup" else 2
     if surrogate == "ranksvm":
         grades_of_lists = (grades for grades in _levels(m, top_grade))
-        return max(float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order)) for grades in grades_of_lists)
+        return max(
+            float(np.linalg.norm(gradient(surrogate, np.zeros(m), grades), order))
+            for grades in grades_of_lists
+        )
 
     def size_and_slope(scores, grades):
         slope = gradient(surrogate, scores, grades, sigma)
@@ -77,11 +102,20 @@ def largest_gradient(surrogate: str, m: int, top_grade: int, score_bound: float,
     )
 
 
-def largest_hessian(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float = 1.0, norm: str = "sup"):
-    """The largest norm of the Hessian that was found, inf -> 1 (`norm` "sup") or 2 -> 2 ("l2"), a float.
+def largest_hessian(
+    surrogate: str,
+    m: int,
+    top_grade: int,
+    score_bound: float,
+    sigma: float = 1.0,
+    norm: str = "sup",
+):
+    """The largest norm of the Hessian that was found, inf -> 1 (`norm` "sup") or 2 -> 2 ("l2"), a
+    float.
 
-    The scores of the first `SEARCHED` documents are searched, the others are -`score_bound`. For "kl" and "squared" all
-    are `score_bound`, since their Hessians are diagonal and do not fall in any score.
+    The scores of the first `SEARCHED` documents are searched, the others are -`score_bound`. For
+    "kl" and "squared" all are `score_bound`, since their Hessians are diagonal and do not fall in
+    any score.
     """
     if surrogate in ("squared", "kl"):
         return operator_norm(hessian(surrogate, np.full(m, score_bound), np.zeros(m, int)), norm)
@@ -93,16 +127,23 @@ def largest_hessian(surrogate: str, m: int, top_grade: int, score_bound: float, 
 
 @cache
 def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma: float, norm: str):
-    """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that Nelder & Mead find."""
+    """Scores from 0 on, and grades (m each), where the norm of the Hessian is the largest that
+    Nelder & Mead find.
+    """
     from scipy.optimize import minimize
 
-    # SmoothDCG's is 0 where all grades are equal, as the first and the last ones are; the others depend on no grade
-    all_grades = _two_level_grades(m, top_grade)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]
+    # SmoothDCG's is 0 where all grades are equal, as the first and the last ones are; the others
+    # depend on no grade
+    all_grades = (
+        _two_level_grades(m, top_grade)[1:-1] if surrogate == "smoothdcg" else [np.zeros(m, int)]
+    )
     searches = []
     for grades in all_grades:
         for start in _starts(m, min(score_bound, 3.0 * sigma), sigma):
             search = minimize(
-                lambda scores, grades=grades: -operator_norm(hessian(surrogate, scores, grades, sigma), norm),
+                lambda scores, grades=grades: (
+                    -operator_norm(hessian(surrogate, scores, grades, sigma), norm)
+                ),
                 start - start.min(),
                 method="Nelder-Mead",
                 bounds=[(0.0, score_bound)] * m,
@@ -116,9 +157,11 @@ def _steepest(surrogate: str, m: int, top_grade: int, score_bound: float, sigma:
 def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: int = 150) -> float:
     """The largest value on a path of steps along the gradient, within the bound.
 
-    A step is twice as long as the last if that raised the value; else half as long, from the same point.
+    A step is twice as long as the last if that raised the value; else half as long, from the same
+    point.
 
-    Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are processors.
+    Not by a library's optimiser: those call LAPACK for every step, in as many threads as there are
+    processors.
     """
     value, slope = function(scores)
     length = 1.0
@@ -138,8 +181,8 @@ def _ascend(function: Callable, scores: np.ndarray, score_bound: float, steps: i
 def operator_norm(matrix: np.ndarray, norm: str) -> float:
     """`||M||_(inf -> 1)` ("sup") or `||M||_(2 -> 2)` ("l2") of a symmetric matrix.
 
-    The former is the largest `sum_ij u_i M_ij v_j` of signs u, v: over all signs v up to 10 documents; beyond that a
-    lower bound, by taking turns in u and v from several starts.
+    The former is the largest `sum_ij u_i M_ij v_j` of signs u, v: over all signs v up to 10
+    documents; beyond that a lower bound, by taking turns in u and v from several starts.
     """
     size = np.abs(matrix).sum(axis=1)
     some = size > 1e-7 * size.max()  # without documents that have a probability of about 0
@@ -165,15 +208,21 @@ def _two_level_grades(m: int, top_grade: int) -> list[np.ndarray]:
 
 
 def _levels(m: int, top_grade: int) -> Iterator[np.ndarray]:
-    """Grades with 2 to `top_grade` + 1 levels of even sizes, and all numbers of documents of grade 1 with two."""
+    """Grades with 2 to `top_grade` + 1 levels of even sizes, and all numbers of documents of grade
+    1 with two.
+    """
     yield from (np.where(np.arange(m) < r, 1, 0) for r in range(m))
     yield from (np.arange(m) * levels // m for levels in range(2, top_grade + 2))
 
 
 def _starts(m: int, score_bound: float, sigma: float) -> Iterator[np.ndarray]:
-    """Random starts within the score bound, one with the last document on top, and one with the first and the last."""
+    """Random starts within the score bound, one with the last document on top, and one with the
+    first and the last.
+    """
     random = generator(0, "suprema", m)
-    yield from (np.clip(random.normal(0, sigma, m), -score_bound, score_bound) for _ in range(STARTS))
+    yield from (
+        np.clip(random.normal(0, sigma, m), -score_bound, score_bound) for _ in range(STARTS)
+    )
     for above in ([-1], [0, -1]):
         start = np.full(m, -score_bound / 2)
         start[above] = score_bound / 2

@@ -1,9 +1,11 @@
-"""Evidence that may be looked at after any number of seeds: tests and intervals that stay valid however often.
+"""Evidence that may be looked at after any number of seeds: tests and intervals that stay valid
+however often.
 
-Evidence against a null hypothesis is a number that starts at 1 and that, while the null holds, grows no more on average
-than a fair bet's winnings (an e-process). Whenever one stops looking, and for whatever reason, the probability that it
-has ever reached 1/p is at most p (Ville, 1939). So 1/evidence is a p-value that needs no plan of how many seeds there
-will be. Evidence is given as its logarithm.
+Evidence against a null hypothesis is a number that starts at 1 and that, while the null holds,
+grows no more on average than a fair bet's winnings (an e-process). Whenever one stops looking, and
+for whatever reason, the probability that it has ever reached 1/p is at most p (Ville, 1939). So
+1/evidence is a p-value that needs no plan of how many seeds there will be. Evidence is given as its
+logarithm.
 """
 
 import math
@@ -11,11 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 
-# Prior on the effect of the t test, in standard deviations: half of it half-normal with the first scale, for effects of
-# ordinary size; half with the second, for those of learners that share nearly all chance. benchmarks/verdicts.py
-# measures what it does with differences that are not normal.
+# Prior on the effect of the t test, in standard deviations: half of it half-normal with the first
+# scale, for effects of ordinary size; half with the second, for those of learners that share nearly
+# all chance. benchmarks/verdicts.py measures what it does with differences that are not normal.
 SCALES = (0.5, 10.0)
-LEAST_SEEDS = 12  # fewer decide nothing by t: they may be alike by luck. benchmarks/premise.py says what fewer would do
+# fewer decide nothing by t: they may be alike by luck. benchmarks/premise.py says what fewer would
+# do
+LEAST_SEEDS = 12
 LEAST_VALUES = 5  # nor do fewer different values
 LARGEST_T = 1e9
 BISECTIONS = 60
@@ -24,10 +28,11 @@ BISECTIONS = 60
 def log_t_evidence(t, n: int) -> np.ndarray:
     """The logarithm of the evidence against "the mean is at most 0" in the t statistic of n values.
 
-    It is the ratio of likelihoods of the scale-invariant part of the data under effects delta > 0 (mean over standard
-    deviation), mixed by the prior of `SCALES`, and under delta = 0. For normal values with delta = 0 it is a martingale
-    with mean 1 (right-Haar prior on the scale; Lai, 1976; Perez-Ortiz et al., 2022; Wang and Ramdas, 2023). It grows
-    with t. A smaller mean makes t smaller in every sequence of values, so that it is valid for all means up to 0.
+    It is the ratio of likelihoods of the scale-invariant part of the data under effects delta > 0
+    (mean over standard deviation), mixed by the prior of `SCALES`, and under delta = 0. For normal
+    values with delta = 0 it is a martingale with mean 1 (right-Haar prior on the scale; Lai, 1976;
+    Perez-Ortiz et al., 2022; Wang and Ramdas, 2023). It grows with t. A smaller mean makes t
+    smaller in every sequence of values, so that it is valid for all means up to 0.
 
     Parameters
     ----------
@@ -45,8 +50,9 @@ def log_t_evidence(t, n: int) -> np.ndarray:
     cosine = np.sign(t) * np.sqrt(1 - outside)
     parts = []
     for scale in SCALES:
-        # With a normal prior of both signs the ratio is spread^(-1/2) shrunk^(-n/2). To restrict it to effects above 0
-        # is to multiply by twice the posterior probability of these, which has a t distribution.
+        # With a normal prior of both signs the ratio is spread^(-1/2) shrunk^(-n/2). To restrict it
+        # to effects above 0 is to multiply by twice the posterior probability of these, which has a
+        # t distribution.
         spread = 1 + n * scale**2
         shrunk = outside + cosine**2 / spread
         above = special.stdtr(n, np.sqrt(n * (1 - 1 / spread) / shrunk) * cosine)
@@ -67,7 +73,8 @@ def least_t(n: int, p: float) -> float:
     if log_t_evidence(high, n) < wanted:
         return math.inf
     for _ in range(BISECTIONS):
-        # from far above, the root halves the number of digits: the mean would take 30 steps down to ordinary values
+        # from far above, the root halves the number of digits: the mean would take 30 steps down to
+        # ordinary values
         middle = math.sqrt(high) if high > 100 and low < 1 else (low + high) / 2
         low, high = (low, middle) if log_t_evidence(middle, n) >= wanted else (middle, high)
     return high
@@ -76,8 +83,8 @@ def least_t(n: int, p: float) -> float:
 def log_share_evidence(ones: int, n: int, bound: float) -> float:
     """The logarithm of the evidence against "the share is at most `bound`" in n values of 0 and 1.
 
-    It is the ratio of binomial likelihoods under shares above the bound, uniform between it and 1, and at the bound:
-    the truncated beta-binomial mixture (Robbins, 1970). It falls with the bound.
+    It is the ratio of binomial likelihoods under shares above the bound, uniform between it and 1,
+    and at the bound: the truncated beta-binomial mixture (Robbins, 1970). It falls with the bound.
 
     Returns
     -------
@@ -89,7 +96,8 @@ def log_share_evidence(ones: int, n: int, bound: float) -> float:
         return math.inf
     if bound >= 1:
         return -math.inf
-    above = special.betaincc(ones + 1, n - ones + 1, bound)  # the probability that a beta variable is
+    # the probability that a beta variable is
+    above = special.betaincc(ones + 1, n - ones + 1, bound)
     log_above = math.log(above) if above > 0 else -math.inf
     mixed = special.betaln(ones + 1, n - ones + 1) + log_above - math.log1p(-bound)
     return float(mixed - special.xlogy(ones, bound) - special.xlog1py(n - ones, -bound))
@@ -97,7 +105,9 @@ def log_share_evidence(ones: int, n: int, bound: float) -> float:
 
 @lru_cache(maxsize=65536)
 def least_share(ones: int, n: int, p: float) -> float:
-    """The lower end of the confidence sequence of a share: the largest bound against which the evidence is 1/p."""
+    """The lower end of the confidence sequence of a share: the largest bound against which the
+    evidence is 1/p.
+    """
     low, high = 0.0, ones / n
     for _ in range(BISECTIONS):
         middle = (low + high) / 2

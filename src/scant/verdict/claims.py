@@ -1,11 +1,12 @@
 """The claims of the papers, each with its verdict in a study and under each of its readings.
 
-config/claims says what is claimed: about which quantity and which learners, on which data, under which settings. Every
-experiment of a study that fits a claim gives one reading of it for each way of choosing learning rates that its runs
-allow; where the claim names the document's own data, one on these and one on all others. The claim's verdict is that of
-the first reading: the first experiment that fits, with its own `tuning`. Readings on other data than the document's
-come after those on its own, and readings in which nothing could violate the claim after all others. Where a claim has
-parts (`cells`), the first reading joins those of all of them.
+config/claims says what is claimed: about which quantity and which learners, on which data, under
+which settings. Every experiment of a study that fits a claim gives one reading of it for each way
+of choosing learning rates that its runs allow; where the claim names the document's own data, one
+on these and one on all others. The claim's verdict is that of the first reading: the first
+experiment that fits, with its own `tuning`. Readings on other data than the document's come after
+those on its own, and readings in which nothing could violate the claim after all others. Where a
+claim has parts (`cells`), the first reading joins those of all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,10 +35,22 @@ from scant.verdict.selection import all_fit, chosen, fits, in_words
 from scant.verdict.words import SILENT
 
 # The columns of a quantity's values that verdicts read. `why` says why a value is missing.
-# `ceiling` is the most that the value could have come to in its place (of a bound from below, the least), `says_from`
-# the horizon or sample size from which on that would violate the bound. `local` has local slopes, as text; `edge` the
-# chosen rates that are the last of their grid, likewise.
-VALUES = ["stream", "learner", "seed", "value", "why", "epsilon", "lambda", "ceiling", "says_from", "local", "edge"]
+# `ceiling` is the most that the value could have come to in its place (of a bound from below, the
+# least), `says_from` the horizon or sample size from which on that would violate the bound. `local`
+# has local slopes, as text; `edge` the chosen rates that are the last of their grid, likewise.
+VALUES = [
+    "stream",
+    "learner",
+    "seed",
+    "value",
+    "why",
+    "epsilon",
+    "lambda",
+    "ceiling",
+    "says_from",
+    "local",
+    "edge",
+]
 OWN = "ranker_"  # before the name of a measure, of the learner's own ranking
 TABLE = "table"  # the quantity of claims about tables that are computed without runs
 
@@ -52,24 +65,31 @@ def examine(
     coverage: pd.DataFrame | None = None,
     whole: Plan | None = None,
 ) -> dict[str, Examined]:
-    """Each claim's readings in a study, with the verdict under each, not yet corrected for the family of claims.
+    """Each claim's readings in a study, with the verdict under each, not yet corrected for the
+    family of claims.
 
     Parameters
     ----------
     claims : by id, as `scant.study.settings.claims` returns them
     plan : of the study
-    traces_by_experiment : for each experiment with runs, its traces and details, see `scant.present.traces.read`
-    comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about regret need them
-    tables : tables that are computed without runs, by name; those that are missing here are computed
+    traces_by_experiment : for each experiment with runs, its traces and details, see
+        `scant.present.traces.read`
+    comparators : the best fixed weights, see `scant.present.traces.read_comparators`; claims about
+        regret need them
+    tables : tables that are computed without runs, by name; those that are missing here are
+        computed
     level : of the intervals and verdicts
-    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has one
+    coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has
+        one
     whole : of the study with the data sets that it has left out, if there are any
 
     Raises
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage, whole)
+    examiner = _Examiner(
+        plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage, whole
+    )
     examined = {}
     for name, claim in claims.items():
         try:
@@ -83,8 +103,10 @@ class _Fitting(NamedTuple):
     """What of an experiment fits a claim.
 
     streams, learners : the ids that the claim is about
-    elsewhere : the experiment to compare with, which may be the same; None if the claim compares with no learner
-    others : the learners to compare with; None to compare each learner with itself in the other experiment
+    elsewhere : the experiment to compare with, which may be the same; None if the claim compares
+        with no learner
+    others : the learners to compare with; None to compare each learner with itself in the other
+        experiment
     """
 
     streams: tuple[str, ...]
@@ -101,7 +123,8 @@ class _Fitting(NamedTuple):
 class _Lacking(NamedTuple):
     """Why an experiment does not fit a claim.
 
-    progress : how many of the claim's conditions it passed; the reason of the experiment with most is reported
+    progress : how many of the claim's conditions it passed; the reason of the experiment with most
+        is reported
     """
 
     progress: int
@@ -109,10 +132,18 @@ class _Lacking(NamedTuple):
 
 
 class _Examiner:
-    """Finds the readings of claims in a study. A quantity that several claims are about is computed once."""
+    """Finds the readings of claims in a study.
+
+    A quantity that several claims are about is computed once.
+    """
 
     def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage, whole):
-        self.plan, self.study, self.played, self.comparators = plan, plan.study, traces_by_experiment, comparators
+        self.plan, self.study, self.played, self.comparators = (
+            plan,
+            plan.study,
+            traces_by_experiment,
+            comparators,
+        )
         self.declared = cache(selection.declared)
         self.tables, self.level, self.coverage, self.whole = tables, level, coverage, whole
         self.values = cache(self._values)
@@ -126,16 +157,26 @@ class _Examiner:
         if "control" not in claim or not examined.readings:
             return examined
         replaced = {key: value for key, value in claim["control"].items() if key != "words"}
-        control = {key: value for key, value in claim.items() if key not in ("control", "each", "places")} | replaced
+        control = {
+            key: value for key, value in claim.items() if key not in ("control", "each", "places")
+        } | replaced
         first = examined.readings[0]
-        of_control = self._examined(control, None if "where" in replaced else (first.experiment, first.tuning))
-        return replace(examined, control=next(iter(of_control.readings), None), control_missing=of_control.missing)
+        of_control = self._examined(
+            control, None if "where" in replaced else (first.experiment, first.tuning)
+        )
+        return replace(
+            examined,
+            control=next(iter(of_control.readings), None),
+            control_missing=of_control.missing,
+        )
 
     def _examined(self, claim: dict, only: tuple[str, str | None] | None = None) -> Examined:
         """A claim's readings, or that of a single experiment and tuning."""
         if claim["quantity"] == TABLE:
             return self._table(claim)
-        if any(declared.reads == "coverage" for declared in self.declared(claim["quantity"]).values()):
+        if any(
+            declared.reads == "coverage" for declared in self.declared(claim["quantity"]).values()
+        ):
             return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
@@ -151,7 +192,11 @@ class _Examiner:
                     lacking.append(_Lacking(6, cells[0].why))
                     continue
                 if not cells:
-                    lacking.append(_Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there"))
+                    lacking.append(
+                        _Lacking(
+                            5, (f"no {claim.get('measure', claim['quantity'])} is known there")
+                        )
+                    )
                 for own, of_kind in self._by_data(claim, name, cells):
                     reading = self._reading(claim, name, tuning, fitting, of_kind, own)
                     if not any(_repeats(reading, earlier) for earlier in readings):
@@ -164,8 +209,12 @@ class _Examiner:
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
         """What of an experiment fits a claim, or why it does not."""
         kinds, where = self.declared(claim["quantity"]), claim.get("where") or {}
-        if experiment["kind"] not in kinds or not fits(experiment["kind"], where.get("kind", experiment["kind"])):
-            return _Lacking(1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}")
+        if experiment["kind"] not in kinds or not fits(
+            experiment["kind"], where.get("kind", experiment["kind"])
+        ):
+            return _Lacking(
+                1, (f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}")
+            )
         if name not in self.played or not all_fit(experiment, where, name):
             return _Lacking(2, f"no experiment with {in_words(where)}")
         place = self.plan.families[name].place.key
@@ -188,19 +237,26 @@ class _Examiner:
         return _Fitting(streams, learners, elsewhere, others)
 
     def _lacks(self, claim: dict, learners: Iterable[str], section: str, places: int) -> str:
-        """What the statement of a claim names, and a reading with these learners and so many places has not."""
+        """What the statement of a claim names, and a reading with these learners and so many places
+        has not.
+        """
         absent = [
             in_words(wanted)
             for wanted in claim.get("each", ())
             if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
+        lacks = (
+            [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
+        )
         if places < claim.get("places", 0):
             lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
         return "; ".join(lacks)
 
-    def _by_data(self, claim: dict, name: str, cells: list[Cell]) -> Iterator[tuple[bool, list[Cell]]]:
-        """The cells of an experiment on the document's own data, with True, and those on others, with False, if any.
+    def _by_data(
+        self, claim: dict, name: str, cells: list[Cell]
+    ) -> Iterator[tuple[bool, list[Cell]]]:
+        """The cells of an experiment on the document's own data, with True, and those on others,
+        with False, if any.
 
         If the claim does not say which data are its document's own, all are.
         """
@@ -218,25 +274,32 @@ class _Examiner:
         return tuple(id for id in experiment[section] if chosen(self.study, section, id, wanted))
 
     def _elsewhere(self, claim: dict, name: str, experiment: dict) -> str | None:
-        """The experiment to compare with: this one, or, if the claim has settings for `other`, the first with these.
+        """The experiment to compare with: this one, or, if the claim has settings for `other`, the
+        first with these.
 
-        It has to have all other settings of this one, and a place (and learner, if each is compared with itself) of it.
-        None if there is no such experiment.
+        It has to have all other settings of this one, and a place (and learner, if each is compared
+        with itself) of it. None if there is no such experiment.
         """
         if "other" not in claim:
             return name
         family, free = self.plan.families[name], {*claim["where"], *claim["other"]}
-        same = {key: value for key, value in family.conditions(experiment).items() if key not in free}
+        same = {
+            key: value for key, value in family.conditions(experiment).items() if key not in free
+        }
         keys = [family.place.key, *([] if isinstance(claim.get("against"), dict) else ["learners"])]
         for id, settings in self.study["experiments"].items():
-            alike = settings["kind"] == family.kind and all(settings.get(key) == value for key, value in same.items())
+            alike = settings["kind"] == family.kind and all(
+                settings.get(key) == value for key, value in same.items()
+            )
             shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
             if shared and id in self.played and all_fit(settings, claim["other"], id):
                 return id
         return None
 
     def _tunings(self, claim: dict, name: str, fitting: _Fitting) -> list[str | None]:
-        """The readings of `tuning` that the runs allow, the experiment's own first; [None] if it does not matter."""
+        """The readings of `tuning` that the runs allow, the experiment's own first; [None] if it
+        does not matter.
+        """
         frame, details = self.played[name]
         if not self._quantity(claim["quantity"], name).tuned:
             return [None]
@@ -249,34 +312,49 @@ class _Examiner:
     def _values(
         self, quantity: str, name: str, tuning: str | None, streams: tuple, options: tuple
     ) -> dict[tuple[str, str], pd.DataFrame]:
-        """The values of a quantity in an experiment, by stream and learner: `scant.declare.families.Quantity.values`.
+        """The values of a quantity in an experiment, by stream and learner:
+        `scant.declare.families.Quantity.values`.
 
         Those of a stream and learner are by seed.
         """
         frame, details = self.played[name]
-        played = Played(name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators)
+        played = Played(
+            name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators
+        )
         if not len(played.traces):
             return {}
         values = called(self._quantity(quantity, name).values)(played, **dict(options))
-        columns = [column for column in (*VALUES, *self._quantity(quantity, name).plays) if column in values]
+        columns = [
+            column
+            for column in (*VALUES, *self._quantity(quantity, name).plays)
+            if column in values
+        ]
         groups = values[columns].groupby(["stream", "learner"], sort=False)
         return {key: rows.set_index("seed") for key, rows in groups}
 
-    def _cells(self, claim: dict, name: str, tuning: str | None, fitting: _Fitting) -> Iterator[Cell]:
-        """The pairs of learners that a claim compares in an experiment, as far as they have values."""
+    def _cells(
+        self, claim: dict, name: str, tuning: str | None, fitting: _Fitting
+    ) -> Iterator[Cell]:
+        """The pairs of learners that a claim compares in an experiment, as far as they have
+        values.
+        """
         streams, learners, elsewhere, others = fitting
         quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
         options = tuple((key, claim[key]) for key in declared.options if key in claim)
         facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
         facts |= {"claim": claim, "experiment": name, "tuning": tuning}
-        values, family = self.values(quantity, name, tuning, streams, options), self.plan.families[name]
+        values, family = (
+            self.values(quantity, name, tuning, streams, options),
+            self.plan.families[name],
+        )
         other_values = values
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
             place = self._original(family.place.key, stream)
             facts |= {"sample": self._of_sample(family.place.key, stream)}
-            # A value over several games, such as a slope in the number of items, is of all of the claim's.
+            # A value over several games, such as a slope in the number of items, is of all of the
+            # claim's.
             places = [stream] if stream in streams else streams
             drawn = self._drawn_anew(name, places, learner)
             for epsilon, rows in _policies(values.get((stream, learner)), claim.get("epsilon")):
@@ -284,23 +362,34 @@ class _Examiner:
                 # A trivial play that comes to the same with every seed involves no chance.
                 trivial = "plays" in claim and np.ptp(rows["value"]) == 0
                 exact = trivial or family.certain(self.study, stream)
-                label = self._original("learners", learner) + ("" if epsilon is None else f", epsilon {epsilon:g}")
+                label = self._original("learners", learner) + (
+                    "" if epsilon is None else (f", epsilon {epsilon:g}")
+                )
                 if elsewhere is None:
                     alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
-                    yield Cell(place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone)
+                    yield Cell(
+                        place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone
+                    )
                     continue
                 for other in (learner,) if others is None else others:
-                    other_rows = _with_epsilon(_policies(other_values.get((stream, other)), None), epsilon)
+                    other_rows = _with_epsilon(
+                        _policies(other_values.get((stream, other)), None), epsilon
+                    )
                     if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
-                    against = self._original("learners", other) + ("" if elsewhere == name else f" ({elsewhere})")
+                    against = self._original("learners", other) + (
+                        "" if elsewhere == name else (f" ({elsewhere})")
+                    )
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
                     two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}
                     drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(place, label, against, *differences, exact, drawn_for_two, **facts, **two)
+                    yield Cell(
+                        place, label, against, *differences, exact, drawn_for_two, **facts, **two
+                    )
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
-        """A quantity's values; if the claim is a control that names a trivial play, what it would have come to.
+        """A quantity's values; if the claim is a control that names a trivial play, what it would
+        have come to.
 
         Raises
         ------
@@ -314,12 +403,18 @@ class _Examiner:
         return rows.assign(value=rows[claim["plays"]])
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
-        """Whether each seed of a learner draws something anew at one of some places of an experiment."""
+        """Whether each seed of a learner draws something anew at one of some places of an
+        experiment.
+        """
         settings = self.study, self.plan.datasets, self.study["experiments"][name]
-        return any(self.plan.families[name].drawn_anew(*settings, place, learner) for place in places)
+        return any(
+            self.plan.families[name].drawn_anew(*settings, place, learner) for place in places
+        )
 
     def _original(self, section: str, id: str) -> str:
-        """The id of a place or learner; of a copy that a sweep made, that of the one that it stands for."""
+        """The id of a place or learner; of a copy that a sweep made, that of the one that it stands
+        for.
+        """
         return self.study[section].get(id, {}).get("stands_for", id)
 
     def _of_sample(self, section: str, id: str) -> bool:
@@ -329,17 +424,30 @@ class _Examiner:
         return dataset is not None and self.plan.datasets[dataset].sample
 
     def _reading(
-        self, claim: dict, name: str, tuning: str | None, fitting: _Fitting, cells: list[Cell], own: bool
+        self,
+        claim: dict,
+        name: str,
+        tuning: str | None,
+        fitting: _Fitting,
+        cells: list[Cell],
+        own: bool,
     ) -> Reading:
         experiment, family = self.study["experiments"][name], self.plan.families[name]
         place, learners = family.place, fitting.involved
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
         conditions = family.conditions(experiment).items()
-        levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)} | {"tuning": tuning}
+        levels = {
+            key: value for key, value in conditions if not unheeded(experiment, key, kinds)
+        } | {"tuning": tuning}
         streams = {cell.stream for cell in cells}
-        streams = [id for id in fitting.streams if self._original(place.key, id) in streams] or fitting.streams
+        streams = [
+            id for id in fitting.streams if self._original(place.key, id) in streams
+        ] or fitting.streams
         levels |= self._levels(
-            place.readings, place.key, streams, lambda settings, key: place.level(settings, key, None)
+            place.readings,
+            place.key,
+            streams,
+            lambda settings, key: place.level(settings, key, None),
         )
         levels |= self._levels(learner_readings(), "learners", learners, learner_level)
         judged = judging.judged(claim, cells, self.level)
@@ -347,7 +455,9 @@ class _Examiner:
         return Reading(name, tuning, levels, cells, *judged, own, lacks)
 
     def _levels(self, keys, section: str, names, level: Callable) -> dict[str, str]:
-        """The levels that places or learners have for each of their readings, joined; "" if none has the reading."""
+        """The levels that places or learners have for each of their readings, joined; "" if none
+        has the reading.
+        """
         by_key = {key: [level(self.study[section][name], key) for name in names] for key in keys}
         return {
             key: ", ".join(sorted({str(value) for value in values if value is not None}))
@@ -357,7 +467,9 @@ class _Examiner:
     def _table(self, claim: dict) -> Examined:
         """The verdict on a claim about a table that is computed without runs."""
         name = claim["table"]
-        computed = {shown.name: family for family, shown in families.shown() if shown.reads == "nothing"}
+        computed = {
+            shown.name: family for family, shown in families.shown() if shown.reads == "nothing"
+        }
         if name not in computed:
             raise unknown("table", name, computed)
         if name not in self.plan.tables:
@@ -369,13 +481,17 @@ class _Examiner:
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
     def _of_coverage(self, claim: dict) -> Examined:
-        """The verdict on a claim about how often a bound holds: in the study of bounds each simulated log is a seed."""
+        """The verdict on a claim about how often a bound holds: in the study of bounds each
+        simulated log is a seed.
+        """
         if self.coverage is None:
             return Examined(claim, missing="no study of bounds (coverage)")
         [declared] = self.declared(claim["quantity"]).values()  # by the only family that has it
         wanted = claim.get("on", {})
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
-        values = called(declared.values)(rows, **{key: claim[key] for key in declared.options if key in claim})
+        values = called(declared.values)(
+            rows, **{key: claim[key] for key in declared.options if key in claim}
+        )
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {in_words(wanted)}")
         facts = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
@@ -388,7 +504,8 @@ class _Examiner:
 
 
 def _joined(claim: dict, examined: list[Examined]) -> Examined:
-    """A claim's readings from those of its parts: the first readings of all parts as one, then the others as they are.
+    """A claim's readings from those of its parts: the first readings of all parts as one, then the
+    others as they are.
 
     What a table says of a part has no cell by itself; where a claim has several parts it has one.
     """
@@ -409,20 +526,28 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
 
 
 def _with_cell(claim: dict, reading: Reading) -> Reading:
-    """A reading with a cell; what a table says has one whose stream is the table's rows in words."""
+    """A reading with a cell; what a table says has one whose stream is the table's rows in
+    words.
+    """
     if reading.cells:
         return reading
     rows = ", ".join(str(value) for value in claim["cell"].values())
-    return replace(reading, cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)], single=[reading.verdict])
+    return replace(
+        reading,
+        cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)],
+        single=[reading.verdict],
+    )
 
 
 def _of_all(readings: list[Reading], missing: str = "") -> Reading:
-    """The first readings of a claim's parts as one: it holds if all of them do, and fails if one does.
+    """The first readings of a claim's parts as one: it holds if all of them do, and fails if one
+    does.
 
     missing : what the study lacks for its other parts
     """
     judged = chain.from_iterable(
-        [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single for reading in readings
+        [reading.verdict] if reading.cells[0].claim.get("over") == "mean" else reading.single
+        for reading in readings
     )
     lacks = dict.fromkeys(filter(None, [missing, *(reading.lacks for reading in readings)]))
     return replace(
@@ -438,19 +563,26 @@ def _of_all(readings: list[Reading], missing: str = "") -> Reading:
 
 
 def _repeats(reading: Reading, earlier: Reading) -> bool:
-    """Whether a reading compares what an earlier one did, under the same settings (an experiment for a figure, say)."""
-    return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {*map(pair, earlier.cells)}
+    """Whether a reading compares what an earlier one did, under the same settings (an experiment
+    for a figure, say).
+    """
+    return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {
+        *map(pair, earlier.cells)
+    }
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
-    """The stream, the learner and the one that it is compared with, without the experiment that this is from."""
+    """The stream, the learner and the one that it is compared with, without the experiment that
+    this is from.
+    """
     return cell.stream, cell.learner, cell.against.partition(" (")[0]
 
 
 def _policies(rows: pd.DataFrame | None, only_epsilon: float | None) -> list[tuple]:
     """A learner's values on a stream, by seed, as a list of (epsilon, rows).
 
-    A learner of ads has rows for each of its epsilons, or for `only_epsilon`; for others there is one entry, of None.
+    A learner of ads has rows for each of its epsilons, or for `only_epsilon`; for others there is
+    one entry, of None.
 
     rows : None if there are no values
     """
@@ -469,7 +601,9 @@ def _with_epsilon(policies: list[tuple], epsilon: float | None) -> pd.DataFrame 
 
 
 def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
-    """A learner's values by seed minus the number that the claim names, and what a relative margin is a share of."""
+    """A learner's values by seed minus the number that the claim names, and what a relative margin
+    is a share of.
+    """
     values, against = rows["value"], claim.get("against")
     if against is None or claim["comparison"] == "slope":
         return values, None
@@ -477,12 +611,16 @@ def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series 
 
 
 def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
-    """The `ceiling` and `says_from` of a cell whose learner is compared with a number or a bound, and local slopes."""
+    """The `ceiling` and `says_from` of a cell whose learner is compared with a number or a bound,
+    and local slopes.
+    """
     columns = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
     if "ceiling" not in rows or rows["ceiling"].isna().all():
         return columns
     extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
-    columns["ceiling"] = float(extremes.min() if claim["comparison"] == "greater" else extremes.max())
+    columns["ceiling"] = float(
+        extremes.min() if claim["comparison"] == "greater" else extremes.max()
+    )
     if "says_from" in rows:
         columns["says_from"] = float(rows["says_from"].max())
     return columns
@@ -490,21 +628,29 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
 
 def _edges(*sides: pd.DataFrame) -> str:
     """What the rows of a cell say of rates at the edge of their grid."""
-    texts = [text for rows in sides if "edge" in rows for text in rows["edge"].dropna().unique() if text]
+    texts = [
+        text for rows in sides if "edge" in rows for text in rows["edge"].dropna().unique() if text
+    ]
     return "; ".join(dict.fromkeys(texts))
 
 
 def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
     """The least and the largest that a claim's differences can be; None if that is not known.
 
-    of_two : whether they are differences between two learners' values, not between a value and the claim's number
+    of_two : whether they are differences between two learners' values, not between a value and the
+        claim's number
     """
-    name = claim.get("measure", "").removeprefix(OWN)  # "" is the measure of its quantity, which is up to 1
+    # "" is the measure of its quantity, which is up to 1
+    name = claim.get("measure", "").removeprefix(OWN)
     up_to_one = not name or (recordable(name) and named(name)[0].empty)
     if declared.range is None or ("measure" in declared.options and not up_to_one):
         return None
     least, most = declared.range
-    return (least - most, most - least) if of_two else (least - compared_with(claim), most - compared_with(claim))
+    return (
+        (least - most, most - least)
+        if of_two
+        else (least - compared_with(claim), most - compared_with(claim))
+    )
 
 
 def _why(rows: pd.DataFrame) -> str:
@@ -512,8 +658,12 @@ def _why(rows: pd.DataFrame) -> str:
     return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
 
 
-def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> tuple[pd.Series, pd.Series]:
-    """A learner's values minus another's, by seed, and what a relative margin is a share of: the other's values."""
+def _differences_of_two(
+    values: pd.Series, other: pd.Series, claim: dict
+) -> tuple[pd.Series, pd.Series]:
+    """A learner's values minus another's, by seed, and what a relative margin is a share of: the
+    other's values.
+    """
     difference = values - other
     other = other.reindex(difference.index)
     if claim["quantity"] == "ctr_gain":

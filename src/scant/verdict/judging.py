@@ -1,4 +1,6 @@
-"""The verdict on a claim from what was measured: on each of its cells, on all together, and on entries of a table."""
+"""The verdict on a claim from what was measured: on each of its cells, on all together, and on
+entries of a table.
+"""
 
 import math
 from dataclasses import replace
@@ -23,7 +25,9 @@ def judged(
     """
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
     single = [_verdict(claim, [cell], seeds, level) for cell in cells]
-    speaking = [cell for cell, one in zip(cells, single, strict=True) if one.verdict != SILENT] or cells
+    speaking = [
+        cell for cell, one in zip(cells, single, strict=True) if one.verdict != SILENT
+    ] or cells
     by_chance = claim["comparison"] != "exact" and not any(cell.exact for cell in speaking)
     of_mean, mean = claim.get("over") == "mean", None
     if of_mean or (by_chance and len(speaking) > 1):
@@ -34,13 +38,19 @@ def judged(
         names = ("estimate", "low", "high", "worst")
         return replace(verdict, **{name: getattr(verdict, name) + number for name in names})
 
-    return [shifted(verdict) for verdict in single], shifted(together), shifted(mean) if mean else None
+    return (
+        [shifted(verdict) for verdict in single],
+        shifted(together),
+        shifted(mean) if mean else None,
+    )
 
 
 def _verdict(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdicts.Verdict:
-    """The verdict on a cell, or on the mean over some in each seed, of those seeds that none of them lacks.
+    """The verdict on a cell, or on the mean over some in each seed, of those seeds that none of
+    them lacks.
 
-    Cells that could not violate their claim say nothing, unless they do, which shows that a ceiling is wrong.
+    Cells that could not violate their claim say nothing, unless they do, which shows that a ceiling
+    is wrong.
     """
     differences = sum(cell.differences.reindex(seeds) for cell in cells) / len(cells)
     first, drawn = cells[0], any(cell.drawn for cell in cells)
@@ -50,7 +60,9 @@ def _verdict(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdi
         verdict = verdicts.certain(differences, _claimed(claim, cells, seeds), level)
     else:
         values, interval = first.observed(differences), _claimed(claim, cells, seeds)
-        verdict = verdicts.judge(differences if drawn else values, interval, first.within, first.share, level)
+        verdict = verdicts.judge(
+            differences if drawn else values, interval, first.within, first.share, level
+        )
         verdict = verdict if drawn else replace(verdict, test="nothing drawn")
     return _silenced(verdict, all(map(_says_nothing, cells)))
 
@@ -62,7 +74,9 @@ def _claimed(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Claimed:
 
 
 def _interval(claim: dict, of) -> verdicts.Claimed:
-    """The interval in which a claim says that a mean lies; `of` is what a relative margin is a share of."""
+    """The interval in which a claim says that a mean lies; `of` is what a relative margin is a
+    share of.
+    """
     margin, comparison = claim.get("margin", 0.0), claim["comparison"]
     bound = claim["against"] if comparison == "slope" else math.nan
     if not isinstance(margin, dict):
@@ -72,7 +86,9 @@ def _interval(claim: dict, of) -> verdicts.Claimed:
 
 
 def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
-    """The verdict on what involves no chance: whether shares of bounds are in range, or numbers are equal."""
+    """The verdict on what involves no chance: whether shares of bounds are in range, or numbers are
+    equal.
+    """
     tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
     if most is None:
         return verdicts.exact(values, 0.0, tolerance, level)
@@ -81,16 +97,23 @@ def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
 
 
 def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
-    """The verdict on a cell that cannot violate its claim, unless it does, which shows that its ceiling is wrong."""
+    """The verdict on a cell that cannot violate its claim, unless it does, which shows that its
+    ceiling is wrong.
+    """
     if not silent or verdict.verdict == "fails":
         return verdict
     return replace(verdict, verdict=SILENT, p_holds=1.0, p_fails=1.0, sides=())
 
 
 def compared_with(claim: dict) -> float:
-    """The number that the claim compares its quantity with, which differences are less of; 0 if there is none."""
+    """The number that the claim compares its quantity with, which differences are less of; 0 if
+    there is none.
+    """
     against = claim.get("against")
-    of_differences = isinstance(against, int | float) and claim["comparison"] not in ("slope", "exact")
+    of_differences = isinstance(against, int | float) and claim["comparison"] not in (
+        "slope",
+        "exact",
+    )
     return float(against) if of_differences else 0.0
 
 
@@ -101,7 +124,9 @@ def claimed_interval(cell: Cell) -> tuple[float, float]:
 
 
 def _ends(cell: Cell) -> tuple[float, float]:
-    """The interval in which a claim says that a cell's difference lies; a relative margin is taken at its mean."""
+    """The interval in which a claim says that a cell's difference lies; a relative margin is taken
+    at its mean.
+    """
     claim = cell.claim
     if claim["comparison"] == "exact":
         most, margin = allowed(claim["quantity"]), claim.get("margin", 0.0)
@@ -111,7 +136,9 @@ def _ends(cell: Cell) -> tuple[float, float]:
 
 
 def _says_nothing(cell: Cell) -> bool:
-    """Whether a cell cannot violate its claim: even the most that could have been measured is as it says."""
+    """Whether a cell cannot violate its claim: even the most that could have been measured is as it
+    says.
+    """
     low, high = _ends(cell)
     return low <= cell.ceiling <= high
 
@@ -123,21 +150,26 @@ def allowed(quantity: str) -> float | None:
 
 
 def deciding(reading: Reading, outcome: str) -> int | None:
-    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one does.
+    """Which cell of a reading decides that the claim comes to `outcome`; None if no single one
+    does.
 
-    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it is the one with the
-    largest `p_holds`. Among equals it is the one whose estimate is closest to violating the claim, or violates it most.
-    Where no cell says anything it is the one whose ceiling is closest to that.
+    If the claim fails it is the cell with the smallest `p_fails`. If it holds, or is undecided, it
+    is the one with the largest `p_holds`. Among equals it is the one whose estimate is closest to
+    violating the claim, or violates it most. Where no cell says anything it is the one whose
+    ceiling is closest to that.
     """
     if not reading.cells or any(cell.claim.get("over") == "mean" for cell in reading.cells):
         return None
-    speaking = [number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT]
+    speaking = [
+        number for number, verdict in enumerate(reading.single) if verdict.verdict != SILENT
+    ]
 
     def by_p_value_then_room(number: int) -> tuple[float, float]:
         cell, verdict = reading.cells[number], reading.single[number]
         value = verdict.estimate if speaking else cell.ceiling + compared_with(cell.claim)
         low, high = claimed_interval(cell)
-        room = min(value - low, high - value)  # to the nearest end; below 0 where the claim is violated
+        # to the nearest end; below 0 where the claim is violated
+        room = min(value - low, high - value)
         if outcome == "fails":
             return verdict.p_fails, room
         return -verdict.p_holds, room  # the largest first
@@ -146,7 +178,9 @@ def deciding(reading: Reading, outcome: str) -> int | None:
 
 
 def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
-    """The verdict on a claim about entries of a table: its `column` in the rows that its `cell` selects."""
+    """The verdict on a claim about entries of a table: its `column` in the rows that its `cell`
+    selects.
+    """
     columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
     against = claim.get("against")
     of_others = against if isinstance(against, dict) else ()
@@ -158,7 +192,9 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
         for key, options in wanted.items():
             for option in options if isinstance(options, list) else ():
                 if not any(fits(value, [option]) for value in table[key].unique()):
-                    raise unknown(f"{key} in the table {claim['table']}", option, table[key].unique())
+                    raise unknown(
+                        f"{key} in the table {claim['table']}", option, table[key].unique()
+                    )
         rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
         if rows.empty:
             raise SettingError(f"the table {claim['table']} has no row with {in_words(wanted)}")
@@ -169,17 +205,29 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
         expected = np.array(claim["expected"], object)
         expected = expected[:, None] if expected.ndim and len(columns) == 1 else expected
         if expected.ndim and expected.shape[-expected.ndim :] != values.shape[-expected.ndim :]:
-            raise SettingError(f"expected has not one value for each of {values.shape} rows and columns")
+            raise SettingError(
+                f"expected has not one value for each of {values.shape} rows and columns"
+            )
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
-        return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level)
+        return verdicts.exact(
+            [_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level
+        )
     margin = claim.get("margin", 0.0)
     if comparison == "slope":  # the largest entry, at most `against`
         verdict = verdicts.certain([values.astype(float).max()], _interval(claim, None), level)
-        silent = "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + margin
+        silent = (
+            "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + margin
+        )
         return _silenced(replace(verdict, n=values.size), silent)
-    other = entries(claim["cell"] | against) if isinstance(against, dict) else np.full(values.shape, against)
+    other = (
+        entries(claim["cell"] | against)
+        if isinstance(against, dict)
+        else np.full(values.shape, against)
+    )
     if other.shape != values.shape:
-        raise SettingError(f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with")
+        raise SettingError(
+            f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with"
+        )
     other = other.astype(float).ravel()
     differences = values.astype(float).ravel() - other
     if comparison == "exact":
@@ -190,10 +238,16 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
 
 
 def _deviation(value, expected) -> float:
-    """An entry of a table minus the number that is expected; for words, 1 if they differ and 0 if not.
+    """An entry of a table minus the number that is expected; for words, 1 if they differ and 0 if
+    not.
 
-    Any entry that ends in "agrees" is as expected if that word is: tables say so where they agree with the thesis.
+    Any entry that ends in "agrees" is as expected if that word is: tables say so where they agree
+    with the thesis.
     """
     if expected == "agrees":
         return float(not str(value).endswith("agrees"))
-    return float(str(value) != expected) if isinstance(expected, str) else float(value) - float(expected)
+    return (
+        float(str(value) != expected)
+        if isinstance(expected, str)
+        else float(value) - float(expected)
+    )

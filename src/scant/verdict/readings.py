@@ -1,4 +1,6 @@
-"""The claims of a study and the estimates behind them: the reader of their files, for all that shows them."""
+"""The claims of a study and the estimates behind them: the reader of their files, for all that
+shows them.
+"""
 
 import math
 import re
@@ -14,11 +16,23 @@ from scant.files import anew, crc, foreign, metadata_of, read_parquet, read_rows
 from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
-    *("claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream", "learner"),
+    *(
+        "claim",
+        "statement",
+        "family",
+        "row",
+        "quantity",
+        "experiment",
+        "tuning",
+        "first",
+        "stream",
+        "learner",
+    ),
     "against",
 ]
 BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
-KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}  # the words of some columns
+# the words of some columns
+KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}
 OVERALL = "mean of all cells"  # the stream of a row that sums a reading up
 
 
@@ -71,20 +85,29 @@ class Claim(TypedDict):
     named: str
 
 
-# A row of `scant.verdict.tables.cell_rows`, which has the settings that differ between readings besides, as text.
+# A row of `scant.verdict.tables.cell_rows`, which has the settings that differ between readings
+# besides, as text.
 Cell = TypedDict(
     "Cell",
     {
-        **dict.fromkeys(OF_CELLS, str), "first": bool, **dict.fromkeys(("estimate", "low", "high"), float | None),
-        "n": int, "from": float, "to": float, "verdict": str, "test": str,
-        **dict.fromkeys(BESIDE, float | None), "mark": str,
+        **dict.fromkeys(OF_CELLS, str),
+        "first": bool,
+        **dict.fromkeys(("estimate", "low", "high"), float | None),
+        "n": int,
+        "from": float,
+        "to": float,
+        "verdict": str,
+        "test": str,
+        **dict.fromkeys(BESIDE, float | None),
+        "mark": str,
     },
-)  # fmt: skip
+)
 COLUMNS, CELL_COLUMNS = list(Claim.__annotations__), list(Cell.__annotations__)
 
 
 def claims(path, needed: Iterable[str] = COLUMNS, advice: str = "") -> list[Claim]:
-    """The claims of a study, from the parquet or the CSV file that `scant.verdict.tables.write` wrote.
+    """The claims of a study, from the parquet or the CSV file that `scant.verdict.tables.write`
+    wrote.
 
     needed : the columns that have to be there; others are left out where they are not
     advice : what to do if the file is damaged; by default to make it anew
@@ -95,14 +118,17 @@ def claims(path, needed: Iterable[str] = COLUMNS, advice: str = "") -> list[Clai
     """
     rows = _rows(Path(path), Claim, needed, advice or anew(path))
     if twice := [id for id, count in Counter(row["id"] for row in rows).items() if count > 1]:
-        raise DataError(path, f"the claim {short(twice[0])} is there twice", advice=advice or anew(path))
+        raise DataError(
+            path, f"the claim {short(twice[0])} is there twice", advice=advice or anew(path)
+        )
     return rows
 
 
 def cells(path, needed: Iterable[str] = CELL_COLUMNS, advice: str = "") -> list[Cell]:
     """The cells of a study's claims, from the CSV file that `scant.verdict.tables.write` wrote.
 
-    It is held against the CRC-32 that the parquet file of the claims beside it has, if there is one.
+    It is held against the CRC-32 that the parquet file of the claims beside it has, if there is
+    one.
 
     needed, advice : as for `claims`
 
@@ -120,7 +146,9 @@ def read(path) -> pd.DataFrame:
 
 
 def frame(rows: Sequence[Mapping], kind: type) -> pd.DataFrame:
-    """Claims or cells, rows of the `kind` Claim or Cell, as a frame with NaN for numbers that are not known."""
+    """Claims or cells, rows of the `kind` Claim or Cell, as a frame with NaN for numbers that are
+    not known.
+    """
     numbers = {name: float for name, of in kind.__annotations__.items() if of == float | None}
     return pd.DataFrame(rows, columns=None if rows else [*kind.__annotations__]).astype(numbers)
 
@@ -180,6 +208,8 @@ def _check(path: Path) -> None:
 
 
 def titled(name: str, titles: Mapping[str, str]) -> str:
-    """An id with its title in its place, and what follows it, as in "flip, T = 200" and "kl (top-unbiased)"."""
+    """An id with its title in its place, and what follows it, as in "flip, T = 200" and "kl
+    (top-unbiased)".
+    """
     id = re.split(r", | \(", name, maxsplit=1)[0]
     return titles.get(id, id) + name[len(id) :]

@@ -13,13 +13,16 @@ from scant.study.sweeps import left_out, ours
 def fits(value, wanted) -> bool:
     """Whether a setting has the wanted value.
 
-    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of its keys; one with
-    the only key "not" names what the setting must not fit.
+    A list is of alternatives, of which the setting has to fit one. A mapping has to fit in each of
+    its keys; one with the only key "not" names what the setting must not fit.
     """
     if isinstance(wanted, dict) and wanted.keys() == {"not"}:
         return not fits(value, wanted["not"])
     if isinstance(wanted, list):
-        return any(value == option if isinstance(option, list) else fits(value, option) for option in wanted)
+        return any(
+            value == option if isinstance(option, list) else fits(value, option)
+            for option in wanted
+        )
     if isinstance(wanted, dict):
         return isinstance(value, dict) and all_fit(value, wanted, "")
     return bool(value == wanted)
@@ -30,25 +33,33 @@ def all_fit(settings: dict, wanted: dict, name: str) -> bool:
 
     name : its id, which the key "ids" of `wanted` is compared with
     """
-    return all(fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items())
+    return all(
+        fits(name if key == "ids" else settings.get(key), value) for key, value in wanted.items()
+    )
 
 
 def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     """Whether a stream, game, log or learner of a study is one that a claim is about.
 
-    Settings that the study leaves out have their defaults. Null, in what is wanted, is for those that it leaves out.
-    A copy that a sweep made has the id of the one that it stands for. Where a claim wants a setting to be null, that
-    is, left to its default, such a copy may have any level of it, as long as the one that it stands for has none.
-    A learner with settings that go beyond the papers (`Setting.ours`) is one only if the claim names them.
+    Settings that the study leaves out have their defaults. Null, in what is wanted, is for those
+    that it leaves out. A copy that a sweep made has the id of the one that it stands for. Where a
+    claim wants a setting to be null, that is, left to its default, such a copy may have any level
+    of it, as long as the one that it stands for has none. A learner with settings that go beyond
+    the papers (`Setting.ours`) is one only if the claim names them.
 
-    section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of settings, see `fits`
+    section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of
+        settings, see `fits`
     """
     settings = study[section][name]
     if section == "learners" and any(setting not in wanted for setting in ours(settings)):
         return False
     original = settings.get("stands_for", name)
     # null in the claim, and not set in the original: a copy may have any level of it
-    swept = {key for key, value in wanted.items() if value is None and key not in study[section][original]}
+    swept = {
+        key
+        for key, value in wanted.items()
+        if value is None and key not in study[section][original]
+    }
     completed = _completed(section, settings)
     return all(
         all_fit(settings, {key: value}, original) or all_fit(completed, {key: value}, original)
@@ -58,12 +69,18 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
 
 
 def _completed(section: str, settings: dict) -> dict:
-    """The settings of a place or learner with those that the study leaves out, as far as they have one default."""
+    """The settings of a place or learner with those that the study leaves out, as far as they have
+    one default.
+    """
     if section == "learners":
         return left_out(settings) | settings
     key, simulations = registry.places()[section].simulations or ("", "")
     draw = called(simulations).get(settings.get(key)) if simulations else None
-    return settings | {"settings": defaults_of(draw) | settings.get("settings", {})} if draw else settings
+    return (
+        settings | {"settings": defaults_of(draw) | settings.get("settings", {})}
+        if draw
+        else settings
+    )
 
 
 def in_words(wanted: dict) -> str:
@@ -72,13 +89,21 @@ def in_words(wanted: dict) -> str:
     def words(value) -> str:
         if isinstance(value, dict):
             return in_words(value)
-        return " or ".join(map(words, value)) if isinstance(value, list) else "none" if value is None else str(value)
+        return (
+            " or ".join(map(words, value))
+            if isinstance(value, list)
+            else "none"
+            if value is None
+            else str(value)
+        )
 
     return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
 
 
 def quantities() -> dict[str, dict[str, Quantity]]:
-    """What claims can be about: for each quantity, its declaration by each family that has it, by the family's kind."""
+    """What claims can be about: for each quantity, its declaration by each family that has it, by
+    the family's kind.
+    """
     by_name = {}
     for kind, family in registry.families().items():
         for name, quantity in family.quantities.items():
@@ -87,28 +112,37 @@ def quantities() -> dict[str, dict[str, Quantity]]:
 
 
 def declared(quantity: str) -> dict[str, Quantity]:
-    """The declarations of a quantity, by kind of family; of a user's own, the same for each. Empty if there is none."""
+    """The declarations of a quantity, by kind of family; of a user's own, the same for each.
+
+    Empty if there is none.
+    """
     if ":" in quantity:
         return dict.fromkeys(registry.FAMILIES, registry.own_quantity(quantity))
     return quantities().get(quantity, {})
 
 
 def modules(claims: Mapping[str, dict]) -> list[str]:
-    """The modules that compute quantities, those of users' own that claims are about, and those of the families.
+    """The modules that compute quantities, those of users' own that claims are about, and those of
+    the families.
 
     Families decide on the readings of quantities.
     """
     own = registry.own_quantities(claims)
-    declared = [quantity for by_kind in quantities().values() for quantity in by_kind.values()] + [*own.values()]
+    declared = [quantity for by_kind in quantities().values() for quantity in by_kind.values()] + [
+        *own.values()
+    ]
     values = (quantity.values for quantity in declared)
-    return sorted({dotted.partition(":")[0] for dotted in (*values, *own, *registry.FAMILIES.values())})
+    return sorted(
+        {dotted.partition(":")[0] for dotted in (*values, *own, *registry.FAMILIES.values())}
+    )
 
 
 def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     """The experiments that a job judges claims on, and the ids of these claims, by a name for it.
 
-    A job judges whole families of claims, since verdicts are corrected within them: all families that can be read in
-    the same kinds of experiments. Its name joins these kinds, or is "theory" if there are none in the study.
+    A job judges whole families of claims, since verdicts are corrected within them: all families
+    that can be read in the same kinds of experiments. Its name joins these kinds, or is "theory" if
+    there are none in the study.
     """
     played, kinds = {plan.families[name].kind for name in plan.played}, {}
     for claim in claims.values():
@@ -118,7 +152,9 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     jobs = {}
     for name, claim in claims.items():
         of_family = kinds[claim["family"]]
-        experiments = [experiment for experiment in plan.played if plan.families[experiment].kind in of_family]
+        experiments = [
+            experiment for experiment in plan.played if plan.families[experiment].kind in of_family
+        ]
         jobs.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
     return jobs
 
@@ -130,7 +166,9 @@ def _kinds(claim: dict) -> set[str]:
 
 
 def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
-    """The section and id of each place on which an experiment plays what a part of a claim is about."""
+    """The section and id of each place on which an experiment plays what a part of a claim is
+    about.
+    """
     if "learner" not in claim:  # it is about a table
         return
     against = claim.get("against")
@@ -138,17 +176,25 @@ def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
     for name in plan.played:
         experiment, section = plan.study["experiments"][name], plan.families[name].place.key
         if all_fit(experiment, claim["where"], name) and all(
-            any(chosen(plan.study, "learners", id, settings) for id in experiment["learners"]) for settings in wanted
+            any(chosen(plan.study, "learners", id, settings) for id in experiment["learners"])
+            for settings in wanted
         ):
-            places = (id for id in experiment[section] if chosen(plan.study, section, id, claim.get("on", {})))
+            places = (
+                id
+                for id in experiment[section]
+                if chosen(plan.study, section, id, claim.get("on", {}))
+            )
             yield from ((section, id) for id in places)
 
 
 def lacking(plan: Plan, whole: Plan | None, claim: dict) -> str:
-    """The titles of the data sets without which a study plays nothing that a claim is about; "" if it lacks none.
+    """The titles of the data sets without which a study plays nothing that a claim is about; "" if
+    it lacks none.
 
     whole : of the study with these data sets; None if it has left out none
     """
     sets = plan.study.get("left_out", {}).values() if whole else ()
     places = [place for part in parts(claim) for place in played_on(whole, part)] if sets else []
-    return ", ".join(left["title"] for left in sets if any(id in left.get(section, ()) for section, id in places))
+    return ", ".join(
+        left["title"] for left in sets if any(id in left.get(section, ()) for section, id in places)
+    )

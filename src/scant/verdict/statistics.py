@@ -1,11 +1,12 @@
-"""Verdicts: whether results over seeds show that a claim holds, show that it fails, or leave it undecided.
+"""Verdicts: whether results over seeds show that a claim holds, show that it fails, or leave it
+undecided.
 
 A claim about random results is a claim about their mean over seeds. Two one-sided tests judge it: a
-small `p_holds` supports the claim, a small `p_fails` its contrary. The tests are anytime ones, which
-keep their level however often one looks while seeds are added. So the verdicts of a family of claims
-that `holm` adjusts include a false one with probability 1 - level at most, as far as the premise of
-t, seeds near normal, is met. What needs no premise stands beside each verdict: in how many seeds it
-is so, and how many at the far end of their range would overturn it.
+small `p_holds` supports the claim, a small `p_fails` its contrary. The tests are anytime ones,
+which keep their level however often one looks while seeds are added. So the verdicts of a family of
+claims that `holm` adjusts include a false one with probability 1 - level at most, as far as the
+premise of t, seeds near normal, is met. What needs no premise stands beside each verdict: in how
+many seeds it is so, and how many at the far end of their range would overturn it.
 """
 
 import math
@@ -51,8 +52,8 @@ def claimed(comparison: str, margin: float = 0.0, of=None, bound: float = math.n
 
     Parameters
     ----------
-    comparison : "greater" or "less" than the margin; "close", at most the margin away from 0; "slope",
-        at most the bound and the margin
+    comparison : "greater" or "less" than the margin; "close", at most the margin away from 0;
+        "slope", at most the bound and the margin
     margin : a number, or, with `of`, a share of it
     of : (n,) quantity, not below 0, that the margin is a share of, by seed
     bound : of "slope"
@@ -136,8 +137,8 @@ class Verdict:
     """The verdict on a claim, with the numbers that it rests on.
 
     verdict : "holds", "fails", "undecided", or `words.SILENT` of what cannot violate the claim
-    estimate, low, high : the mean over seeds and its confidence sequence at `level`, not corrected for
-        the family; NaN where so few seeds give no bound
+    estimate, low, high : the mean over seeds and its confidence sequence at `level`, not corrected
+        for the family; NaN where so few seeds give no bound
     n : the number of seeds; of exact claims, of numbers compared
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
     test : "anytime t"; "anytime binomial" of shares; "exact" where no chance is involved; "nothing
@@ -145,8 +146,8 @@ class Verdict:
     threshold : the largest p-value, before `holm` adjusts it, that decides the claim
     sides : for each cell of the claim, what seeds say of each end of the claimed interval
     inside : in how many seeds it is as claimed; a value on the margin counts against the claim
-    tipping : the share of all seeds that would move the mean to the margin if they were at the far end
-        of their range; 1 if none could; NaN where the range is not known
+    tipping : the share of all seeds that would move the mean to the margin if they were at the far
+        end of their range; 1 if none could; NaN where the range is not known
     missed : the probability that a study of as many seeds has none of so few
     worst : the value of the seed that speaks most against what the mean says
     split : whether the mean would decide, but not more than half of the seeds agree with it
@@ -178,8 +179,8 @@ class Verdict:
     def needed(self) -> float:
         """From how many seeds on an undecided claim is decided with power 0.8 or more.
 
-        That is if the true mean and spread are as estimated; adding seeds may decide it sooner. It is
-        infinite if 10^6 seeds would not be enough, and NaN if the claim is decided, or n < 2.
+        That is if the true mean and spread are as estimated; adding seeds may decide it sooner. It
+        is infinite if 10^6 seeds would not be enough, and NaN if the claim is decided, or n < 2.
         """
         if self.verdict != "undecided" or not self.sides:
             return math.nan
@@ -204,16 +205,17 @@ def judge(
 
     It holds if the p-value of the test for it is at most (1 - level) / 2, and fails if that for its
     contrary is. Two such tests are wrong with probability 1 - level at most, whatever the mean, and
-    however often one looks. A mean is tested by t, whose premise is that seeds are near normal, from
-    `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values on. Where t would decide,
-    but not more than half of the seeds are as the mean says, the claim is undecided.
+    however often one looks. A mean is tested by t, whose premise is that seeds are near normal,
+    from `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values on. Where t would
+    decide, but not more than half of the seeds are as the mean says, the claim is undecided.
 
     Parameters
     ----------
     values : (n,) one for each seed; NaN where a run failed
     interval : what is claimed, see `claimed`
     within : the least and the largest that a value can be, if that is known
-    share : whether values are 0 or 1, but for a number that was subtracted; they have a binomial test
+    share : whether values are 0 or 1, but for a number that was subtracted; they have a binomial
+        test
 
     Raises
     ------
@@ -223,7 +225,9 @@ def judge(
     n, threshold = len(values), (1 - level) / 2
     estimate = float(np.mean(values)) if n else math.nan
     if n < 2:
-        return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, NONE, level, threshold)
+        return Verdict(
+            "undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, NONE, level, threshold
+        )
     distances, ends = interval.distances(values), _ends(interval, within)
     if share and _of_two(values, within):
         test, sides = BINOMIAL, [_share(*side) for side in zip(distances, ends, strict=True)]
@@ -237,10 +241,23 @@ def judge(
     low, high = _sequence(values, test, within, level)
     outcome, tipping = _outcome(p_holds, p_fails, threshold), _tipping(distances, ends)
     return Verdict(
-        outcome, estimate, low, high, n, p_holds, p_fails, test, level, threshold, sides=(tuple(sides),),
-        inside=int(np.all(distances > 0, axis=0).sum()), tipping=tipping,
-        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n, worst=_worst(values, distances), split=split,
-    )  # fmt: skip
+        outcome,
+        estimate,
+        low,
+        high,
+        n,
+        p_holds,
+        p_fails,
+        test,
+        level,
+        threshold,
+        sides=(tuple(sides),),
+        inside=int(np.all(distances > 0, axis=0).sum()),
+        tipping=tipping,
+        missed=1.0 if math.isnan(tipping) else (1 - tipping) ** n,
+        worst=_worst(values, distances),
+        split=split,
+    )
 
 
 def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:
@@ -256,7 +273,9 @@ def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:
     if np.ptp(values) > ROUNDING * max(1, np.abs(values).max()):
         raise SettingError("differences said to be exact differ between seeds: have them tested")
     inside = interval.distances(values).min()
-    return _certain(inside >= 0 if interval.closed else inside > 0, values.mean(), len(values), level)
+    return _certain(
+        inside >= 0 if interval.closed else inside > 0, values.mean(), len(values), level
+    )
 
 
 def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
@@ -264,12 +283,14 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
 
     Parameters
     ----------
-    value, expected : numbers or truth values, of shapes that broadcast; for words, whether they agree
+    value, expected : numbers or truth values, of shapes that broadcast; for words, whether they
+        agree
     tolerance : how much a number may deviate
 
     Returns
     -------
-    verdict : its estimate is the largest deviation, with its sign; its n is how many numbers there are
+    verdict : its estimate is the largest deviation, with its sign; its n is how many numbers there
+        are
 
     Raises
     ------
@@ -277,7 +298,9 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
     """
     deviations = np.atleast_1d(np.asarray(value, float) - np.asarray(expected, float)).ravel()
     if not deviations.size or not np.all(np.isfinite(expected)) or not tolerance >= 0:
-        raise SettingError("an exact claim needs finite numbers to expect, and a tolerance of 0 or more")
+        raise SettingError(
+            "an exact claim needs finite numbers to expect, and a tolerance of 0 or more"
+        )
     # The deviation of a number that is not finite is NaN or infinite, which is within no tolerance.
     largest = float(deviations[np.argmax(np.abs(deviations))])
     return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size, level)
@@ -287,8 +310,8 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a claim about every one of several cells, from the verdict of `judge` on each.
 
     The claim holds if it holds in each cell. `p_holds` is the largest of the cells', and needs no
-    correction (intersection-union test; Berger, 1982). The claim fails if it fails in any cell. Since
-    each cell may fail by chance, `p_fails` is the smallest of the cells', times their number
+    correction (intersection-union test; Berger, 1982). The claim fails if it fails in any cell.
+    Since each cell may fail by chance, `p_fails` is the smallest of the cells', times their number
     (Bonferroni). Cells that say nothing do not count. All else is of the cell with the largest
     `p_holds`; `missed` is that of all cells, or of the one that fails.
 
@@ -321,8 +344,9 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
 def cell_verdicts(claim: Verdict, cells: Sequence[Verdict], of_mean: bool = False) -> list[str]:
     """The verdicts on the cells of a claim, corrected as the claim is and for their number.
 
-    Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`). Elsewhere
-    each cell's p-values are held against the claim's threshold by their number, as in `together`.
+    Where the claim holds it holds in every cell, unless it is about their mean (`of_mean`).
+    Elsewhere each cell's p-values are held against the claim's threshold by their number, as in
+    `together`.
     """
     tests = sum(cell.tested for cell in cells)
 
@@ -340,12 +364,12 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
     """The verdicts on a family of claims, by their ids, with Holm's correction.
 
     A family of m claims has 2m one-sided tests: one for each claim and one for its contrary. In
-    ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and so
-    on, up to the first that is larger. The probability of any false verdict in the family is then
-    1 - level at most, whichever claims are true and however they depend on each other (Bauer, Hackl,
-    Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was not
-    tested stays as it is and is not counted. Which claims form a family is fixed before any result
-    is known. All are at one level.
+    ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and
+    so on, up to the first that is larger. The probability of any false verdict in the family is
+    then 1 - level at most, whichever claims are true and however they depend on each other (Bauer,
+    Hackl, Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was
+    not tested stays as it is and is not counted. Which claims form a family is fixed before any
+    result is known. All are at one level.
     """
     tested = {name: one for name, one in family.items() if one.tested}
     if not tested:
@@ -366,9 +390,9 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
 def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
     """Each reading's share of the variance of a claim's estimates over all readings, largest first.
 
-    A reading's share is its main effect in a one-way layout: the sum of squares between the means of
-    its levels, divided by the total sum of squares, each summed over cells. In a balanced design the
-    shares add up to 1 at most, and the rest is due to interactions. In others they overlap.
+    A reading's share is its main effect in a one-way layout: the sum of squares between the means
+    of its levels, divided by the total sum of squares, each summed over cells. In a balanced design
+    the shares add up to 1 at most, and the rest is due to interactions. In others they overlap.
 
     values : (N,) or (N, cells) the estimates under each combination of readings; NaN is left out
     readings : for each reading by name, (N,) its level in each combination
@@ -378,7 +402,9 @@ def matters(values, readings: Mapping[str, Sequence]) -> dict[str, float]:
     total, shares = squares.sum() or 1.0, {}
     for name, levels in readings.items():
         effects = [_main_effect(values[cell].to_numpy(), np.asarray(levels)) for cell in values]
-        shares[name] = float(sum(effect * square / total for effect, square in zip(effects, squares, strict=True)))
+        shares[name] = float(
+            sum(effect * square / total for effect, square in zip(effects, squares, strict=True))
+        )
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
@@ -388,16 +414,22 @@ def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
     values = values[finite]
     if not len(values) or np.ptp(values) <= ROUNDING:
         return 0.0
-    _, group, counts = np.unique(levels[finite].astype(str), return_inverse=True, return_counts=True)
+    _, group, counts = np.unique(
+        levels[finite].astype(str), return_inverse=True, return_counts=True
+    )
     means = np.bincount(group, values) / counts
     return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
 
 
 def agreeing_least(agreeing: int, n: int, level: float = 0.95) -> float:
-    """The share of all seeds in which it is so at least, if it is in so many of n (Clopper-Pearson)."""
+    """The share of all seeds in which it is so at least, if it is in so many of n
+    (Clopper-Pearson).
+    """
     from scipy import special
 
-    return float(special.betaincinv(agreeing, n - agreeing + 1, (1 - level) / 2)) if agreeing else 0.0
+    return (
+        float(special.betaincinv(agreeing, n - agreeing + 1, (1 - level) / 2)) if agreeing else 0.0
+    )
 
 
 def _checked(values, interval: Claimed, within: tuple | None) -> tuple[np.ndarray, Claimed]:
@@ -410,8 +442,14 @@ def _checked(values, interval: Claimed, within: tuple | None) -> tuple[np.ndarra
     values, interval = values[kept], Claimed(low[kept], high[kept], interval.closed)
     if not np.all(np.isfinite(values)):
         raise SettingError("a difference is not finite: leave out the seeds or the claim")
-    if within and len(values) and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING):
-        raise SettingError(f"a value is not within {within[0]} and {within[1]}, its range as declared")
+    if (
+        within
+        and len(values)
+        and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING)
+    ):
+        raise SettingError(
+            f"a value is not within {within[0]} and {within[1]}, its range as declared"
+        )
     return values, interval
 
 
@@ -421,7 +459,9 @@ def _of_two(values: np.ndarray, within: tuple[float, float]) -> bool:
 
 
 def _mean(distances: np.ndarray) -> Side:
-    """The mean of the distances of seeds from an end; without a spread if too few of them differ."""
+    """The mean of the distances of seeds from an end; without a spread if too few of them
+    differ.
+    """
     n, mean = len(distances), float(distances.mean())
     gaps = np.diff(np.sort(distances)) > ROUNDING * max(1, np.abs(distances).max())
     alike = 1 + gaps.sum() < (anytime.LEAST_VALUES if n >= anytime.LEAST_VALUES else 2)
@@ -476,7 +516,9 @@ def _worst(values: np.ndarray, distances: np.ndarray) -> float:
 def _fewest_ones(n: int, end: float, threshold: float) -> int:
     """The fewest ones among n values of 0 and 1 that show a share above `end`; n + 1 if none do."""
     least = -math.log(threshold)
-    return bisect_left(range(n + 1), True, key=lambda ones: bool(anytime.log_share_evidence(ones, n, end) >= least))
+    return bisect_left(
+        range(n + 1), True, key=lambda ones: bool(anytime.log_share_evidence(ones, n, end) >= least)
+    )
 
 
 def _seeds(sides: Sequence[Side], threshold: float) -> float:
@@ -498,11 +540,16 @@ def _seeds(sides: Sequence[Side], threshold: float) -> float:
     return float(next((n for n in range(high + soon, high, -1) if not enough(n - 1)), high))
 
 
-def _sequence(values: np.ndarray, test: str, within: tuple | None, level: float) -> tuple[float, float]:
+def _sequence(
+    values: np.ndarray, test: str, within: tuple | None, level: float
+) -> tuple[float, float]:
     """The confidence sequence of the mean that belongs to a test; NaN where there is no test."""
     n, p = len(values), (1 - level) / 2
     if test == T:
-        mean, half = float(values.mean()), anytime.least_t(n, p) * _mean(values).spread / math.sqrt(n)
+        mean, half = (
+            float(values.mean()),
+            anytime.least_t(n, p) * _mean(values).spread / math.sqrt(n),
+        )
         return (mean - half, mean + half) if math.isfinite(half) else (math.nan, math.nan)
     ones, width = int(np.isclose(values, within[1]).sum()), within[1] - within[0]
     low, high = anytime.least_share(ones, n, p), 1 - anytime.least_share(n - ones, n, p)

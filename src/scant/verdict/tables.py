@@ -1,4 +1,6 @@
-"""The tables of claims: one with a row for each claim, one with a row for every estimate behind them."""
+"""The tables of claims: one with a row for each claim, one with a row for every estimate behind
+them.
+"""
 
 import json
 import math
@@ -14,7 +16,18 @@ import pandas as pd
 import pyarrow as pa
 
 from scant.declare import families
-from scant.files import BLANK, SEAL, anew, atomic, check_seal, crc, foreign, seal, write_csv, write_parquet
+from scant.files import (
+    BLANK,
+    SEAL,
+    anew,
+    atomic,
+    check_seal,
+    crc,
+    foreign,
+    seal,
+    write_csv,
+    write_parquet,
+)
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
@@ -46,7 +59,8 @@ class Judged(NamedTuple):
 
     reading : which
     verdict : one of `scant.verdict.words.VERDICTS`
-    corrected : the verdict with its numbers, in which the reading takes the place of the claim's first
+    corrected : the verdict with its numbers, in which the reading takes the place of the claim's
+        first
     of_cells : the verdict on each cell, corrected for their number, too
     """
 
@@ -79,15 +93,25 @@ def judged(examined: Mapping[str, Examined]) -> dict[str, Outcome]:
 def _judged(name: str, claim: dict, family: Mapping, reading: Reading) -> Judged:
     """A reading of a claim with its verdict; `family` has the first readings' verdicts.
 
-    Where some measured cells hold and others fail the claim differs, but for a theorem, which has to
-    hold in all. A reading that lacks what the statement names may refute the claim, never confirm it.
+    Where some measured cells hold and others fail the claim differs, but for a theorem, which has
+    to hold in all. A reading that lacks what the statement names may refute the claim, never
+    confirm it.
     """
     corrected = verdicts.holm({**family, name: reading.verdict})[name]
     of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
     of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
     outcome = corrected.verdict
-    measured = {said for said, cell in zip(of_cells, reading.single, strict=True) if cell.test != verdicts.EXACT}
-    if outcome == "fails" and {"holds", "fails"} <= measured and not of_mean and _kind(claim, reading) != "theorem":
+    measured = {
+        said
+        for said, cell in zip(of_cells, reading.single, strict=True)
+        if cell.test != verdicts.EXACT
+    }
+    if (
+        outcome == "fails"
+        and {"holds", "fails"} <= measured
+        and not of_mean
+        and _kind(claim, reading) != "theorem"
+    ):
         outcome = DIFFERS
     if reading.lacks and outcome not in ("fails", DIFFERS):
         outcome = UNTESTABLE
@@ -100,7 +124,8 @@ def _kind(claim: dict, reading: Reading) -> str:
 
 
 def claim_rows(examined: Mapping[str, Examined], study: dict) -> list[dict]:
-    """One row for each claim. Verdicts are corrected within the claim's family, all of which is examined.
+    """One row for each claim. Verdicts are corrected within the claim's family, all of which is
+    examined.
 
     Its columns are `COLUMNS`; docs/claims.md says what they mean.
     """
@@ -114,21 +139,32 @@ def _row(name: str, examination: Examined, outcome: Outcome, study: dict) -> dic
     first = next(iter(outcome.readings), None)
     if first is None or first.verdict == UNTESTABLE:
         missing = first.reading.lacks if first else examination.missing
-        return row | {"data": "; ".join(filter(None, [claim.get("data"), f"missing here: {missing}"]))}
+        return row | {
+            "data": "; ".join(filter(None, [claim.get("data"), f"missing here: {missing}"]))
+        }
     reading = first.reading
     cell, decides = _deciding(first)
     part = cell.claim if cell else parts(claim)[0]
-    row |= {"verdict": first.verdict, "row": _kind(claim, reading), "needed": first.corrected.needed}
+    row |= {
+        "verdict": first.verdict,
+        "row": _kind(claim, reading),
+        "needed": first.corrected.needed,
+    }
     row |= _estimate(decides) | _beside(decides, first.verdict) | _readings(outcome.readings)
     row |= {"premise": _premise(first, decides), "mark": _mark(first.corrected, first.verdict)}
     row |= {"data": _where(reading, study, part), "experiment": reading.experiment}
     row |= _cells(first.of_cells) | {"by_cell": _by_cell(first, study)}
     row |= {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
     row |= {"refuted_by": _refuted_by(reading, cell, decides), "says_from": _says_from(reading)}
-    row |= {"deciding": _cell_named(reading, cell, study), "note": _note(part, first, cell, decides)}
+    row |= {
+        "deciding": _cell_named(reading, cell, study),
+        "note": _note(part, first, cell, decides),
+    }
     if outcome.control:
         _, decides_control = _deciding(outcome.control)
-        row |= {f"control_{key}": getattr(decides_control, key) for key in ("estimate", "low", "high")}
+        row |= {
+            f"control_{key}": getattr(decides_control, key) for key in ("estimate", "low", "high")
+        }
         row["control_verdict"] = outcome.control.verdict
         if first.verdict == outcome.control.verdict == "holds":
             row["verdict"] = words.ALIKE
@@ -138,10 +174,17 @@ def _row(name: str, examination: Examined, outcome: Outcome, study: dict) -> dic
 
 
 def _untested(name: str, claim: dict) -> dict:
-    """The row of a claim that is not testable, with what is known of any claim before it is tested."""
+    """The row of a claim that is not testable, with what is known of any claim before it is
+    tested.
+    """
     row = dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is str), "")
     row |= dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is int), 0)
-    row |= {"id": name, "source": _source(claim), "statement": claim["statement"], "verdict": UNTESTABLE}
+    row |= {
+        "id": name,
+        "source": _source(claim),
+        "statement": claim["statement"],
+        "verdict": UNTESTABLE,
+    }
     row |= {"family": claim["family"], "figure": claim.get("figure") or ""}
     row |= {"row": claim.get("row", UNTOLD), "chosen": claim.get("chosen", "")}
     row |= {key: claim["source"].get(key, "") for key in ("words", "named")}
@@ -151,7 +194,9 @@ def _untested(name: str, claim: dict) -> dict:
 
 
 def _readings(of_readings: list[Judged]) -> dict:
-    """Under how many readings a claim holds, of those that say something, and which matters most."""
+    """Under how many readings a claim holds, of those that say something, and which matters
+    most.
+    """
     outcomes = [one.verdict for one in of_readings if one.verdict not in (SILENT, UNTESTABLE)]
     matters = _matters([one.reading for one in of_readings])
     name, share = next(iter(matters.items()), ("", math.nan))
@@ -169,12 +214,15 @@ def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], pa
         cells[row["claim"]].append(row)
     rows = [[order.index(row["id"]), row, cells[row["id"]]] for row in claim_rows(examined, study)]
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item()) + "\n")
+        temporary.write_text(
+            json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item()) + "\n"
+        )
         seal(temporary)
 
 
 def gathered(paths) -> tuple[list[dict], list[dict]]:
-    """The `claim_rows` and the `cell_rows` of all claims of a study, from the files that `save` wrote.
+    """The `claim_rows` and the `cell_rows` of all claims of a study, from the files that `save`
+    wrote.
 
     Raises
     ------
@@ -192,7 +240,8 @@ def gathered(paths) -> tuple[list[dict], list[dict]]:
 def write(claim_rows: list[dict], cell_rows: list[dict], study: str, stem) -> None:
     """Write `claim_rows` as `stem`.csv, .tex and .parquet, and `cell_rows` as `stem`-readings.csv.
 
-    The metadata of the parquet file have the CRC-32 of the readings, see `scant.verdict.readings.read`.
+    The metadata of the parquet file have the CRC-32 of the readings, see
+    `scant.verdict.readings.read`.
     """
     claims, stem = pd.DataFrame(claim_rows, columns=COLUMNS), Path(stem)
     write_table(claims, stem)
@@ -216,7 +265,8 @@ def _cells(of_cells: list[str]) -> dict[str, int]:
 
 
 def _by_cell(first: Judged, study: dict) -> str:
-    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on letters".
+    """Where its cells differ, on which a claim holds, and on which not: "holds on digits; fails on
+    letters".
 
     Samples of data sets stand apart, at the end.
     """
@@ -229,7 +279,9 @@ def _by_cell(first: Judged, study: dict) -> str:
 
 
 def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
-    """Which cells came to what: by their streams if these tell the sides apart, else by their learners, too."""
+    """Which cells came to what: by their streams if these tell the sides apart, else by their
+    learners, too.
+    """
     against = len({cell.against for cell, _ in of}) > 1
     namings = (
         lambda cell: f"on {_title(cell, study)}",
@@ -237,7 +289,10 @@ def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
         lambda cell: f"for {_pair(cell, study, against)} on {_title(cell, study)}",
     )
     for naming in namings:
-        sides = {outcome: dict.fromkeys(naming(cell) for cell, one in of if one == outcome) for _, outcome in of}
+        sides = {
+            outcome: dict.fromkeys(naming(cell) for cell, one in of if one == outcome)
+            for _, outcome in of
+        }
         if sum(map(len, sides.values())) == len(set().union(*sides.values())):
             break
     preposition = f"{naming(of[0][0]).split(' ')[0]} "
@@ -245,7 +300,9 @@ def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
     for outcome in filter(sides.__contains__, words.VERDICTS):
         names = [name.removeprefix(preposition) for name in sides[outcome]]
         several = f"in {len(names)} cells"
-        texts.append(f"{outcome} " + (several if len(names) > PLACES else preposition + " and ".join(names)))
+        texts.append(
+            f"{outcome} " + (several if len(names) > PLACES else preposition + " and ".join(names))
+        )
     return "; ".join(texts)
 
 
@@ -253,17 +310,27 @@ def _pair(cell: Cell, study: dict, against: bool = True) -> str:
     """The learner of a cell by its title, and, if `against`, the one that it is compared with."""
     titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
     learner = titled(cell.learner, titles)
-    return f"{learner} minus {titled(cell.against, titles)}" if cell.against and against else learner
+    return (
+        f"{learner} minus {titled(cell.against, titles)}" if cell.against and against else learner
+    )
 
 
 def _deciding(one: Judged) -> tuple[Cell | None, verdicts.Verdict]:
-    """The cell of a reading that decides on its verdict, with the verdict on it; that on all without one."""
+    """The cell of a reading that decides on its verdict, with the verdict on it; that on all
+    without one.
+    """
     number = deciding(one.reading, one.corrected.verdict)
-    return (None, one.reading.verdict) if number is None else (one.reading.cells[number], one.reading.single[number])
+    return (
+        (None, one.reading.verdict)
+        if number is None
+        else (one.reading.cells[number], one.reading.single[number])
+    )
 
 
 def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
-    """What stands beside the verdict on a cell, `outcome`, and needs no premise: the columns `BESIDE`."""
+    """What stands beside the verdict on a cell, `outcome`, and needs no premise: the columns
+    `BESIDE`.
+    """
     if verdict.test not in (verdicts.T, verdicts.BINOMIAL) or outcome == SILENT:
         return dict.fromkeys(BESIDE, math.nan)
     agreeing = verdict.n - verdict.inside if outcome in ("fails", DIFFERS) else verdict.inside
@@ -285,11 +352,13 @@ def _estimate(verdict: verdicts.Verdict) -> dict:
 def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) -> str:
     """The least violation of a claim that would have refuted it, in words: "a mean below 2".
 
-    A mean refutes if an interval around it, as wide as the one measured, is outside what is claimed.
-    "" where no chance is involved, where so few seeds give no interval, or where no mean that is
-    possible is far enough.
+    A mean refutes if an interval around it, as wide as the one measured, is outside what is
+    claimed. "" where no chance is involved, where so few seeds give no interval, or where no mean
+    that is possible is far enough.
     """
-    if decides.test not in (verdicts.T, verdicts.BINOMIAL) or math.isnan(decides.low + decides.high):
+    if decides.test not in (verdicts.T, verdicts.BINOMIAL) or math.isnan(
+        decides.low + decides.high
+    ):
         return ""
     cells = [cell] if cell else reading.cells
     low, high = np.mean([claimed_interval(one) for one in cells], axis=0).tolist()
@@ -302,7 +371,9 @@ def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) 
 
 
 def _premise(one: Judged, decides: verdicts.Verdict) -> str:
-    """What the tests of a verdict suppose of seeds; "" if nothing is decided, or if they suppose nothing."""
+    """What the tests of a verdict suppose of seeds; "" if nothing is decided, or if they suppose
+    nothing.
+    """
     tests = [decides.test] if one.verdict in DECIDED else []
     if one.verdict == "holds":  # in every cell
         tests += [single.test for single in one.reading.single if single.verdict != SILENT]
@@ -310,7 +381,9 @@ def _premise(one: Judged, decides: verdicts.Verdict) -> str:
 
 
 def _cell_named(reading: Reading, cell: Cell | None, study: dict) -> str:
-    """A cell in words: "SLAM minus ListNet on digits"; the mean of all if no single one decides, "" for tables."""
+    """A cell in words: "SLAM minus ListNet on digits"; the mean of all if no single one decides, ""
+    for tables.
+    """
     if cell is None:
         return OVERALL if reading.cells else ""
     if not cell.learner:  # rows of a table
@@ -323,11 +396,15 @@ def _title(cell: Cell, study: dict) -> str:
     if not cell.experiment:  # rows of a table, or kinds of logs in the study of bounds
         return cell.stream
     place = study[families.of(study["experiments"][cell.experiment]).place.key]
-    return titled(cell.stream, {name: settings.get("title", name) for name, settings in place.items()})
+    return titled(
+        cell.stream, {name: settings.get("title", name) for name, settings in place.items()}
+    )
 
 
 def _says_from(reading: Reading) -> float:
-    """The least horizon or sample size from which on a cell that says nothing would; NaN if none is known."""
+    """The least horizon or sample size from which on a cell that says nothing would; NaN if none is
+    known.
+    """
     horizons = [
         cell.says_from
         for cell, verdict in zip(reading.cells, reading.single, strict=True)
@@ -365,34 +442,45 @@ def _undecided(one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str
     alone = one.reading.verdict.verdict
     if alone != "undecided":
         return (
-            f"by itself it would {words.PLURAL[alone]}; the correction for its family of claims leaves it undecided; "
-            f"{words.needed(one.corrected.needed)} would decide it"
+            f"by itself it would {words.PLURAL[alone]}; the correction for its family of claims "
+            f"leaves it undecided; {words.needed(one.corrected.needed)} would decide it"
         )
     if decides.test == "nothing drawn":
         return "all seeds are one observation, since they draw nothing anew"
     if decides.split:
-        return f"the mean and the typical seed differ: it is as claimed in {decides.inside} of {decides.n} seeds"
+        return (
+            f"the mean and the typical seed differ: it is as claimed in {decides.inside} of "
+            f"{decides.n} seeds"
+        )
     if math.isnan(decides.low):
         few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
-        return f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} allow{'' if decides.n > 1 else 's'} no test"
+        return (
+            f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} "
+            f"allow{'' if decides.n > 1 else 's'} no test"
+        )
     several, cells, seeds = "", one.of_cells, one.corrected.needed
     low, high = claimed_interval(cell) if cell else (-math.inf, math.inf)
     if decides.high < low or decides.low > high:
         return (
-            f"the interval lies outside of what is claimed; the correction for {len(cells)} cells leaves it undecided"
+            f"the interval lies outside of what is claimed; the correction for {len(cells)} cells "
+            "leaves it undecided"
         )
     if len(cells) > 1 and "fails" not in cells:
-        several = f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
+        several = (
+            f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
+        )
     enough = f"{words.needed(seeds)} would decide it"
     enough = enough if math.isfinite(seeds) else "no number of seeds is known to be enough"
     return f"{several}the interval has values on both sides of what is claimed; {enough}"
 
 
 def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
-    """What was measured as a share of its bound, in the cell that decides; NaN if the claim is about no bound.
+    """What was measured as a share of its bound, in the cell that decides; NaN if the claim is
+    about no bound.
 
-    Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if its quantity involves
-    no chance and has a most that it may be, or if it is a theorem check that holds a share against 1.
+    Of a lower bound it is the bound as a share of what was measured. A claim is about a bound if
+    its quantity involves no chance and has a most that it may be, or if it is a theorem check that
+    holds a share against 1.
     """
     most, against = allowed(claim["quantity"]), claim.get("against")
     of_share = claim["quantity"].endswith("_share") or claim.get("column") == "share"
@@ -400,7 +488,8 @@ def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
     if decides.verdict == SILENT or not of_bound:
         return math.nan
     share = decides.estimate
-    if claim["quantity"] == TABLE and claim["comparison"] != "slope":  # the estimate is a difference
+    # the estimate is a difference
+    if claim["quantity"] == TABLE and claim["comparison"] != "slope":
         share += against
     if claim["comparison"] != "greater":
         return share
@@ -408,24 +497,40 @@ def _tightness(claim: dict, decides: verdicts.Verdict) -> float:
 
 
 def _where(reading: Reading, study: dict, claim: dict) -> str:
-    """The titles of the streams that a reading is about; the table's name if it is about a table."""
+    """The titles of the streams that a reading is about; the table's name if it is about a
+    table.
+    """
     if not reading.cells:
         return claim["table"]
-    titles = (cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study) for cell in reading.cells)
+    titles = (
+        cell.claim["table"] if cell.claim["quantity"] == TABLE else _title(cell, study)
+        for cell in reading.cells
+    )
     return "; ".join(dict.fromkeys(titles))  # titles may have commas
 
 
 def _matters(readings: list[Reading]) -> dict[str, float]:
-    """The share of the estimates' variance that is due to each varied setting, largest first; only shares above 0.
+    """The share of the estimates' variance that is due to each varied setting, largest first; only
+    shares above 0.
 
-    Only readings with the same streams and learners as the first are compared, since the estimates of others may differ
-    for that reason alone.
+    Only readings with the same streams and learners as the first are compared, since the estimates
+    of others may differ for that reason alone.
     """
 
     def estimates(reading: Reading) -> dict[tuple, float]:
-        return dict(zip(map(pair, reading.cells), (verdict.estimate for verdict in reading.single), strict=True))
+        return dict(
+            zip(
+                map(pair, reading.cells),
+                (verdict.estimate for verdict in reading.single),
+                strict=True,
+            )
+        )
 
-    alike = [reading for reading in readings if estimates(reading).keys() == estimates(readings[0]).keys()]
+    alike = [
+        reading
+        for reading in readings
+        if estimates(reading).keys() == estimates(readings[0]).keys()
+    ]
     keys = dict.fromkeys(key for reading in alike for key in reading.levels)
     levels = {key: [str(reading.levels.get(key)) for reading in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
@@ -439,15 +544,16 @@ def cells_frame(rows: list[dict]) -> pd.DataFrame:
 
 
 def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
-    """One row for each claim, reading, stream and pair of learners, and for rows of tables that are parts of a claim.
+    """One row for each claim, reading, stream and pair of learners, and for rows of tables that are
+    parts of a claim.
 
-    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning, first
-    (whether the claim's verdict is under this reading), stream, learner, against, estimate, low, high, n
-    (as counted), verdict and test (corrected for the family and the number of cells), from and to (the
-    interval in which the claim says that the estimate lies; a relative margin is taken at its mean),
-    `BESIDE` and mark as in `claim_rows`, and a column for each setting that differs between readings; "n
-    (setting)" if another column has its name. Where a reading has several streams and a mean over its
-    cells, a row of it follows, whose stream is `OVERALL`.
+    Columns: claim, statement, family, row, quantity (in words, with its unit), experiment, tuning,
+    first (whether the claim's verdict is under this reading), stream, learner, against, estimate,
+    low, high, n (as counted), verdict and test (corrected for the family and the number of cells),
+    from and to (the interval in which the claim says that the estimate lies; a relative margin is
+    taken at its mean), `BESIDE` and mark as in `claim_rows`, and a column for each setting that
+    differs between readings; "n (setting)" if another column has its name. Where a reading has
+    several streams and a mean over its cells, a row of it follows, whose stream is `OVERALL`.
     """
     rows = []
     for name, outcome in judged(examined).items():
@@ -455,10 +561,15 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
         for one in outcome.readings:
             reading = one.reading
             levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
-            levels = {f"{key} (setting)" if key in CELL_COLUMNS else key: value for key, value in levels.items()}
+            levels = {
+                f"{key} (setting)" if key in CELL_COLUMNS else key: value
+                for key, value in levels.items()
+            }
             of_cells = [
                 (cell, verdict, outcome_of_cell, claimed_interval(cell))
-                for cell, verdict, outcome_of_cell in zip(reading.cells, reading.single, one.of_cells, strict=True)
+                for cell, verdict, outcome_of_cell in zip(
+                    reading.cells, reading.single, one.of_cells, strict=True
+                )
             ]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
                 ends = tuple(np.mean([ends for *_, ends in of_cells], axis=0).tolist())

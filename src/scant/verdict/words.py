@@ -1,4 +1,6 @@
-"""The words for what claims come to, which depend on the kind of row; in the data a verdict has one name."""
+"""The words for what claims come to, which depend on the kind of row; in the data a verdict has one
+name.
+"""
 
 import math
 
@@ -9,24 +11,39 @@ UNTESTABLE = "not testable here"
 VERDICTS = ("holds", "fails", DIFFERS, "undecided", ALIKE, SILENT, UNTESTABLE)
 DECIDED = VERDICTS[:3]
 MEANINGS = {  # of verdicts, for the page
-    "holds": "What was measured is as claimed, with 95 % confidence however often one looks, or checked exactly.",
-    "fails": "What was measured is not as claimed, with 95 % confidence however often one looks, or checked exactly.",
-    DIFFERS: "It holds on some data, or for some learners, and fails on others, each with the same confidence.",
-    "undecided": "The mean over seeds may be on either side of what is claimed, or the typical seed is on the other "
-    "side of it.",
+    "holds": (
+        "What was measured is as claimed, with 95 % confidence however often one looks, or "
+        "checked exactly."
+    ),
+    "fails": (
+        "What was measured is not as claimed, with 95 % confidence however often one looks, "
+        "or checked exactly."
+    ),
+    DIFFERS: (
+        "It holds on some data, or for some learners, and fails on others, each with the same "
+        "confidence."
+    ),
+    "undecided": "The mean over seeds may be on either side of what is claimed, or the typical "
+    "seed is on the other side of it.",
     ALIKE: "The claim holds, but so does its control, of which it should be false.",
-    SILENT: "Nothing that could have been measured would violate the claim: a bound that is larger than the largest "
-    "possible loss.",
+    SILENT: "Nothing that could have been measured would violate the claim: a bound that is larger "
+    "than the largest possible loss.",
     UNTESTABLE: "The study lacks data, a learner or an experiment that the claim names.",
 }
-ROWS = {  # each kind of row: what several are called, and what it is of; the papers' own measurements first
-    "reproduction": ("reproductions", "what a paper measured, on its own data or on data made as it says"),
+# each kind of row: what several are called, and what it is of; the papers' own measurements first
+ROWS = {
+    "reproduction": (
+        "reproductions",
+        ("what a paper measured, on its own data or on data made as it says"),
+    ),
     "extension": ("extensions", "the same statement on other data"),
     "theorem": ("theorem checks", "an identity, a table or a bound"),
     "question": ("questions", "what no paper says, asked by whoever wrote the claim"),
 }
-PREMISES = {"anytime t": "seeds near normal"}  # what a test supposes of seeds; others suppose nothing
-MARK = "whatever seeds are like"  # what a verdict is, premise or not, if a study would hardly miss what overturns it
+# what a test supposes of seeds; others suppose nothing
+PREMISES = {"anytime t": "seeds near normal"}
+# what a verdict is, premise or not, if a study would hardly miss what overturns it
+MARK = "whatever seeds are like"
 OF_PAPERS = ("theorem", "reproduction")  # the kinds of rows that speak for the papers
 UNTOLD = "extension"  # the kind of a row that does not say its own
 SHOWN = {
@@ -36,7 +53,8 @@ SHOWN = {
     "question": {"holds": "yes", "fails": "no"},
 }
 PLURAL = {
-    "holds": "hold", "fails": "fail", "reproduces": "reproduce", "does not reproduce": "do not reproduce",
+    "holds": "hold", "fails": "fail", "reproduces": "reproduce",
+    "does not reproduce": "do not reproduce",
     "extends": "extend", "does not extend": "do not extend", "yes": "yes", "no": "no",
 }  # fmt: skip
 
@@ -52,14 +70,18 @@ def kind(row: str) -> str:
 
 
 def cells(holding: int, failing: int, silent: int, total: int) -> str:
-    """In how many of its cells a claim holds, fails and says nothing: "holds in 3 of 5 cells, fails in 1"."""
+    """In how many of its cells a claim holds, fails and says nothing: "holds in 3 of 5 cells, fails
+    in 1".
+    """
     text = f"holds in {holding} of {total} cell{'' if total == 1 else 's'}"
     text += f", fails in {failing}" if failing else ""
     return text + (f", says nothing in {silent}" if silent else "")
 
 
 def needed(seeds: float) -> str:
-    """From which number of seeds on they would decide a claim: "30 seeds or more", "no number of seeds"."""
+    """From which number of seeds on they would decide a claim: "30 seeds or more", "no number of
+    seeds".
+    """
     return f"{seeds:g} seeds or more" if math.isfinite(seeds) else "no number of seeds"
 
 
@@ -69,19 +91,30 @@ def agreeing(seeds: float, n: int, least: float) -> str:
 
 
 def tipping(share: float) -> str:
-    """What would overturn a verdict: "one seed in 28 at the far end of its range would move the mean to the margin"."""
+    """What would overturn a verdict: "one seed in 28 at the far end of its range would move the
+    mean to the margin".
+    """
     if share >= 1:
         return "no seed within its range could overturn it"
-    return f"one seed in {one_in(share)} at the far end of its range would move the mean to the margin"
+    return (
+        f"one seed in {one_in(share)} at the far end of its range would move the mean to the margin"
+    )
 
 
 def one_in(share: float) -> str:
     """Of how many seeds a share is one: "28", "3.9"."""
-    return f"{1 / share:,.0f}" if share <= 0.1 else f"{1 / share:.2g}" if share > 0 else "infinitely many"
+    return (
+        f"{1 / share:,.0f}"
+        if share <= 0.1
+        else f"{1 / share:.2g}"
+        if share > 0
+        else "infinitely many"
+    )
 
 
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
-    """The interval in which a claim says that an estimate lies: "above 0", "at most 1", "-0.01 to 0.01".
+    """The interval in which a claim says that an estimate lies: "above 0", "at most 1", "-0.01 to
+    0.01".
 
     number : writes a number
     """

@@ -1,4 +1,5 @@
-"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged twice, or sorted.
+"""Doubts about a readable log: probabilities that do not sum to 1, rates that drift, rows logged
+twice, or sorted.
 
 Defects of single cells are found in reading (`scant_ads.reading.layout`).
 """
@@ -31,7 +32,8 @@ SORTED = "sorted"  # the kind of the problem
 class Drift:
     """How rates differ between successive parts of a log.
 
-    p : the p-value of the chi-squared test that all parts have one rate; NaN with too few clicks for two parts
+    p : the p-value of the chi-squared test that all parts have one rate; NaN with too few clicks
+        for two parts
     rates : float64 (parts), the rate of each
     """
 
@@ -45,7 +47,11 @@ class Drift:
     def words(self, unit: Unit) -> str:
         """The range in which the rate drifts, in its unit."""
         ends = self.rates.min(), self.rates.max()
-        low, high = (f"{100 * end:.3g}" for end in ends) if unit.percent else map(unit.number, map(unit.value, ends))
+        low, high = (
+            (f"{100 * end:.3g}" for end in ends)
+            if unit.percent
+            else map(unit.number, map(unit.value, ends))
+        )
         name = "%" if unit.percent else unit.name
         between = f"from {low} to {high} {name}".rstrip()
         return f"{between} between {len(self.rates)} successive parts of the log, p = {self.p:.2g}"
@@ -54,18 +60,29 @@ class Drift:
 UNKNOWN = Drift(math.nan, np.array([math.nan]))  # where nothing is known of the order of rows
 
 
-def drift(lengths: np.ndarray, sums: np.ndarray, square: float, cuts, most: int = BLOCKS, design: float = 1.0) -> Drift:
-    """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a log.
+def drift(
+    lengths: np.ndarray,
+    sums: np.ndarray,
+    square: float,
+    cuts,
+    most: int = BLOCKS,
+    design: float = 1.0,
+) -> Drift:
+    """Test whether the mean of terms, such as rewards, or weights times rewards, changes over a
+    log.
 
-    The log is cut into `most` parts of equal length, or fewer, so that each has ten effective clicks. The statistic is
-    the sum over parts of n (mean - mean of all)^2 / variance; for terms of 0 and 1 it is Pearson's. Where visits of one
-    user depend on each other, it is divided by the design effect (Rao and Scott 1981).
+    The log is cut into `most` parts of equal length, or fewer, so that each has ten effective
+    clicks. The statistic is the sum over parts of n (mean - mean of all)^2 / variance; for terms of
+    0 and 1 it is Pearson's. Where visits of one user depend on each other, it is divided by the
+    design effect (Rao and Scott 1981).
 
     Parameters
     ----------
-    lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of their terms
+    lengths, sums : int64 and float64 (pieces), of each piece of the log its rows, and the sum of
+        their terms
     square : the sum of squares of all terms
-    cuts : where pieces end, as fractions of the log; they include the ends of any number of parts up to `BLOCKS`
+    cuts : where pieces end, as fractions of the log; they include the ends of any number of parts
+        up to `BLOCKS`
     design : how many times the variance of a mean is that of independent rows
     """
     from scipy import special
@@ -94,11 +111,19 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
     tally = summary.all()
     reward = tally.cells[""].arrays()[1]
     if no_reward(tally, unit):
-        yield Problem("no-clicks", "warning", f"all {tally.rows:,} rewards are 0: rewards look missing",
-                      f"Look at how {unit.events} are joined to visits. There is no verdict without any")  # fmt: skip
+        yield Problem(
+            "no-clicks",
+            "warning",
+            (f"all {tally.rows:,} rewards are 0: rewards look missing"),
+            (f"Look at how {unit.events} are joined to visits. There is no verdict without any"),
+        )
     elif tally.rows > 1 and (reward == 1).all():
-        reason = f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
-        yield Problem("all-clicks", "warning", reason, "Log every visit, also those that earn nothing")
+        reason = (
+            f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
+        )
+        yield Problem(
+            "all-clicks", "warning", reason, ("Log every visit, also those that earn nothing")
+        )
     yield from propensities(summary, summary.policies)
     yield from measurement.problems(summary, tally, unit)
     yield from equal_rows(summary)
@@ -112,8 +137,12 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         yield Problem("constant", "warning", reason, "They tell nothing")
     dull = [ad for ad in logs.ordered({*tally.ads}) if not tally.clicks(ad)]
     if dull and unit.relative and reward.any():
-        yield Problem("ads-without-clicks", "warning", f"ads without {unit.events}: {logs.listing(dull)}",
-                      "A policy learnt from this log never shows them")  # fmt: skip
+        yield Problem(
+            "ads-without-clicks",
+            "warning",
+            f"ads without {unit.events}: {logs.listing(dull)}",
+            "A policy learnt from this log never shows them",
+        )
 
 
 def no_reward(tally, unit: Unit) -> bool:
@@ -122,7 +151,9 @@ def no_reward(tally, unit: Unit) -> bool:
 
 
 def _drifts(tally, unit: Unit) -> Iterator[Problem]:
-    """A warning if some rate drifts, by the strongest of the tests of `Tally.drifts` after Bonferroni's correction."""
+    """A warning if some rate drifts, by the strongest of the tests of `Tally.drifts` after
+    Bonferroni's correction.
+    """
     tests = [(name, test) for name, test in tally.drifts() if test.p == test.p]
     if not tests:
         return
@@ -133,24 +164,40 @@ def _drifts(tally, unit: Unit) -> Iterator[Problem]:
         whose = f"{rate} of ad {name}" if name else rate
         reason = f"the {whose} drifts: {corrected.words(unit)}"
         reason += f" (the strongest of {len(tests)} tests, corrected)" if name else ""
-        yield Problem("drift", "warning", reason, "Rates are then averages over the log's period. Look for a change of "
-                      "the logging, or of the users")  # fmt: skip
+        yield Problem(
+            "drift",
+            "warning",
+            reason,
+            "Rates are then averages over the log's period. Look for a change of "
+            "the logging, or of the users",
+        )
 
 
-def propensities(summary, policies: Iterable[str], least_propensity: float | None = None) -> Iterator[Problem]:
-    """Propensities that are not those by which ads were shown, see `showings.problem`; else see `probabilities`.
+def propensities(
+    summary, policies: Iterable[str], least_propensity: float | None = None
+) -> Iterator[Problem]:
+    """Propensities that are not those by which ads were shown, see `showings.problem`; else see
+    `probabilities`.
 
     summary : `tally.Summary`, of all rows
     policies, least_propensity : see `probabilities`
     """
     tally = summary.all()
     if tally.cells[""].first.min() == 1 and len(tally.ads) > 1 and not tally.eligible:
-        reason = f"every propensity is 1, and {len(tally.ads):,} ads are shown: they were not logged"
-        mend = ("Log the probability with which each ad is drawn, such as 0.2 for one of five at "
-                "random; if nothing was left to chance, nothing can be judged")  # fmt: skip
+        reason = (
+            f"every propensity is 1, and {len(tally.ads):,} ads are shown: they were not logged"
+        )
+        mend = (
+            "Log the probability with which each ad is drawn, such as 0.2 for one of five at "
+            "random; if nothing was left to chance, nothing can be judged"
+        )
         yield Problem("certain", "error", reason, mend)
         return
-    users = clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights")) if summary.by_user else None
+    users = (
+        clusters.ByUser(tally.users, tally.alike, generator(0, "advice", "weights"))
+        if summary.by_user
+        else None
+    )
     wrong = showings.problem(summary.showings, users.most if users else 1)
     if wrong:
         yield wrong
@@ -161,24 +208,33 @@ def propensities(summary, policies: Iterable[str], least_propensity: float | Non
 def alike(tally) -> int | None:
     """How many ads a log shows alike; None if it does not, or cannot.
 
-    See `amounts.alike`; one propensity in all rows is needed. Where visits have lists of eligible ads, they are shown
-    alike if each propensity is 1 / their number.
+    See `amounts.alike`; one propensity in all rows is needed. Where visits have lists of eligible
+    ads, they are shown alike if each propensity is 1 / their number.
     """
     if tally.eligible:
         uniform = np.abs(tally.of(Uniform.kind)[0] - 1).max() < 1e-9
         return len(tally.ads) if uniform else None
     propensity = tally.cells[""].first
-    return amounts.alike(float(propensity[0]), len(tally.ads)) if propensity[0] == propensity[-1] else None
+    return (
+        amounts.alike(float(propensity[0]), len(tally.ads))
+        if propensity[0] == propensity[-1]
+        else None
+    )
 
 
 def probabilities(
-    tally, policies: Iterable[str], least_propensity: float | None = None, users: clusters.ByUser | None = None
+    tally,
+    policies: Iterable[str],
+    least_propensity: float | None = None,
+    users: clusters.ByUser | None = None,
 ) -> Iterator[Problem]:
-    """Problems of probabilities that do not sum to 1: the log's propensities, and those of each policy in it.
+    """Problems of probabilities that do not sum to 1: the log's propensities, and those of each
+    policy in it.
 
-    The mean weight of a policy is the sum of its probabilities, on average over users, if the propensities are right
-    and every ad can be shown to everyone. An interval that has no 1 in it has a chance of 0.1 %. The policy that shows
-    all ads seen alike is not fixed beforehand: its mean weight is above 1 where the log lacks ads that there are.
+    The mean weight of a policy is the sum of its probabilities, on average over users, if the
+    propensities are right and every ad can be shown to everyone. An interval that has no 1 in it
+    has a chance of 0.1 %. The policy that shows all ads seen alike is not fixed beforehand: its
+    mean weight is above 1 where the log lacks ads that there are.
 
     policies : columns `policy:NAME`, by name
     least_propensity : the least propensity possible; the least seen if None
@@ -188,25 +244,39 @@ def probabilities(
     mean, low, high = _mean_weight(tally, Uniform.kind, 1 / (tally.alike * least_propensity), users)
     if not low <= 1 <= high and alike(tally) is None:
         if high < 1:
-            what = "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
+            what = (
+                "are eligible and never shown"
+                if tally.eligible
+                else ("cannot be shown to everyone")
+            )
             which = "eligible" if tally.eligible else f"{ads}"
-            reason = (f"some ads {what}, or propensities are too large: showing all {which} ads alike has a mean "
-                      f"weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1")  # fmt: skip
-            yield Problem("propensity-sum", "warning", reason, "Look at how propensities are logged")
+            reason = (
+                f"some ads {what}, or propensities are too large: showing all {which} ads "
+                f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"
+            )
+            yield Problem(
+                "propensity-sum", "warning", reason, ("Look at how propensities are logged")
+            )
         return
     for name in policies:
         key = f"{logs.POLICY}{name}"
         mean, low, high = _mean_weight(tally, key, 1 / least_propensity, users)
         if mean and not low <= 1 <= high:  # without overlap the evaluation says so
-            reason = (f"the probabilities of policy:{name} do not sum to 1: over the ads of a visit they sum to "
-                      f"{mean:.4g} on average ({low:.4g} to {high:.4g})")  # fmt: skip
+            reason = (
+                f"the probabilities of policy:{name} do not sum to 1: over the ads of a "
+                f"visit they sum to {mean:.4g} on average ({low:.4g} to {high:.4g})"
+            )
             mend = "Divide them by their sum over all ads"
-            mend += ", or log with a policy that can show all that this one shows" if high < 1 else ""
+            mend += (
+                ", or log with a policy that can show all that this one shows" if high < 1 else ""
+            )
             yield Problem("policy-sum", "error", reason, mend)
 
 
 def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, float, float]:
-    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by `logs.SLACK`."""
+    """A policy's mean weight, and its betting interval at `evaluation.ALARM`, wider by
+    `logs.SLACK`.
+    """
     weight, _, count = tally.of(policy)
     largest, slack = max(largest, float(weight.max())), logs.SLACK
     if users is not None:
@@ -219,62 +289,95 @@ def _mean_weight(tally, policy: str, largest: float, users) -> tuple[float, floa
 
 
 def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
-    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and zeros."""
+    """A warning of ids of ads that differ only by blanks, Unicode form, or a decimal point and
+    zeros.
+    """
     same: dict[str, list[str]] = {}
     for ad in ads:
         plain = " ".join(unicodedata.normalize("NFKC", ad).split())
         same.setdefault(re.sub(r"^(-?\d+)\.0+$", r"\1", plain), []).append(ad)
-    groups = [f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1]
+    groups = [
+        f"{' and '.join(map(ascii, written))}" for written in same.values() if len(written) > 1
+    ]
     if groups:
-        yield Problem("ids", "warning", f"ids of ads look alike: {'; '.join(groups[:3])}"
-                      + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
-                      "They are taken for different ads: write each ad in one way if they are the same")  # fmt: skip
+        yield Problem(
+            "ids",
+            "warning",
+            f"ids of ads look alike: {'; '.join(groups[:3])}"
+            + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
+            ("They are taken for different ads: write each ad in one way if they are the same"),
+        )
 
 
 def sorted_rows(summary) -> Iterator[Problem]:
-    """A warning if rows are merely sorted by ad or reward, so that their order says nothing of time."""
+    """A warning if rows are merely sorted by ad or reward, so that their order says nothing of
+    time.
+    """
     if by := summary.showings.sorted_by:
-        mend = ("Their times are used where order matters" if summary.showings.order.timed else
-                "If ads took turns, such as one a week, no answer holds, and this cannot be seen. Name the time by "
-                "--time COLUMN")  # fmt: skip
+        mend = (
+            "Their times are used where order matters"
+            if summary.showings.order.timed
+            else "If ads took turns, such as one a week, no answer holds, and this cannot be seen. "
+            "Name the time by --time COLUMN"
+        )
         yield Problem(SORTED, "warning", f"rows are sorted by {by}", mend)
 
 
 def equal_rows(summary) -> Iterator[Problem]:
-    """What there is to know of rows that equal an earlier one; where rows have ids, of those with the same id.
+    """What there is to know of rows that equal an earlier one; where rows have ids, of those with
+    the same id.
 
     summary : `tally.Summary`, of all rows
     """
     count, rows = summary.digests.equal(), summary.rows
     if not summary.by_id:
         if count and summary.names:  # without features nearly all rows are equal
-            yield Problem("duplicates", "warning", f"{count:,} of {rows:,} rows equal an earlier one",
-                          "All are kept; if visits were logged twice, bounds are too good", count)  # fmt: skip
+            yield Problem(
+                "duplicates",
+                "warning",
+                (f"{count:,} of {rows:,} rows equal an earlier one"),
+                "All are kept; if visits were logged twice, bounds are too good",
+                count,
+            )
         return
     if count:
-        reason = f"{count:,} of {rows:,} rows have the id, the ad and the position of an earlier one: logged twice"
-        mend = "Keep one row of each. If an ad is shown in several places, name them by --columns position=COLUMN"
+        reason = (
+            f"{count:,} of {rows:,} rows have the id, the ad and the position of an earlier "
+            "one: logged twice"
+        )
+        mend = (
+            "Keep one row of each. If an ad is shown in several places, name them by --columns "
+            "position=COLUMN"
+        )
         yield Problem("duplicates", "error", reason, mend, count)
     if more := summary.digests.equal(half=True) - count:
-        reason = (f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
-                  "another ad or position")  # fmt: skip
+        reason = (
+            f"rows share a visit: {more:,} of {rows:,} have the id of an earlier one, but "
+            "another ad or position"
+        )
         few = more < lists.SHARED * rows
-        mend = "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
+        mend = (
+            "Keep the first row of each" if few else lists.MEND.format("give it an id of its own")
+        )
         yield Problem("requests" if few else lists.LISTS, "warning", reason, mend, more)
 
 
 def beyond_chance(count: int, rows: int, alike: int, others: int) -> bool:
     """Whether more rows of a test are in the training log, too, than are equal by chance.
 
-    How often chance makes rows equal is seen within the training log: so often are rows of its second half in its first
-    half. The whole log has twice as many rows, in which a row is found at most twice as often. If it is found twice as
-    often, the share of the test's rows among all rows found is binomial. This is an exact test of two Poisson rates
-    (Przyborowski and Wilenski 1940), here at 0.1 %.
+    How often chance makes rows equal is seen within the training log: so often are rows of its
+    second half in its first half. The whole log has twice as many rows, in which a row is found at
+    most twice as often. If it is found twice as often, the share of the test's rows among all rows
+    found is binomial. This is an exact test of two Poisson rates (Przyborowski and Wilenski 1940),
+    here at 0.1 %.
 
     count, rows : the test's rows that are in the training log, and all of its rows
-    alike, others : of the second half of the training log, the rows that are in its first half, and all
+    alike, others : of the second half of the training log, the rows that are in its first half, and
+        all
     """
     from scipy import special
 
     share = 2 * rows / (2 * rows + others)
-    return count > 0 and float(special.bdtrc(count - 1, count + alike, share)) < 1 - evaluation.ALARM
+    return (
+        count > 0 and float(special.bdtrc(count - 1, count + alike, share)) < 1 - evaluation.ALARM
+    )

@@ -1,5 +1,6 @@
-"""Features that come after the click, clicks that are still to come, texts that the training log lacks, and visits that
-click otherwise than in the training log."""
+"""Features that come after the click, clicks that are still to come, texts that the training log
+lacks, and visits that click otherwise than in the training log.
+"""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -15,8 +16,10 @@ from scant_ads.reading import arrays
 from scant_ads.reading.visits import Problem, Visits
 
 LEAK = "leak"  # the kind of the problem that a feature comes after the click
-AUC = 0.99  # with which a single feature tells clicks from other visits only if it comes after the click
-SAMPLE, LIKELY = 1000, 0.97  # rows of either kind that are looked at first, and the AUC from which on all others are
+# with which a single feature tells clicks from other visits only if it comes after the click
+AUC = 0.99
+# rows of either kind that are looked at first, and the AUC from which on all others are
+SAMPLE, LIKELY = 1000, 0.97
 EVENTS = 30  # rows with a reward, and without, that are needed to say so
 PRESENT = 20  # rows in which a feature has a value, all with a reward, that are needed to say so
 CHANCE = 1e-6  # of such rows in a row, at most, by the share of rows with a reward
@@ -29,13 +32,16 @@ SHARE = 1e-3  # of rows with texts that the training log lacks, from which on a 
 
 
 def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
-    """Features that tell the reward so well that they look like something that is known only after it.
+    """Features that tell the reward so well that they look like something that is known only after
+    it.
 
     head : the first rows of a log
     nothing : the share of the largest reward that a visit without one has
     """
     head = list(head)
-    rewarded = np.concatenate([part.reward != nothing for part in head]) if head else np.empty(0, bool)
+    rewarded = (
+        np.concatenate([part.reward != nothing for part in head]) if head else np.empty(0, bool)
+    )
     rows, events = len(rewarded), int(np.count_nonzero(rewarded))
     if min(events, rows - events) < EVENTS:
         return
@@ -46,22 +52,39 @@ def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
         several, values = int(np.count_nonzero(present)), np.where(missing, -np.inf, values)
         auc = _auc(values[some], rewarded[some])
         auc = _auc(values, rewarded) if max(auc, 1 - auc) > LIKELY else auc
-        if PRESENT <= several < rows and rewarded[present].all() and (events / rows) ** several < CHANCE:
-            why = f"is there, neither missing nor 0, in {several:,} of {rows:,} rows, all of them with a reward"
+        if (
+            PRESENT <= several < rows
+            and rewarded[present].all()
+            and (events / rows) ** several < CHANCE
+        ):
+            why = (
+                f"is there, neither missing nor 0, in {several:,} of {rows:,} rows, all of them "
+                "with a reward"
+            )
         elif max(auc, 1 - auc) > AUC:
-            why = f"alone tells which visits have a reward (AUC {max(auc, 1 - auc):.4f} in {rows:,} rows)"
+            why = (
+                f"alone tells which visits have a reward (AUC {max(auc, 1 - auc):.4f} in "
+                f"{rows:,} rows)"
+            )
         else:
             continue
-        yield Problem(LEAK, "warning", f"feature {name!r} {why}: it looks like something known only afterwards",
-                      f"Leave it out with --ignore {quote(name)}, unless it is known before an ad is chosen",
-                      column=name)  # fmt: skip
+        yield Problem(
+            LEAK,
+            "warning",
+            (f"feature {name!r} {why}: it looks like something known only afterwards"),
+            (
+                f"Leave it out with --ignore {quote(name)}, unless it is known before an ad "
+                "is chosen"
+            ),
+            column=name,
+        )
 
 
 def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A feature's numbers, float64 (rows), and where they are missing, bool (rows).
 
-    A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among even rows, and the
-    other way round, since a rare text would tell its own rows too well.
+    A text becomes the share of rewarded rows among the rows with it. Odd rows get the share among
+    even rows, and the other way round, since a rare text would tell its own rows too well.
     """
     columns = [part.features[:, part.names.index(name)].astype(float) for part in head]
     if name not in head[0].categories:
@@ -75,13 +98,17 @@ def _values(head: list[Visits], name: str, rewarded: np.ndarray) -> tuple[np.nda
     for half in range(2):
         others, half_rows = code[1 - half :: 2], slice(half, None, 2)
         count = np.bincount(others, minlength=len(code_of))
-        share = (np.bincount(others, rewarded[1 - half :: 2], len(code_of)) + rewarded.mean()) / (count + 1)
+        share = (np.bincount(others, rewarded[1 - half :: 2], len(code_of)) + rewarded.mean()) / (
+            count + 1
+        )
         values[half_rows] = share[code[half_rows]]
     return values, code == code_of.get("", -1)
 
 
 def _auc(values: np.ndarray, positive: np.ndarray) -> float:
-    """The share of pairs of a positive and another row in which the positive one is larger; ties count half."""
+    """The share of pairs of a positive and another row in which the positive one is larger; ties
+    count half.
+    """
     _, code, count = np.unique(values, return_inverse=True, return_counts=True)
     rank = np.cumsum(count) - (count - 1) / 2
     several = int(np.count_nonzero(positive))
@@ -90,13 +117,20 @@ def _auc(values: np.ndarray, positive: np.ndarray) -> float:
 
 
 def late(
-    lengths: np.ndarray, sums: np.ndarray, square: float, cuts, design: float = 1.0, tests: int = 1,
+    lengths: np.ndarray,
+    sums: np.ndarray,
+    square: float,
+    cuts,
+    design: float = 1.0,
+    tests: int = 1,
     most: float = LATE,
-) -> Iterator[Problem]:  # fmt: skip
-    """A warning if rewards of the last visits look not joined yet: they are far fewer than those before.
+) -> Iterator[Problem]:
+    """A warning if rewards of the last visits look not joined yet: they are far fewer than those
+    before.
 
-    Given all rewards, how many of them are in the last parts is binomial if rates do not change. With rewards other
-    than 0 or 1, or if visits of a user are alike, they count as their effective number.
+    Given all rewards, how many of them are in the last parts is binomial if rates do not change.
+    With rewards other than 0 or 1, or if visits of a user are alike, they count as their effective
+    number.
 
     lengths, sums, square, cuts, design : of rewards, see `health.drift`
     tests : how many such tests are made, so that all together have one chance of a false alarm
@@ -108,14 +142,26 @@ def late(
     effective = int(total**2 / square / design) if square else 0
     for parts in range(1, PARTS // 2 + 1):
         last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
-        share, part = float(lengths[last].sum()) / rows, float(sums[last].sum()) / total if total else 1.0
+        share, part = (
+            float(lengths[last].sum()) / rows,
+            float(sums[last].sum()) / total if total else 1.0,
+        )
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
-            candidates.append((float(special.bdtr(int(effective * part), effective, share)), parts, times))
+            candidates.append(
+                (float(special.bdtr(int(effective * part), effective, share)), parts, times)
+            )
     if candidates and min(candidates)[0] * (PARTS // 2) * tests < ALARM:
         _, parts, times = min(candidates)
-        reason = (f"rewards of the last {100 * parts // PARTS} % of the log look not joined yet: on average they are "
-                  f"{100 * times:.2g} % of those before")  # fmt: skip
-        yield Problem("late", "warning", reason, "Leave these rows out, or wait for their rewards: rates are too low")
+        reason = (
+            f"rewards of the last {100 * parts // PARTS} % of the log look not joined yet: "
+            f"on average they are {100 * times:.2g} % of those before"
+        )
+        yield Problem(
+            "late",
+            "warning",
+            reason,
+            ("Leave these rows out, or wait for their rewards: rates are too low"),
+        )
 
 
 def new_texts(test, training, rows: int) -> Iterator[str]:
@@ -126,18 +172,24 @@ def new_texts(test, training, rows: int) -> Iterator[str]:
     """
     for name, counts in test.texts.items():
         has = arrays.places([*counts], [*training.texts.get(name, counts)]) >= 0
-        new = {text: count for (text, count), old in zip(counts.items(), has, strict=True) if not old}
+        new = {
+            text: count for (text, count), old in zip(counts.items(), has, strict=True) if not old
+        }
         if (share := sum(new.values()) / rows) >= SHARE:
             most = sorted(new, key=lambda text: (-new[text], text))
-            yield (f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks ({logs.listing(most)}): "
-                   "learnt policies take them for one of its rare ones")  # fmt: skip
+            yield (
+                f"{100 * share:.3g} % of rows have a {name!r} that the training log lacks "
+                f"({logs.listing(most)}): learnt policies take them for one of its rare ones"
+            )
 
 
 def of_others(test, training) -> list[tuple[float, float]]:
-    """What showing all ads alike earns by a test, and by its training log, if it is not the same: the interval of each.
+    """What showing all ads alike earns by a test, and by its training log, if it is not the same:
+    the interval of each.
 
-    Whatever policies logged them, both tell the same if visits and rates are alike. The intervals need no least
-    propensity, and hold if some visits cannot get an ad. Nothing is said of other ads, or of visits of known users.
+    Whatever policies logged them, both tell the same if visits and rates are alike. The intervals
+    need no least propensity, and hold if some visits cannot get an ad. Nothing is said of other
+    ads, or of visits of known users.
 
     test, training : `tally.Tally` of both
     """
@@ -149,7 +201,11 @@ def of_others(test, training) -> list[tuple[float, float]]:
         if len(tally.users.settle().key):
             return []
         low, above = (
-            float(intervals.betting_without_range(intervals.drawn(terms, count, weight.max(), random), confidence))
+            float(
+                intervals.betting_without_range(
+                    intervals.drawn(terms, count, weight.max(), random), confidence
+                )
+            )
             for terms in (weight * reward, weight * (1 - reward))
         )
         bounds.append((low, 1 - above))

@@ -72,8 +72,10 @@ def problems(head: Iterable[Visits]) -> Iterator[Problem]:
             continue
         size = np.bincount(key.visit)
         size = size[size > 1]
-        reason = (f"{size.sum():,} rows look like places of {len(size):,} lists, by {key.words}: "
-                  f"up to {size.max():,} rows each{why}")  # fmt: skip
+        reason = (
+            f"{size.sum():,} rows look like places of {len(size):,} lists, by {key.words}: "
+            f"up to {size.max():,} rows each{why}"
+        )
         if key.words != "--id":  # of which `health.equal_rows` tells
             yield Problem(LISTS, "warning", reason, MEND.format(key.mend))
         yield from _given_above(head, ad, place, key.visit)
@@ -100,8 +102,11 @@ def _keys(head: list[Visits], ad: np.ndarray, place: np.ndarray | None) -> Itera
     if columns:
         repeat = uniform if "time" in columns else _least(head, ad)
         yield Key(" and ".join(columns), _numbered(*columns.values()), repeat, exactly)
-    features = {name: codes_of(head, name) for name in first.names
-                if not is_called_a_place(name) and not is_called_a_visit(name)}  # fmt: skip
+    features = {
+        name: codes_of(head, name)
+        for name in first.names
+        if not is_called_a_place(name) and not is_called_a_visit(name)
+    }
     if features:
         words = " and ".join([*columns, "equal features"])
         yield Key(words, _numbered(*columns.values(), *features.values()), uniform, exactly)
@@ -180,7 +185,9 @@ def _follow(place: np.ndarray) -> bool:
     return bool(fits.all() and len(fits) * np.log(by_chance) < np.log(CHANCE))
 
 
-def _given_above(head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray) -> Iterator[Problem]:
+def _given_above(
+    head: list[Visits], ad: np.ndarray, place: np.ndarray | None, visit: np.ndarray
+) -> Iterator[Problem]:
     """The error that propensities are given what stands above, by lists of the usual length.
 
     Without places the rows of a list are in their order.
@@ -199,8 +206,10 @@ def _given_above(head: list[Visits], ad: np.ndarray, place: np.ndarray | None, v
     others = seen[1:] > times.mean(axis=0)[1:] + 0.5
     if fall[-1] - error[-1] > CLOSE and is_whole.all() and others.all():
         means = ", ".join(f"{mean:.4g}" for mean in times.mean(axis=0)[:3])
-        reason = ("propensities are probabilities given what stands above, not those of an ad at "
-                  "its place: the mean of 1 / propensity falls by about one from place to place "
-                  f"({means})")  # fmt: skip
+        reason = (
+            "propensities are probabilities given what stands above, not those of an ad at "
+            "its place: the mean of 1 / propensity falls by about one from place to place "
+            f"({means})"
+        )
         mend = "Keep the row of each list's first place, where both are the same"
         yield Problem(ABOVE, "error", reason, mend)

@@ -1,9 +1,10 @@
 """Rewards that are not measured as they should be: what a log shows of it.
 
-A kind of visits has no reward where many are expected, or nothing but rewards. An ad, or several, had rewards from a
-kind of visits, and lost them from one part of the log to the next. (An ad that never had one from there may not be
-wanted there.) An ad's last rewards are not joined yet, its rewards are in another unit, or cut off at a maximum. A
-policy's column was made from the clicks. What a log cannot show is listed in `docs/safety.md`.
+A kind of visits has no reward where many are expected, or nothing but rewards. An ad, or several,
+had rewards from a kind of visits, and lost them from one part of the log to the next. (An ad that
+never had one from there may not be wanted there.) An ad's last rewards are not joined yet, its
+rewards are in another unit, or cut off at a maximum. A policy's column was made from the clicks.
+What a log cannot show is listed in `docs/safety.md`.
 """
 
 from collections import Counter
@@ -19,7 +20,8 @@ from scant_ads.diagnosis.showings import Group, Groups
 from scant_ads.reading.visits import Problem, Visits
 from scant_ads.unit import Unit
 
-DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"  # kinds of problems that leave no answer
+# kinds of problems that leave no answer
+DEAD, LATE, SCALE, HINDSIGHT = "dead", "late-ad", "scale", "hindsight"
 FULL, SEGMENT = "all-rewarded", "dead-segment"  # another one; a kind that leaves answers
 ALARM = 1e-3  # the probability of a false alarm, if rates are alike
 LOSS = 1e-4  # likewise of a loss of rewards, since an ad's rate in a group may drift by itself
@@ -29,8 +31,10 @@ FEWEST_FULL = 20  # visits, all with a reward, that are needed to say so
 FEWEST = 30  # rewards of an ad, or a log, that are needed to say what these are like
 FACTORS = (100.0, 1000.0)  # between units, such as cents and euros; means may be off this by `NEAR`
 NEAR = 2.0
-AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2  # the share of an ad's rewards at its maximum, and the other ads' as a part of it
-ALL, MOST = 0.99, 0.75  # the least share of rewards that a policy made from them has, and the most that its ads explain
+# the share of an ad's rewards at its maximum, and the other ads' as a part of it
+AT_MOST, OF_OTHERS = (0.1, 0.9), 0.2
+# the least share of rewards that a policy made from them has, and the most that its ads explain
+ALL, MOST = 0.99, 0.75
 
 
 @dataclass
@@ -38,10 +42,11 @@ class Rewards:
     """The rows with a reward, by ad.
 
     counts : by ad, int64 (groups of `Groups.marks`), the rows with a reward
-    course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with a reward; None with
-        more than `ADS` ads
+    course : by ad, int64 (2 x `BLOCKS` x groups), of each part of the log the rows, and those with
+        a reward; None with more than `ADS` ads
     top : by ad, its largest reward, and how many rows have it
-    policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without, whose ad it may show
+    policy_rows : by the NAME of a column `policy:NAME` and ad, the rows, with a reward or without,
+        whose ad it may show
     """
 
     counts: dict[str, np.ndarray] = field(default_factory=dict)
@@ -53,7 +58,9 @@ class Rewards:
         """Add the next rows; for `marks` and `block` see `Groups.marks`."""
         some, added = np.flatnonzero(visits.reward), Rewards()
         for number, name in enumerate(visits.policies):
-            counts = np.bincount(visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions))
+            counts = np.bincount(
+                visits.action[visits.probabilities[:, number] > 0], minlength=len(visits.actions)
+            )
             added.policy_rows[name] = dict(zip(visits.actions, counts.tolist(), strict=True))
         added.course = _course(visits, marks, block, some) if len(visits.actions) <= ADS else None
         part, marks = visits.take(some), marks[some]
@@ -84,7 +91,9 @@ class Rewards:
                 of_policy[ad] = of_policy.get(ad, 0) + count
 
 
-def _course(visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarray) -> dict[str, np.ndarray]:
+def _course(
+    visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarray
+) -> dict[str, np.ndarray]:
     """The sums of `Rewards.course`.
 
     marks, block : see `Groups.marks`
@@ -92,16 +101,25 @@ def _course(visits: Visits, marks: np.ndarray, block: np.ndarray, some: np.ndarr
     """
     place, places = visits.action * np.int64(BLOCKS) + block, len(visits.actions) * BLOCKS
     of_rewards = place[some]
-    sums = np.stack([
-        [np.bincount(place[mark], minlength=places), np.bincount(of_rewards[mark[some]], minlength=places)]
-        for mark in marks.T
-    ], axis=-1)  # fmt: skip
+    sums = np.stack(
+        [
+            [
+                np.bincount(place[mark], minlength=places),
+                np.bincount(of_rewards[mark[some]], minlength=places),
+            ]
+            for mark in marks.T
+        ],
+        axis=-1,
+    )
     by_ad = np.moveaxis(sums.reshape(2, len(visits.actions), BLOCKS, -1), 1, 0)
     return dict(zip(visits.actions, by_ad, strict=True))
 
 
 def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
-    """All that the rows of a log show; `summary` and `tally` are of all of them. No reward is the least one."""
+    """All that the rows of a log show; `summary` and `tally` are of all of them.
+
+    No reward is the least one.
+    """
     if int(sum(counts[0] for counts in summary.rewards.counts.values())) < FEWEST:
         return
     design = tally.of_rewards()[1]
@@ -120,68 +138,100 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
 def _dead(summary, design: float) -> Iterator[Problem]:
     """Groups of visits without a reward, and such groups of an ad, where rewards are very likely.
 
-    Given how many rewards there are, that none falls into a group is hypergeometric. An ad's group has to be unlikely
-    by the rewards of the ad, and by those of the group. It may be that nobody there wants the ad, as most ads suit some
-    visitors only.
+    Given how many rewards there are, that none falls into a group is hypergeometric. An ad's group
+    has to be unlikely by the rewards of the ad, and by those of the group. It may be that nobody
+    there wants the ad, as most ads suit some visitors only.
 
     design : see `Users.design`; counts are divided by it
     """
     described, looked, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
-    dead = looked & (total == 0) & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / tests)
+    dead = (
+        looked
+        & (total == 0)
+        & (_none_of(*(of / design for of in (rows, rows[0], total[0]))) < ALARM / tests)
+    )
     for group in np.flatnonzero(dead):
         name, place = described[group].feature, described[group].words
-        reason = (f"no visit {place} has a reward: about {rows[group] * total[0] / rows[0]:,.0f} are expected in "
-                  f"{rows[group]:,} rows")  # fmt: skip
+        reason = (
+            f"no visit {place} has a reward: about {rows[group] * total[0] / rows[0]:,.0f} "
+            f"are expected in {rows[group]:,} rows"
+        )
         mend = "If rewards are not measured there, leave these rows out: rates are too low"
         yield Problem(SEGMENT, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
     is_feature = np.array([bool(group.feature) for group in described])
     of_ads = impressions / design, (impressions[:, :1] / design, rewarded[:, :1] / design)
-    chance = np.maximum(_none_of(of_ads[0], *of_ads[1]), _none_of(of_ads[0], rows / design, total / design))
+    chance = np.maximum(
+        _none_of(of_ads[0], *of_ads[1]), _none_of(of_ads[0], rows / design, total / design)
+    )
     dead = looked & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
     if dead.any():
         ad, group = np.unravel_index(int(np.argmin(np.where(dead, chance, 1))), dead.shape)
-        name, place, several = [*summary.showings.ads][ad], described[group].words, int(impressions[ad, group])
+        name, place, several = (
+            [*summary.showings.ads][ad],
+            described[group].words,
+            int(impressions[ad, group]),
+        )
         others = int(np.count_nonzero(dead)) - 1
-        reason = (f"ad {name!r} has no reward {place}, in {several:,} rows" +
-                  (f" (and so in {others:,} more such groups of an ad)" if others else ""))  # fmt: skip
+        reason = f"ad {name!r} has no reward {place}, in {several:,} rows" + (
+            f" (and so in {others:,} more such groups of an ad)" if others else ""
+        )
         mend = "Most likely nobody there wants it; look whether its rewards are measured there"
         yield Problem("unwanted", "warning", reason, mend, several, column=name)
 
 
 def _of_groups(summary) -> tuple[list[Group], np.ndarray, int, np.ndarray, np.ndarray]:
-    """The groups but the last; those that are looked at, bool (groups); how many tests this makes; by ad and group the
-    rows, and those with a reward, int64 (ads x groups)."""
+    """The groups but the last; those that are looked at, bool (groups); how many tests this makes;
+    by ad and group the rows, and those with a reward, int64 (ads x groups).
+    """
     groups, showings, ads = summary.showings.groups, summary.showings, [*summary.showings.ads]
     none = np.zeros_like(showings.rows)
     impressions = np.array([_with_rest(groups, showings.ads[ad][0]) for ad in ads])
     rewarded = np.array([_with_rest(groups, summary.rewards.counts.get(ad, none)) for ad in ads])
     described = groups.described[:-1]
-    looked = np.array([bool(of.feature) or (of.kind == "time" and not showings.in_no_order) for of in described])
-    return described, looked, max((int(looked.sum()) + groups.seen) * (len(ads) + 1), 1), impressions, rewarded
+    looked = np.array(
+        [bool(of.feature) or (of.kind == "time" and not showings.in_no_order) for of in described]
+    )
+    return (
+        described,
+        looked,
+        max((int(looked.sum()) + groups.seen) * (len(ads) + 1), 1),
+        impressions,
+        rewarded,
+    )
 
 
 def _full(summary, design: float) -> Iterator[Problem]:
-    """Groups of visits that all have a reward, although these would be unlikely with `SIMILAR` times the odds."""
+    """Groups of visits that all have a reward, although these would be unlikely with `SIMILAR`
+    times the odds.
+    """
     described, looked, tests, impressions, rewarded = _of_groups(summary)
     rows, total = impressions.sum(axis=0), rewarded.sum(axis=0)
     rest = rows[0] - rows, total[0] - total
     odds = SIMILAR * rest[1] / np.maximum(rest[0] - rest[1], 1e-9)
     chance = (odds / (1 + odds)) ** (rows / design)
-    full = looked & (rows >= FEWEST_FULL) & (rest[0] > 0) & (total == rows) & (chance < ALARM / tests)
+    full = (
+        looked & (rows >= FEWEST_FULL) & (rest[0] > 0) & (total == rows) & (chance < ALARM / tests)
+    )
     for group in np.flatnonzero(full)[:1]:
         name, place = described[group].feature, described[group].words
-        reason = (f"all {rows[group]:,} visits {place} have a reward, of others {rest[1][group]:,} of "
-                  f"{rest[0][group]:,}: robots, or clicks without a visit?")  # fmt: skip
-        mend = "Leave these rows out" + (f", or the column with --ignore {quote(name)}" if name else "")
+        reason = (
+            f"all {rows[group]:,} visits {place} have a reward, of others {rest[1][group]:,} of "
+            f"{rest[0][group]:,}: robots, or clicks without a visit?"
+        )
+        mend = "Leave these rows out" + (
+            f", or the column with --ignore {quote(name)}" if name else ""
+        )
         yield Problem(FULL, "warning", reason, mend, int(rows[group]), column=f"{name} {place}")
 
 
 def _lost(summary, design: float) -> Iterator[Problem]:
-    """Ads, or groups of visits, without rewards in some successive parts of the log, where others have some.
+    """Ads, or groups of visits, without rewards in some successive parts of the log, where others
+    have some.
 
-    They lost them, or had none yet. The least likely loss of either is said, if it is unlikely for all that might have
-    been lost; see `_chances`. Losses from the start, to the end and in between each make a third of all false alarms.
+    They lost them, or had none yet. The least likely loss of either is said, if it is unlikely for
+    all that might have been lost; see `_chances`. Losses from the start, to the end and in between
+    each make a third of all false alarms.
 
     design : see `Users.design`; counts are divided by it
     """
@@ -217,36 +267,45 @@ def _lost(summary, design: float) -> Iterator[Problem]:
         column = described[group].feature
         if kind == SEGMENT:
             order = "after some had" if start else "before some had"
-            reason = f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} rows, {order}"
+            reason = (
+                f"no visit{place} has a reward in {parts} of {BLOCKS} of the log, in {rows:,} "
+                f"rows, {order}"
+            )
             mend = "If rewards are not measured there, leave these rows out: rates are too low"
         else:
             names = [ad for ad, of in zip(ads, which, strict=True) if of]
             verb = "lost" if start else "did not yet have"
             several = f"ads {logs.listing(names)} {verb} their"
             who = several if len(names) > 1 else f"ad {names[0]!r} {verb} its"
-            reason = (f"{who} rewards{place} in {parts} of {BLOCKS} of the log: there is none in {rows:,} rows, while "
-                      "others have some")  # fmt: skip
+            reason = (
+                f"{who} rewards{place} in {parts} of {BLOCKS} of the log: there is none in "
+                f"{rows:,} rows, while others have some"
+            )
             mend, column = "Look at how rewards were measured there", names[0]
         yield Problem(kind, "warning", reason, mend, rows, column=f"{column} {start} {end}")
 
 
 def _ends_of(window: tuple[int, int]) -> tuple[bool, bool]:
-    """Whether some parts of a log begin with its first one, and whether they end with its last one."""
+    """Whether some parts of a log begin with its first one, and whether they end with its last
+    one.
+    """
     return window[0] == 0, window[1] == BLOCKS
 
 
 def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design: float) -> tuple:
-    """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of all ads of a group.
+    """The chances of losses in the parts of the log from `start` to before `end`: of ads, and of
+    all ads of a group.
 
-    An ad is looked at in each group, and so are all that lost theirs there, as one; as many other ads might have. Both
-    are compared with the group, and a group is with all visits.
+    An ad is looked at in each group, and so are all that lost theirs there, as one; as many other
+    ads might have. Both are compared with the group, and a group is with all visits.
 
     course : int64 (ads x 2 x parts x groups), see `Rewards.course`
     lost : bool (ads x groups), which ads may have lost their rewards
 
     Returns
     -------
-    of_ads, of_groups : float64 (ads + 1 x groups) and (1 x groups), at least 1 where nothing was lost
+    of_ads, of_groups : float64 (ads + 1 x groups) and (1 x groups), at least 1 where nothing was
+        lost
     """
     from scipy.special import comb
 
@@ -265,10 +324,12 @@ def _chances(course: np.ndarray, lost: np.ndarray, start: int, end: int, design:
 
 
 def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: float):
-    """The chance that all rewards are around some parts of a log, and none inside, if nothing was lost.
+    """The chance that all rewards are around some parts of a log, and none inside, if nothing was
+    lost.
 
-    If a rate does not change it is hypergeometric. If rates change alike for all, so is which of all rewards are these.
-    The larger chance is returned. Rates may drift, so that the parts around are the next ones.
+    If a rate does not change it is hypergeometric. If rates change alike for all, so is which of
+    all rewards are these. The larger chance is returned. Rates may drift, so that the parts around
+    are the next ones.
 
     rows, rows_around : inside and around
     rewards : around
@@ -279,18 +340,23 @@ def _chance_of_loss(rows, rows_around, rewards, all_inside, all_around, design: 
         counts / design for counts in (rows, rows_around, rewards, all_inside, all_around)
     )
     return np.maximum(
-        _none_of(rows, rows + rows_around, rewards), _none_of(all_inside, all_inside + all_around, rewards)
+        _none_of(rows, rows + rows_around, rewards),
+        _none_of(all_inside, all_inside + all_around, rewards),
     )
 
 
 def _with_rest(groups: Groups, sums: np.ndarray) -> np.ndarray:
-    """Sums of the groups of `Groups.marks`, int64 (..., groups), and of the rows that are not above the middles."""
+    """Sums of the groups of `Groups.marks`, int64 (..., groups), and of the rows that are not above
+    the middles.
+    """
     above = slice(1 + BLOCKS, 1 + BLOCKS + len(groups.middles))
     return np.concatenate([sums, sums[..., :1] - sums[..., above]], axis=-1)
 
 
 def _none_of(part, rows, rewarded):
-    """The chance that none of `rewarded` rows, drawn without replacement from `rows`, is among the first `part`."""
+    """The chance that none of `rewarded` rows, drawn without replacement from `rows`, is among the
+    first `part`.
+    """
     from scipy.special import gammaln
 
     rest = np.maximum(rows - part, 0)
@@ -307,51 +373,103 @@ def _late(tally) -> Iterator[Problem]:
 
 
 def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
-    """The ad whose rewards are a hundred or a thousand times those of others, or as small a part of them."""
-    means = {ad: tally.clicks(ad) / counts[0] for ad, counts in rewards.counts.items() if counts[0] >= FEWEST}
+    """The ad whose rewards are a hundred or a thousand times those of others, or as small a part of
+    them.
+    """
+    means = {
+        ad: tally.clicks(ad) / counts[0]
+        for ad, counts in rewards.counts.items()
+        if counts[0] >= FEWEST
+    }
     for ad, mean in means.items():
         others = [other for name, other in means.items() if name != ad]
         times = mean / float(np.median(others)) if others else 1.0
         if any(factor / NEAR < times < factor * NEAR for factor in FACTORS):
-            reason = f"rewards of ad {ad!r} are on average {times:,.3g} times those of other ads: in another unit?"
-            yield Problem(SCALE, "warning", reason, "Write all rewards in one unit, such as EUR or cents", column=ad)
+            reason = (
+                f"rewards of ad {ad!r} are on average {times:,.3g} times those of other ads: "
+                "in another unit?"
+            )
+            yield Problem(
+                SCALE,
+                "warning",
+                reason,
+                ("Write all rewards in one unit, such as EUR or cents"),
+                column=ad,
+            )
             return
 
 
 def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
-    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at theirs.
+    """Ads with many rewards at their maximum, and fewer than those, where other ads have few at
+    theirs.
 
-    An ad whose rewards are all alike says nothing of others. Without another one, no other reward may be as frequent.
-    Where rewards are minus the costs, the largest one is that of visits without costs, and no cut.
+    An ad whose rewards are all alike says nothing of others. Without another one, no other reward
+    may be as frequent. Where rewards are minus the costs, the largest one is that of visits without
+    costs, and no cut.
     """
     cut = {ad for ad, (largest, _) in rewards.top.items() if not np.isclose(largest, unit.nothing)}
-    share = {ad: rewards.top[ad][1] / counts[0] for ad, counts in rewards.counts.items()
-             if counts[0] >= FEWEST and ad in cut}  # fmt: skip
+    share = {
+        ad: rewards.top[ad][1] / counts[0]
+        for ad, counts in rewards.counts.items()
+        if counts[0] >= FEWEST and ad in cut
+    }
     for ad, at_most in share.items():
         others = [other for name, other in share.items() if name != ad and other <= AT_MOST[1]]
         if len(share) > 1 and not others:
             _, reward, count = tally.cells[""].arrays()
-            apart = (reward > 0) & ~np.isin(reward, [largest for largest, _ in rewards.top.values()])
+            apart = (reward > 0) & ~np.isin(
+                reward, [largest for largest, _ in rewards.top.values()]
+            )
             values, place = np.unique(reward[apart], return_inverse=True)
-            others = [np.bincount(place, count[apart]).max() / rewards.counts[ad][0]] if len(values) else []
+            others = (
+                [np.bincount(place, count[apart]).max() / rewards.counts[ad][0]]
+                if len(values)
+                else []
+            )
         if others and AT_MOST[0] <= at_most <= AT_MOST[1] and max(others) <= OF_OTHERS * at_most:
-            reason = f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they look cut off"
-            yield Problem("cut-off", "warning", reason, "If they are, its mean is too low: log them whole", column=ad)
+            reason = (
+                f"{100 * at_most:.2g} % of the rewards of ad {ad!r} are the largest one: they "
+                "look cut off"
+            )
+            yield Problem(
+                "cut-off",
+                "warning",
+                reason,
+                ("If they are, its mean is too low: log them whole"),
+                column=ad,
+            )
 
 
 def _from_clicks(rewards: Rewards, tally) -> Iterator[Problem]:
-    """Columns `policy:NAME` that show the ad of nearly every row with a reward, though not of others with this ad."""
+    """Columns `policy:NAME` that show the ad of nearly every row with a reward, though not of
+    others with this ad.
+    """
     from scipy.special import bdtrc
 
     rewarded = int(sum(counts[0] for counts in rewards.counts.values()))
     for name, of_ads in rewards.policy_rows.items():
         weight, reward, count = tally.of(f"{logs.POLICY}{name}")
         both = int(count[(weight > 0) & (reward > 0)].sum())
-        likely = sum(rewards.counts[ad][0] * rows / int(tally.ads[ad][0].sum())
-                     for ad, rows in of_ads.items() if rows and ad in rewards.counts)  # fmt: skip
+        likely = sum(
+            rewards.counts[ad][0] * rows / int(tally.ads[ad][0].sum())
+            for ad, rows in of_ads.items()
+            if rows and ad in rewards.counts
+        )
         share = likely / rewarded
-        if both >= ALL * rewarded and share <= MOST and float(bdtrc(both - 1, rewarded, share)) < ALARM:
-            reason = (f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a reward, and of "
-                      f"{sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these rewards")  # fmt: skip
-            yield Problem(HINDSIGHT, "warning", reason, "Make it from an earlier log, and judge it on this one",
-                          column=name)  # fmt: skip
+        if (
+            both >= ALL * rewarded
+            and share <= MOST
+            and float(bdtrc(both - 1, rewarded, share)) < ALARM
+        ):
+            reason = (
+                f"policy:{name} would show the ad of {both:,} of {rewarded:,} rows with a "
+                "reward, and of "
+                f"{sum(of_ads.values()):,} of all {tally.rows:,}: it looks made from these rewards"
+            )
+            yield Problem(
+                HINDSIGHT,
+                "warning",
+                reason,
+                "Make it from an earlier log, and judge it on this one",
+                column=name,
+            )

@@ -1,4 +1,6 @@
-"""In what order a log shows its ads: rows that come next to each other in time, and whether rows are merely sorted."""
+"""In what order a log shows its ads: rows that come next to each other in time, and whether rows
+are merely sorted.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,7 +13,16 @@ from scant_ads.reading.visits import Visits
 BLOCKS = 10  # successive parts of the log
 KEPT = 1 << 12  # rows of each of them that are kept
 CHANCE = 1e-3  # with which rows in random order would be sorted, at most
-ROW = np.dtype([("block", "u1"), ("time", "i8"), ("tie", "u8"), ("ad", "i4"), ("propensity", "f8"), ("user", "u8")])
+ROW = np.dtype(
+    [
+        ("block", "u1"),
+        ("time", "i8"),
+        ("tie", "u8"),
+        ("ad", "i4"),
+        ("propensity", "f8"),
+        ("user", "u8"),
+    ]
+)
 
 
 @dataclass
@@ -21,8 +32,9 @@ class Order:
     Those of a log can be put together from those of its parts.
 
     start, rows : the number in the log of the first row, and how many there are
-    kept : `ROW` (kept rows), in order: the part; the time in microseconds, or the row's number; a random number, by
-        which rows of one time are ordered; the index of the ad; its propensity; the user, or the row's number
+    kept : `ROW` (kept rows), in order: the part; the time in microseconds, or the row's number; a
+        random number, by which rows of one time are ordered; the index of the ad; its propensity;
+        the user, or the row's number
     ads : by ad, its index
     timed : whether rows have times
     rewarded : how many rows have a reward
@@ -46,7 +58,11 @@ class Order:
         """
         first = self.start + self.rows
         number = first + np.arange(len(visits))
-        stream, timed, rewarded = generator(0, "advice", "ties").bit_generator, False, visits.reward > 0
+        stream, timed, rewarded = (
+            generator(0, "advice", "ties").bit_generator,
+            False,
+            visits.reward > 0,
+        )
         time, user = number, number
         if visits.timestamp is not None:
             time, timed = visits.timestamp.astype(np.int64), True
@@ -58,10 +74,15 @@ class Order:
         columns = block, time, tie, visits.action, visits.propensity, user
         for name, column in zip(ROW.names, columns, strict=True):
             kept[name] = column[early]
-        runs = tuple(1 + int(np.count_nonzero(values[1:] != values[:-1])) for values in (visits.action, rewarded))
+        runs = tuple(
+            1 + int(np.count_nonzero(values[1:] != values[:-1]))
+            for values in (visits.action, rewarded)
+        )
         ends = tuple((visits.actions[visits.action[row]], bool(rewarded[row])) for row in (0, -1))
         ads = {ad: index for index, ad in enumerate(visits.actions)}
-        self.merge(Order(0, len(visits), kept, ads, timed, int(np.count_nonzero(rewarded)), runs, ends))
+        self.merge(
+            Order(0, len(visits), kept, ads, timed, int(np.count_nonzero(rewarded)), runs, ends)
+        )
 
     def merge(self, other: "Order") -> None:
         """Add further rows of the log, which come next in its file."""
@@ -72,12 +93,16 @@ class Order:
             kept["ad"] = np.array([self.ads[ad] for ad in other.ads])[kept["ad"]]
             kept = np.concatenate([self.kept, kept])
             kept = kept[np.lexsort((kept["tie"], kept["time"], kept["block"]))]
-            self.kept = kept[np.arange(len(kept)) - np.searchsorted(kept["block"], kept["block"]) < KEPT]
+            self.kept = kept[
+                np.arange(len(kept)) - np.searchsorted(kept["block"], kept["block"]) < KEPT
+            ]
         self.rows, self.rewarded = self.rows + other.rows, self.rewarded + other.rewarded
         self.timed = self.timed or other.timed
         if self.ends and other.ends:
             same = [last == first for last, first in zip(self.ends[1], other.ends[0], strict=True)]
-            self.runs = tuple(a + b - joined for a, b, joined in zip(self.runs, other.runs, same, strict=True))
+            self.runs = tuple(
+                a + b - joined for a, b, joined in zip(self.runs, other.runs, same, strict=True)
+            )
             self.ends = self.ends[0], other.ends[1]
         elif other.ends:
             self.runs, self.ends = other.runs, other.ends
@@ -85,12 +110,15 @@ class Order:
     def _latest(self, time: np.ndarray, block: np.ndarray) -> np.ndarray:
         """The latest time at which a further row of each part may be kept, int64 (parts).
 
-        It is that of the last row kept, or of the last that further rows alone leave; any time where neither are
-        `KEPT` rows.
+        It is that of the last row kept, or of the last that further rows alone leave; any time
+        where neither are `KEPT` rows.
 
         time, block : of the further rows, int64 (rows)
         """
-        count, latest = np.bincount(self.kept["block"], minlength=BLOCKS), np.full(BLOCKS, np.iinfo(np.int64).max)
+        count, latest = (
+            np.bincount(self.kept["block"], minlength=BLOCKS),
+            np.full(BLOCKS, np.iinfo(np.int64).max),
+        )
         full, last = count == KEPT, np.cumsum(count) - 1  # of each part the place of its last row
         latest[full] = self.kept["time"][last[full]]
         for part in np.flatnonzero(np.bincount(block) > KEPT):
@@ -100,9 +128,9 @@ class Order:
     def next_to(self, least_propensity: float) -> dict[str, np.ndarray]:
         """By ad, float64 (4), about the kept rows that come next to one that shows it.
 
-        They are how many there are, how many show it again, and of the latter the sums of 1 / propensity and of its
-        square.
-        Of each user there is the first kept row alone, since a user's ads may depend on each other.
+        They are how many there are, how many show it again, and of the latter the sums of 1 /
+        propensity and of its square. Of each user there is the first kept row alone, since a user's
+        ads may depend on each other.
 
         least_propensity : smaller propensities count as this one
         """
@@ -116,18 +144,22 @@ class Order:
         return dict(zip(self.ads, sums, strict=True))
 
     def sorted_by(self, impressions: Iterable[int]) -> str:
-        """What the rows are sorted by, "ad", "reward" or both, if chance hardly explains it; else "".
+        """What the rows are sorted by, "ad", "reward" or both, if chance hardly explains it; else
+        "".
 
-        Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a probability of
-        k! n_1! n_2! ... / n!. Rows that are sorted by other columns, then by ad and reward, have no more runs with a
-        reward than runs of ads, and two runs for each of these at most. In random order the runs with a reward are
-        hypergeometric.
+        Of n rows in random order, n_1, n_2, ... of k kinds, those of each kind are together with a
+        probability of k! n_1! n_2! ... / n!. Rows that are sorted by other columns, then by ad and
+        reward, have no more runs with a reward than runs of ads, and two runs for each of these at
+        most. In random order the runs with a reward are hypergeometric.
 
         impressions : of each ad, how many rows show it
         """
         from scipy.special import gammaln
 
-        kinds_of = {"ad": np.array([*impressions]), "reward": np.array([self.rewarded, self.rows - self.rewarded])}
+        kinds_of = {
+            "ad": np.array([*impressions]),
+            "reward": np.array([self.rewarded, self.rows - self.rewarded]),
+        }
         for (what, counts), runs in zip(kinds_of.items(), self.runs, strict=True):
             kinds = np.count_nonzero(counts)
             chance = gammaln(kinds + 1) + gammaln(counts + 1).sum() - gammaln(self.rows + 1)

@@ -19,17 +19,22 @@ def facts(log, summary) -> dict:
 
     Returns
     -------
-    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"), reason, mend, count (of
-        rows) and place (of the first row). If there is no error, also rows; duplicates; propensity, the least and the
-        largest; fraction, what the only one is taken for ("" if it is as written); eligible, how many ads could be
-        shown at a visit, on average (None without lists); rewards, what they are counted in, see `Unit`; actions, with
-        for each ad its id, impressions, clicks (the sum of rewards) and rate (None if it was never shown); features,
-        their names; flattened, by column of objects how many columns it became; texts, by text feature the number of
-        its texts; missing, by feature how many numbers it lacks; policies, the names of the user's own policies in it;
-        timestamps, the first and the last, ISO 8601 in UTC, or None; users, how many there are and the most visits of
-        one, or None if they are not known
+    facts : form, what kind of file it is; problems, with kind, severity ("error" or "warning"),
+        reason, mend, count (of rows) and place (of the first row). If there is no error, also rows;
+        duplicates; propensity, the least and the largest; fraction, what the only one is taken for
+        ("" if it is as written); eligible, how many ads could be shown at a visit, on average (None
+        without lists); rewards, what they are counted in, see `Unit`; actions, with for each ad its
+        id, impressions, clicks (the sum of rewards) and rate (None if it was never shown);
+        features, their names; flattened, by column of objects how many columns it became; texts, by
+        text feature the number of its texts; missing, by feature how many numbers it lacks;
+        policies, the names of the user's own policies in it; timestamps, the first and the last,
+        ISO 8601 in UTC, or None; users, how many there are and the most visits of one, or None if
+        they are not known
     """
-    content, listed = {"form": log.form}, [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)]
+    content, listed = (
+        {"form": log.form},
+        [*summary.problems.values(), *(("", problem, 0) for problem in log.problems)],
+    )
     if not any(problem.severity == "error" for _, problem, _ in listed):
         tally, actions = summary.all(), []
         reward = tally.cells[""].arrays()[1]
@@ -41,10 +46,13 @@ def facts(log, summary) -> dict:
             impressions = int(tally.ads[ad][0].sum())
             clicks = unit.sum(tally.clicks(ad), impressions)
             rate = clicks / impressions if impressions else None
-            actions.append({"action": ad, "impressions": impressions, "clicks": clicks, "rate": rate})
+            actions.append(
+                {"action": ad, "impressions": impressions, "clicks": clicks, "rate": rate}
+            )
         propensity, features = tally.cells[""].first, summary.features
         content |= {
-            "rows": tally.rows, "duplicates": duplicates, "propensity": [float(propensity[0]), float(propensity[-1])],
+            "rows": tally.rows, "duplicates": duplicates,
+            "propensity": [float(propensity[0]), float(propensity[-1])],
             "fraction": log.source.fraction,
             "eligible": sum(tally.eligible.values()) / tally.rows if tally.eligible else None,
             "rewards": asdict(unit), "actions": actions,
@@ -57,7 +65,8 @@ def facts(log, summary) -> dict:
         }  # fmt: skip
     listed.sort(key=lambda noted: noted[1].severity)  # errors first
     problems = [
-        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason, "mend": problem.mend,
+        {"kind": problem.kind, "severity": problem.severity, "reason": problem.reason,
+         "mend": problem.mend,
          "count": count, "place": place}
         for place, problem, count in listed
     ]  # fmt: skip
@@ -74,8 +83,12 @@ def describe(facts: Mapping) -> str:
             f"features: {len(facts['features'])}",
         ]
         if facts["flattened"]:
-            counts = ", ".join(f"{name} (into {count:,})" for name, count in facts["flattened"].items())
-            lines.append(f"  of which these are values of columns of objects, taken apart: {counts}")
+            counts = ", ".join(
+                f"{name} (into {count:,})" for name, count in facts["flattened"].items()
+            )
+            lines.append(
+                f"  of which these are values of columns of objects, taken apart: {counts}"
+            )
         if facts["texts"]:
             counts = ", ".join(f"{name} ({count:,})" for name, count in facts["texts"].items())
             lines.append(f"  of which these are text, with so many different ones: {counts}")
@@ -92,7 +105,10 @@ def describe(facts: Mapping) -> str:
     if "rows" in facts:
         most, others = most_shown(facts["actions"])
         unit = unit_of(facts)
-        cells = [("ad", "impressions", unit.total_heading, unit.heading), *(of_ad(ad, unit) for ad in most)]
+        cells = [
+            ("ad", "impressions", unit.total_heading, unit.heading),
+            *(of_ad(ad, unit) for ad in most),
+        ]
         lines += ["", *text.aligned(cells)]
         lines += [of_others(others, unit)] if others else []
     return text.joined(lines)
@@ -111,7 +127,8 @@ def propensities(facts: Mapping) -> str:
 
 
 def most_shown(ads: list[Mapping]) -> tuple[list[Mapping], Mapping | None]:
-    """The ads with the most impressions, in the order of ids, and the sums of the others, their number in `ads`.
+    """The ads with the most impressions, in the order of ids, and the sums of the others, their
+    number in `ads`.
 
     ads : see `facts`; None in place of sums if all are listed
     """

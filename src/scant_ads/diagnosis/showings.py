@@ -1,32 +1,40 @@
-"""Are the propensities of a log those by which its ads were shown? Each ad's showings against its propensities.
+"""Are the propensities of a log those by which its ads were shown? Each ad's showings against its
+propensities.
 
-Whatever decided which ads a visit could get, the sum of 1 / propensity over the rows that show an ad is at most the
-number of rows on average, in every period, for every kind of user, and after every kind of visit. So an ad that is
-shown more often than this has propensities that are too small. (One that is shown less often may have been impossible
-for some users.) If an ad is shown too often next to a row that showed it, ads follow a schedule, such as one a day.
+Whatever decided which ads a visit could get, the sum of 1 / propensity over the rows that show an
+ad is at most the number of rows on average, in every period, for every kind of user, and after
+every kind of visit. So an ad that is shown more often than this has propensities that are too
+small. (One that is shown less often may have been impossible for some users.) If an ad is shown too
+often next to a row that showed it, ads follow a schedule, such as one a day.
 
-With X = 1 / propensity where the ad is shown, and 0 elsewhere, a right log has E[X | rows before] <= 1. So it has among
-the rows of any group, if what came before a row's ad was drawn tells whether the row is in it: its time, its features,
-and which ad the row before showed do. Then exp(a sum(X - 1) - psi(a) sum((X - 1)^2)) with psi(a) = -log(1 - a) - a has
-an expectation of at most 1 for every a in [0, 1), since exp(a y - psi(a) y^2) <= 1 + a y for y >= -1 (Fan, Grama and
-Liu 2015; Howard et al. 2021): an e-value. A mean of e-values, over many a, ads and groups, whose weights are fixed
-beforehand and sum to 1 at most, is one, too, however they depend on each other. By Markov's inequality it reaches
-1 / `ALARM` with a probability of at most `ALARM` in a right log of any size.
+With X = 1 / propensity where the ad is shown, and 0 elsewhere, a right log has E[X | rows before]
+<= 1. So it has among the rows of any group, if what came before a row's ad was drawn tells whether
+the row is in it: its time, its features, and which ad the row before showed do. Then exp(a sum(X -
+1) - psi(a) sum((X - 1)^2)) with psi(a) = -log(1 - a) - a has an expectation of at most 1 for every
+a in [0, 1), since exp(a y - psi(a) y^2) <= 1 + a y for y >= -1 (Fan, Grama and Liu 2015; Howard et
+al. 2021): an e-value. A mean of e-values, over many a, ads and groups, whose weights are fixed
+beforehand and sum to 1 at most, is one, too, however they depend on each other. By Markov's
+inequality it reaches 1 / `ALARM` with a probability of at most `ALARM` in a right log of any size.
 
-Which ads there are is not fixed beforehand: a log may lack most of them. But the rows after an ad's first showing have
-an e-value that begins when the ad appears. The j-th ad to appear may have the weight 1 / (j (1 + log n)) in a log of n
-rows, since these sum to 1 at most. The rows before have factors of at most 1, and the first showing has exp(1/2) at
-most, as a y - psi(a) y^2 <= a^2 / (4 psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and
-each of K ads seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared. So it is with rare
-texts of a feature: each may have 1 / (T (1 + log n)) if there are T, whichever of them are looked at.
+Which ads there are is not fixed beforehand: a log may lack most of them. But the rows after an ad's
+first showing have an e-value that begins when the ad appears. The j-th ad to appear may have the
+weight 1 / (j (1 + log n)) in a log of n rows, since these sum to 1 at most. The rows before have
+factors of at most 1, and the first showing has exp(1/2) at most, as a y - psi(a) y^2 <= a^2 / (4
+psi(a)) <= 1/2. So the e-value of all rows is at most exp(1/2) times that one, and each of K ads
+seen may have the weight exp(-1/2) / (K (1 + log n)), in whatever order they appeared. So it is with
+rare texts of a feature: each may have 1 / (T (1 + log n)) if there are T, whichever of them are
+looked at.
 
-Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad are binomial: then an
-exact test of the sample ratio is made, too, which finds smaller differences (`mismatch`).
+Where each ad has one propensity, as in an A/B test, and visits are independent, the rows of an ad
+are binomial: then an exact test of the sample ratio is made, too, which finds smaller differences
+(`mismatch`).
 
-Where it is known which visits could show an ad, its rows are these: X - 1 has an expectation of 0 in each of them.
+Where it is known which visits could show an ad, its rows are these: X - 1 has an expectation of 0
+in each of them.
 
-It needs of a log only sums, which add up over its parts, and for the rows next to each other the first ones of each
-part of it. Rows of one time have no order: they are put in a random one, since files may be sorted by ad.
+It needs of a log only sums, which add up over its parts, and for the rows next to each other the
+first ones of each part of it. Rows of one time have no order: they are put in a random one, since
+files may be sorted by ad.
 """
 
 import math
@@ -44,13 +52,18 @@ from scant_ads.reading.visits import Problem, Visits
 MISMATCHES = WRONG, SCHEDULE = "wrong-propensities", "schedule"  # the kinds of the problem
 ALARM = 0.01  # the probability of a false alarm, at most
 MISMATCH = 0.001  # likewise, of the test of the sample ratio
-RATES = 2.0 ** -np.arange(1, 16)  # the rates a: large ones find much in few rows, small ones little in many
-LEAST = 1e-4  # smaller propensities count as this one, so that the sums stay whole numbers that are exact
+# the rates a: large ones find much in few rows, small ones little in many
+RATES = 2.0 ** -np.arange(1, 16)
+# smaller propensities count as this one, so that the sums stay whole numbers that are exact
+LEAST = 1e-4
 SCALE = 256  # sums are of whole multiples of 1 / 256, so that the order of terms does not matter
 FEATURES = 64  # the first features, which make groups of users
-TEXTS = 3  # the most frequent texts of a feature, and as many by their rewards, each of which makes a group
-UNLIKELY = 10  # rewards that a text has more, or less, than by the rate of all rows, to stand out by them
-WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.15, "text": 0.05, "next": 0.2}  # of the mean of e-values, by kind
+# the most frequent texts of a feature, and as many by their rewards, each of which makes a group
+TEXTS = 3
+# rewards that a text has more, or less, than by the rate of all rows, to stand out by them
+UNLIKELY = 10
+# of the mean of e-values, by kind
+WEIGHTS = {"all": 0.4, "time": 0.2, "feature": 0.15, "text": 0.05, "next": 0.2}
 KEPT = " Where users keep the ad that they got first, say who they are by --user COLUMN."
 
 
@@ -72,11 +85,14 @@ class Group:
 class Groups:
     """The groups of rows in which showings are looked at.
 
-    A text may be rare and decide an answer, as that of robots that click on one ad. It then has many more rewards than
-    other texts, or much fewer. Since rewards of this log choose it, all texts count as groups that were looked at.
+    A text may be rare and decide an answer, as that of robots that click on one ad. It then has
+    many more rewards than other texts, or much fewer. Since rewards of this log choose it, all
+    texts count as groups that were looked at.
 
-    middles : by feature with numbers, the number above which a row is in its group: the other rows are another group
-    texts : by text feature, its most frequent texts; all texts but these, and those of `chosen`, are another group
+    middles : by feature with numbers, the number above which a row is in its group: the other rows
+        are another group
+    texts : by text feature, its most frequent texts; all texts but these, and those of `chosen`,
+        are another group
     chosen : by text feature, the texts that stand out by their rewards
     lacking : the features with missing values; the rows without a value are a group
     seen : how many texts there are
@@ -90,7 +106,9 @@ class Groups:
 
     @classmethod
     def of(cls, head: Iterable[Visits], leaks: Collection[str] = ()) -> "Groups":
-        """The groups by the first rows of a log; features that come after the click, `leaks`, make none."""
+        """The groups by the first rows of a log; features that come after the click, `leaks`, make
+        none.
+        """
         head = list(head)
         if not head:
             return cls()
@@ -98,7 +116,9 @@ class Groups:
         rate = float(np.mean(np.concatenate([part.reward > 0 for part in head])))
         for name in [name for name in head[0].names if name not in leaks][:FEATURES]:
             if name not in head[0].categories:
-                numbers = np.concatenate([part.features[:, part.names.index(name)] for part in head])
+                numbers = np.concatenate(
+                    [part.features[:, part.names.index(name)] for part in head]
+                )
                 middle = _middle(numbers)
                 middles |= {} if middle is None else {name: middle}
                 lacking += [name] if np.isnan(numbers).any() else []
@@ -107,8 +127,12 @@ class Groups:
             seen += len(counts)
             lacking += [name] if counts.pop("", None) else []
             frequent = sorted(counts, key=lambda text: (-counts[text][0], text))[:TEXTS]
-            unlikely = {text: abs(rewards - rate * rows) for text, (rows, rewards) in counts.items()}
-            others = sorted({*counts} - {*frequent}, key=lambda text: (-unlikely[text], text))[:TEXTS]
+            unlikely = {
+                text: abs(rewards - rate * rows) for text, (rows, rewards) in counts.items()
+            }
+            others = sorted({*counts} - {*frequent}, key=lambda text: (-unlikely[text], text))[
+                :TEXTS
+            ]
             if len(counts) > 1 or (frequent and name in lacking):
                 texts[name] = tuple(frequent)
                 chosen[name] = tuple(text for text in others if unlikely[text] >= UNLIKELY)
@@ -118,25 +142,40 @@ class Groups:
     def described(self) -> list[Group]:
         """All groups.
 
-        First those of `marks`; then for each feature with numbers the rows that are not above its middle; last the rows
-        that come next to one with the same ad.
+        First those of `marks`; then for each feature with numbers the rows that are not above its
+        middle; last the rows that come next to one with the same ad.
         """
         return [
             Group("all"),
-            *(Group("time", f"in part {number} of {BLOCKS} of the log") for number in range(1, BLOCKS + 1)),
-            *(Group("feature", f"where {name!r} is above {middle:.4g}", name) for name, middle in self.middles.items()),
-            *(Group(kind, f"where {name!r} is {text!r}", name)
-              for kind, texts in (("feature", self.texts), ("text", self.chosen))
-              for name, kept in texts.items() for text in kept),
-            *(Group("feature", f"where {name!r} is none of its frequent texts", name) for name in self.texts),
+            *(
+                Group("time", f"in part {number} of {BLOCKS} of the log")
+                for number in range(1, BLOCKS + 1)
+            ),
+            *(
+                Group("feature", f"where {name!r} is above {middle:.4g}", name)
+                for name, middle in self.middles.items()
+            ),
+            *(
+                Group(kind, f"where {name!r} is {text!r}", name)
+                for kind, texts in (("feature", self.texts), ("text", self.chosen))
+                for name, kept in texts.items()
+                for text in kept
+            ),
+            *(
+                Group("feature", f"where {name!r} is none of its frequent texts", name)
+                for name in self.texts
+            ),
             *(Group("feature", f"where {name!r} is missing", name) for name in self.lacking),
-            *(Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
-              for name, middle in self.middles.items()),
+            *(
+                Group("feature", f"where {name!r} is {middle:.4g} or less, or missing", name)
+                for name, middle in self.middles.items()
+            ),
             Group("next", "next to a row that shows it"),
-        ]  # fmt: skip
+        ]
 
     def marks(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to missing values.
+        """Which rows are in each group, bool (rows x groups): in `described` the first ones, up to
+        missing values.
 
         block : int (rows), the part of the log of each row, below `BLOCKS`
         """
@@ -150,11 +189,24 @@ class Groups:
             code = texts.index(text) if text in texts else -1
             return visits.features[:, place[name]] == code
 
-        kept = [has(name, text) for texts in (self.texts, self.chosen) for name in texts for text in texts[name]]
-        others = [~np.any([has(name, text) for text in ("", *self.texts[name], *self.chosen[name])], axis=0)
-                  for name in self.texts]  # fmt: skip
-        missing = [has(name, "") if name in visits.categories else np.isnan(visits.features[:, place[name]])
-                   for name in self.lacking]  # fmt: skip
+        kept = [
+            has(name, text)
+            for texts in (self.texts, self.chosen)
+            for name in texts
+            for text in texts[name]
+        ]
+        others = [
+            ~np.any(
+                [has(name, text) for text in ("", *self.texts[name], *self.chosen[name])], axis=0
+            )
+            for name in self.texts
+        ]
+        missing = [
+            has(name, "")
+            if name in visits.categories
+            else np.isnan(visits.features[:, place[name]])
+            for name in self.lacking
+        ]
         return np.column_stack([all_rows, in_block, is_above, *kept, *others, *missing])
 
 
@@ -163,7 +215,9 @@ def _counts(head: list[Visits], name: str) -> dict[str, tuple[int, int]]:
     counts: dict[str, tuple[int, int]] = {}
     for part in head:
         code, labels = part.features[:, part.names.index(name)].astype(int), part.categories[name]
-        rows, rewards = (np.bincount(code[of], minlength=len(labels)).tolist() for of in (..., part.reward > 0))
+        rows, rewards = (
+            np.bincount(code[of], minlength=len(labels)).tolist() for of in (..., part.reward > 0)
+        )
         for text, *added in zip(labels, rows, rewards, strict=True):
             before = counts.get(text, (0, 0))
             counts[text] = before[0] + added[0], before[1] + added[1]
@@ -171,7 +225,8 @@ def _counts(head: list[Visits], name: str) -> dict[str, tuple[int, int]]:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """The median, or the greatest value below it if none is above it; None if all values are the same.
+    """The median, or the greatest value below it if none is above it; None if all values are the
+    same.
 
     So some rows are above it, and some are not.
     """
@@ -188,11 +243,12 @@ class Showings:
 
     groups : the groups
     rows : int64 (groups of `Groups.marks`), the rows of each
-    ads : by ad, int64 (3 x groups), of the rows that show it their number, and the sums of X and X^2 in parts of
-        1 / `SCALE`
+    ads : by ad, int64 (3 x groups), of the rows that show it their number, and the sums of X and
+        X^2 in parts of 1 / `SCALE`
     range : by ad, its least and its largest propensity
     order : rows that come next to each other
-    eligible : by ad, int64 (groups), the rows that could show it, where visits have lists of eligible ads; else empty
+    eligible : by ad, int64 (groups), the rows that could show it, where visits have lists of
+        eligible ads; else empty
     """
 
     groups: Groups = field(default_factory=Groups)
@@ -203,9 +259,13 @@ class Showings:
     eligible: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, visits: Visits, block: np.ndarray) -> np.ndarray:
-        """Add the next rows; returns which are in each group. See `Groups.marks`, also for `block`."""
+        """Add the next rows; returns which are in each group.
+
+        See `Groups.marks`, also for `block`.
+        """
         marks = self.groups.marks(visits, block)
-        times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))  # not upwards: no false alarm
+        # not upwards: no false alarm
+        times = np.floor(SCALE / np.maximum(visits.propensity, LEAST) * (1 + 1e-12))
         powers = np.stack([np.ones_like(times), times, np.ceil(times**2 / SCALE)])
         order = np.argsort(visits.action, kind="stable")
         ends = np.cumsum(np.bincount(visits.action, minlength=len(visits.actions)))
@@ -213,7 +273,10 @@ class Showings:
         for ad, rows in zip(visits.actions, np.split(order, ends[:-1]), strict=True):
             added.ads[ad] = (powers[:, rows] @ marks[rows].astype(float)).astype(np.int64)
             if len(rows):
-                added.range[ad] = float(visits.propensity[rows].min()), float(visits.propensity[rows].max())
+                added.range[ad] = (
+                    float(visits.propensity[rows].min()),
+                    float(visits.propensity[rows].max()),
+                )
         if visits.eligible is not None:
             could = (marks.T.astype(float) @ visits.eligible).astype(np.int64)
             added.eligible = dict(zip(visits.actions, could.T, strict=True))
@@ -240,11 +303,14 @@ class Showings:
 
     @property
     def in_no_order(self) -> bool:
-        """Whether nothing is known of the order in which ads were shown: rows are sorted, and have no times."""
+        """Whether nothing is known of the order in which ads were shown: rows are sorted, and have
+        no times.
+        """
         return bool(self.sorted_by) and not self.order.timed
 
     def shares(self) -> dict[str, float] | None:
-        """The propensity of each ad, if each has the same in all rows that show it, and they sum to 1; else None.
+        """The propensity of each ad, if each has the same in all rows that show it, and they sum to
+        1; else None.
 
         Logs of A/B tests have such propensities, whatever the shares of the arms.
         """
@@ -254,12 +320,16 @@ class Showings:
         return shares if abs(sum(shares.values()) - 1) <= logs.SLACK else None
 
 
-def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> Problem | None:
-    """The error that ads are shown more often than their propensities allow, with the ad and group that show it best.
+def problem(
+    showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK
+) -> Problem | None:
+    """The error that ads are shown more often than their propensities allow, with the ad and group
+    that show it best.
 
-    None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m visits at most, the
-    e-value of all rows is a product of m e-values, each of one visit of each user. Their geometric mean is an e-value.
-    It is of kind `SCHEDULE` if rows next to each other show it best; these are looked at unless their order is unknown.
+    None if all may be right. Visits of one user may get the same ad by one draw. If a user makes m
+    visits at most, the e-value of all rows is a product of m e-values, each of one visit of each
+    user. Their geometric mean is an e-value. It is of kind `SCHEDULE` if rows next to each other
+    show it best; these are looked at unless their order is unknown.
 
     most_visits : m
     rounded : the relative error that propensities may have
@@ -277,28 +347,42 @@ def problem(showings: Showings, most_visits: float = 1, rounded: float = logs.SL
     frequency = f"in {count:,.0f} of {rows:,.0f} rows{could}, and {allowed}"
     by_user = KEPT * (most_visits == 1)
     if described.kind == "next":
-        reason = f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows it, too, {frequency}"
-        mend = ("Each ad is then of visits at other times, which may click otherwise, and none can be compared. Let "
-                "chance choose an ad for each visit, and log its probability.")  # fmt: skip
+        reason = (
+            f"ads follow a schedule: after a row that shows ad {name!r}, the next one shows "
+            f"it, too, {frequency}"
+        )
+        mend = (
+            "Each ad is then of visits at other times, which may click otherwise, and none can "
+            "be compared. Let chance choose an ad for each visit, and log its probability."
+        )
         by_time = " If rows are not in the order of time, name it by --time COLUMN."
         mend += by_user + by_time * (not showings.order.timed)
         return Problem(SCHEDULE, "error", reason, mend.removesuffix("."))
-    mend = ("Nothing can be judged by such a log. Give each row the probability with which its ad was shown to this "
-            "user at this time; a share of all rows is not one, if some users see it more often.")  # fmt: skip
+    mend = (
+        "Nothing can be judged by such a log. Give each row the probability with which its ad "
+        "was shown to this "
+        "user at this time; a share of all rows is not one, if some users see it more often."
+    )
     mend += by_user
     if feature := described.feature:
-        mend += (f" If {feature!r} says something of the ad, or of what came after it, it is no feature of the visit: "
-                 f"leave it out with --ignore {quote(feature)}.")  # fmt: skip
+        mend += (
+            f" If {feature!r} says something of the ad, or of what came after it, it is no "
+            f"feature of the visit: leave it out with --ignore {quote(feature)}."
+        )
     place = f" {described.words}" if described.words else ""
-    reason = f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
+    reason = (
+        f"propensities are not those by which ads were shown{place}: ad {name!r} is {frequency}"
+    )
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
 def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
-    """The error that an ad with one propensity in all rows is in more rows, or fewer, than this says.
+    """The error that an ad with one propensity in all rows is in more rows, or fewer, than this
+    says.
 
-    By the two tails of the binomial distribution, for all ads together (Bonferroni; two ads have one test). None if no
-    sample in a thousand of a right log is like this one, or if propensities differ between visits.
+    By the two tails of the binomial distribution, for all ads together (Bonferroni; two ads have
+    one test). None if no sample in a thousand of a right log is like this one, or if propensities
+    differ between visits.
 
     rounded : the relative error that propensities may have
     """
@@ -317,46 +401,68 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     stated = (np.abs(share * 20 - np.rint(share * 20)) < 1e-9).all()  # twentieths are what they say
     off = 0.0 if stated else np.maximum(rounded * share, [*map(rounding, share)])
     highest, lowest = np.minimum(share + off, 1), np.maximum(share - off, 0)
-    above = np.where(counts > 0, special.betainc(np.maximum(counts, 1), rows - counts + 1, highest), 1)
-    below = np.where(counts < rows, special.betaincc(counts + 1, np.maximum(rows - counts, 1), lowest), 1)
+    above = np.where(
+        counts > 0, special.betainc(np.maximum(counts, 1), rows - counts + 1, highest), 1
+    )
+    below = np.where(
+        counts < rows, special.betaincc(counts + 1, np.maximum(rows - counts, 1), lowest), 1
+    )
     chance = 2 * np.minimum(above, below) * (ads if ads > 2 else 1)
     if chance.min() >= MISMATCH:
         return None
     worst = int(np.argmin(chance))
-    reason = (f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in {counts[worst]:,} "
-              f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} (sample ratio mismatch, "
-              f"p = {chance[worst]:.1g})")  # fmt: skip
-    mend = ("The visits of one ad are then not like those of another, and none can be compared. Look at how ads are "
-            "assigned, and which rows are lost before they are logged, or filtered out." + KEPT)  # fmt: skip
+    reason = (
+        f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in "
+        f"{counts[worst]:,} "
+        f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} "
+        f"(sample ratio mismatch, p = {chance[worst]:.1g})"
+    )
+    mend = (
+        "The visits of one ad are then not like those of another, and none can be compared. "
+        "Look at how ads are "
+        "assigned, and which rows are lost before they are logged, or filtered out." + KEPT
+    )
     return Problem(WRONG, "error", reason, mend.removesuffix("."))
 
 
 def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.SLACK) -> np.ndarray:
-    """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads seen x groups).
+    """The logarithms of the terms of the e-value of a log: weights times e-values, float64 (ads
+    seen x groups).
 
     most_visits, rounded : see `problem`
     """
-    kinds, next_to = np.array([group.kind for group in showings.groups.described]), showings.order.next_to(LEAST)
+    kinds, next_to = (
+        np.array([group.kind for group in showings.groups.described]),
+        showings.order.next_to(LEAST),
+    )
     visits = np.where(kinds == "next", 1, most_visits)
-    evidence = np.array([_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range])
+    evidence = np.array(
+        [_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range]
+    )
     if showings.in_no_order:
         evidence[:, np.isin(kinds, ("time", "next"))] = -np.inf
-    return evidence + np.log(_weights(kinds, len(evidence), int(showings.rows[0]), showings.groups.seen))
+    return evidence + np.log(
+        _weights(kinds, len(evidence), int(showings.rows[0]), showings.groups.seen)
+    )
 
 
 def _weights(kinds: np.ndarray, ads: int, rows: int, texts: int) -> np.ndarray:
     """The weights of the e-values of each of some ads seen, float64 (groups).
 
     kinds : by group, the key of `WEIGHTS`
-    texts : how many there are, of which some were chosen: these have the weight that each of all may have
+    texts : how many there are, of which some were chosen: these have the weight that each of all
+        may have
     """
     seen = 1 + math.log(rows)  # the j-th to appear may have 1 / (j seen)
     groups = {kind: np.count_nonzero(kinds == kind) for kind in WEIGHTS} | {"text": texts * seen}
-    return np.array([WEIGHTS[kind] / groups[kind] for kind in kinds]) * math.exp(-0.5) / (ads * seen)
+    return (
+        np.array([WEIGHTS[kind] / groups[kind] for kind in kinds]) * math.exp(-0.5) / (ads * seen)
+    )
 
 
 def _sums(showings: Showings, ad: str, next_to: np.ndarray) -> np.ndarray:
-    """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2, float64 (4 x groups).
+    """Of each of `Groups.described` the rows, those that show an ad, and the sums of X and X^2,
+    float64 (4 x groups).
 
     next_to : those of the last group, float64 (4)
     """

@@ -1,9 +1,10 @@
 """Policies that show one ad to everyone: the arms of an A/B test.
 
-Where an ad's propensity is the same in all rows that show it, these rows are a random sample of all visits. Its rate is
-theirs, with Clopper-Pearson's interval where rewards are 0 or 1, and betting's else; other rows tell nothing of it.
-The difference of two such rates of 0/1 rewards, and their ratio, have the score intervals of two proportions
-(Miettinen and Nurminen 1985) with a continuity correction, which keep their coverage in small samples, too (counted in
+Where an ad's propensity is the same in all rows that show it, these rows are a random sample of all
+visits. Its rate is theirs, with Clopper-Pearson's interval where rewards are 0 or 1, and betting's
+else; other rows tell nothing of it. The difference of two such rates of 0/1 rewards, and their
+ratio, have the score intervals of two proportions (Miettinen and Nurminen 1985) with a continuity
+correction, which keep their coverage in small samples, too (counted in
 `tests/ads/test_ads_arms.py`). Either leaves out "no difference" where the other does.
 """
 
@@ -19,8 +20,10 @@ from scant.errors import SettingError, unknown
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
 MOST = 20  # ads for which it may
-LETTERS = re.compile(r"(?:arm|group|variant|version|variation)?[\s_-]*([ab])", re.IGNORECASE)  # of an A/B test
-CONTROLS = ("control", "control group", "ctrl", "baseline")  # what the arm is called that others are compared with
+# of an A/B test
+LETTERS = re.compile(r"(?:arm|group|variant|version|variation)?[\s_-]*([ab])", re.IGNORECASE)
+# what the arm is called that others are compared with
+CONTROLS = ("control", "control group", "ctrl", "baseline")
 HALVINGS = 60  # of the interval in which an end is searched
 
 
@@ -39,7 +42,9 @@ class Always:
         return np.where(fits, (visits.action == index) / visits.propensity, 1.0)
 
     def choices(self, visits) -> np.ndarray:
-        """The ad that it shows in each row of a log, int (rows): its own where it is eligible, else the one logged."""
+        """The ad that it shows in each row of a log, int (rows): its own where it is eligible, else
+        the one logged.
+        """
         index, fits = self._among(visits)
         return np.where(fits, index, visits.action)
 
@@ -60,24 +65,31 @@ def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
     """
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
-        raise SettingError(f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at once: name some of "
-                           f"them, as --policy {names[0]}, or a learner, as --policy logistic")  # fmt: skip
+        raise SettingError(
+            f"{EACH}: there are {len(names):,} ads, and {MOST} can be compared at "
+            f"once: name some of them, as --policy {names[0]}, or a learner, as --policy logistic"
+        )
     if isinstance(policies, Mapping):
         each = dict(zip(names, names, strict=True))
-        return {other: meant for name, policy in policies.items()
-                for other, meant in (each if is_each(policy) else {name: policy}).items()}  # fmt: skip
+        return {
+            other: meant
+            for name, policy in policies.items()
+            for other, meant in (each if is_each(policy) else {name: policy}).items()
+        }
     return [other for policy in policies for other in (names if is_each(policy) else [policy])]
 
 
 def control(policies: Mapping) -> str | None:
-    """The name of the policy that is the control of an A/B test: of policies that all show one ad, the only one whose
-    ad is called so, or A beside B; None if there is none.
+    """The name of the policy that is the control of an A/B test: of policies that all show one ad,
+    the only one whose ad is called so, or A beside B; None if there is none.
     """
     if not all(isinstance(policy, Always) for policy in policies.values()):
         return None
     letters = [LETTERS.fullmatch(policy.ad.strip()) for policy in policies.values()]
     if len(letters) == 2 and None not in letters and letters[0][1].lower() != letters[1][1].lower():
-        return next(name for name, letter in zip(policies, letters, strict=True) if letter[1].lower() == "a")
+        return next(
+            name for name, letter in zip(policies, letters, strict=True) if letter[1].lower() == "a"
+        )
     controls = [name for name, policy in policies.items() if policy.ad.strip().lower() in CONTROLS]
     return controls[0] if len(controls) == 1 < len(policies) else None
 
@@ -96,8 +108,8 @@ def check_shown(policy: Always, ads: Iterable[str]) -> None:
 def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cells of the rows that show an ad, with weights of 1.
 
-    They are a random sample of all rows if the ad has the same propensity in all of them, and if they are `as_many` as
-    this says. There are fewer if some visits cannot get the ad.
+    They are a random sample of all rows if the ad has the same propensity in all of them, and if
+    they are `as_many` as this says. There are fewer if some visits cannot get the ad.
 
     weight, reward, count : float64, float64, int64 (cells), of all rows
     """
@@ -106,7 +118,8 @@ def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple
 
 
 def as_many(weight: np.ndarray, count: np.ndarray) -> bool:
-    """Whether the rows that show an ad are about as many as its propensity says, which is the same in all of them.
+    """Whether the rows that show an ad are about as many as its propensity says, which is the same
+    in all of them.
 
     If rows are independent, one sample in a thousand is wrongly said not to be.
     """
@@ -136,7 +149,9 @@ class Difference:
         return first - second
 
     def lower(self, level: float) -> float:
-        """The one-sided lower bound: the least difference that a score test with a continuity correction allows."""
+        """The one-sided lower bound: the least difference that a score test with a continuity
+        correction allows.
+        """
         return self._end(level, -1)
 
     def upper(self, level: float) -> float:
@@ -145,7 +160,9 @@ class Difference:
 
     def grown(self, factor: float) -> "Difference":
         """That of samples so many times as large, with the same rates."""
-        return Difference(*(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows)))
+        return Difference(
+            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
+        )
 
     def _end(self, level: float, side: int) -> float:
         """The lower bound (`side` -1) or the upper one."""
@@ -155,18 +172,26 @@ class Difference:
         inside, outside = self.estimate, float(side)
         for _ in range(HALVINGS):
             middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if self._distance(middle) <= quantile else (inside, middle)
+            inside, outside = (
+                (middle, outside) if self._distance(middle) <= quantile else (inside, middle)
+            )
         return outside
 
     def _distance(self, difference: float) -> float:
-        """How many standard errors the estimate is away from a difference, at the likeliest rates that have it."""
+        """How many standard errors the estimate is away from a difference, at the likeliest rates
+        that have it.
+        """
         (first, second), (n, m) = self._rates(difference), self.rows
-        error = np.sqrt((first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1))
+        error = np.sqrt(
+            (first * (1 - first) / n + second * (1 - second) / m) * (n + m) / (n + m - 1)
+        )
         gap = abs(self.estimate - difference) - (1 / n + 1 / m) / 2
         return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)
 
     def _rates(self, difference: float) -> tuple[float, float]:
-        """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985, appendix)."""
+        """The likeliest rates with a difference: the root of a cubic (Miettinen and Nurminen 1985,
+        appendix).
+        """
         (x, y), (n, m) = self.clicks, self.rows
         square = ((n + 2 * m) * difference - (n + m) - (x + y)) / (3 * (n + m))
         linear = ((m * difference - (n + m) - 2 * y) * difference + x + y) / (3 * (n + m))
@@ -174,7 +199,9 @@ class Difference:
         q = square**3 - 1.5 * linear * square + constant / 2
         p = np.copysign(np.sqrt(max(square**2 - linear, 0.0)), q)
         angle = (np.pi + np.arccos(np.clip(q / p**3, -1, 1))) / 3 if p else np.pi / 2
-        second = float(np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference)))
+        second = float(
+            np.clip(2 * p * np.cos(angle) - square, max(0.0, -difference), min(1.0, 1 - difference))
+        )
         return second + difference, second
 
 
@@ -202,7 +229,9 @@ class Ratio:
 
     def grown(self, factor: float) -> "Ratio":
         """That of samples so many times as large, with the same rates."""
-        return Ratio(*(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows)))
+        return Ratio(
+            *(tuple(factor * part for part in parts) for parts in (self.clicks, self.rows))
+        )
 
     def upper(self, level: float) -> float:
         """The one-sided upper bound."""
@@ -210,11 +239,16 @@ class Ratio:
         return 1 / inverse if inverse else np.inf
 
     def _distance(self, ratio: float) -> float:
-        """How many standard errors x / n is above ratio * y / m, at the likeliest rates that have the ratio."""
+        """How many standard errors x / n is above ratio * y / m, at the likeliest rates that have
+        the ratio.
+        """
         (x, y), (n, m) = self.clicks, self.rows
         linear, square = n * ratio + x + m + y * ratio, (n + m) * ratio
-        second = 2 * (x + y) / (linear + np.sqrt(max(linear**2 - 4 * square * (x + y), 0.0)))  # the likeliest rates
+        # the likeliest rates
+        second = 2 * (x + y) / (linear + np.sqrt(max(linear**2 - 4 * square * (x + y), 0.0)))
         first = min(ratio * second, 1.0)
-        error = np.sqrt((first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1))
+        error = np.sqrt(
+            (first * (1 - first) / n + ratio**2 * second * (1 - second) / m) * (n + m) / (n + m - 1)
+        )
         gap = x / n - ratio * y / m - (1 / n + ratio / m) / 2
         return gap / error if error > 0 else (np.inf if gap > 0 else 0.0)

@@ -22,9 +22,11 @@ from scant_ads.reading.log import Log
 from scant_ads.reading.summing import Training
 from scant_ads.reading.tally import Summary, Tally
 
-SHARED = ("refuse", "drop", "keep")  # what is done with rows of the test that the training log has, too
+# what is done with rows of the test that the training log has, too
+SHARED = ("refuse", "drop", "keep")
 UNKNOWN = "unknown"  # a least propensity that nobody knows
-LEAST = 1e-100  # that a propensity can be, as numbers of a study: the squares of weights are numbers then
+# that a propensity can be, as numbers of a study: the squares of weights are numbers then
+LEAST = 1e-100
 
 
 class Basis:
@@ -56,9 +58,14 @@ class Basis:
     """
 
     def __init__(
-        self, test: Log, training: Training | None, summary: Summary, columns: Iterable[str] = (),
-        declared: float | str | None = None, shared: str = "refuse",
-    ):  # fmt: skip
+        self,
+        test: Log,
+        training: Training | None,
+        summary: Summary,
+        columns: Iterable[str] = (),
+        declared: float | str | None = None,
+        shared: str = "refuse",
+    ):
         test.refuse(summary.problems.values())
         tally = summary.all()
         if tally.rows < 2:
@@ -69,15 +76,25 @@ class Basis:
         self.same_log = summing.logged_by_today(test, training)
         if training is not None and bool(tally.eligible) != bool(training.tally.eligible):
             has, lacks = (test, training) if tally.eligible else (training, test)
-            raise DataError(lacks.name, f"it has no lists of eligible ads, and {has.name} has",
-                            advice="Name them in both by --eligible, or --ignore them")  # fmt: skip
+            raise DataError(
+                lacks.name,
+                f"it has no lists of eligible ads, and {has.name} has",
+                advice="Name them in both by --eligible, or --ignore them",
+            )
         equal_rows = list(health.equal_rows(summary))
         of_test = [*test.problems, *equal_rows]
         self.notes, serious = [], [problem for problem in of_test if problem.kind in DOUBTS]
         self._note(
-            test.name, [problem for problem in test.problems if problem.kind in ("left-out", "distribution", *DOUBTS)]
+            test.name,
+            [
+                problem
+                for problem in test.problems
+                if problem.kind in ("left-out", "distribution", *DOUBTS)
+            ],
         )
-        self.least_propensity, self.constant = _least(test.name, tally, declared, summary.showings.shares())
+        self.least_propensity, self.constant = _least(
+            test.name, tally, declared, summary.showings.shares()
+        )
         self.careful = [f"Careful: {problem.reason}" for problem in serious]
         self.doubts = {problem.kind for problem in serious}
         problems = list(health.propensities(summary, columns, self.least_propensity))
@@ -107,9 +124,15 @@ class Basis:
         return self._judged(summary.all(), summary)
 
     def _judged(self, whole: Tally, summary: Summary) -> Tally:
-        tally, ads = summary.alone if self.drops else whole, {ad: 0 * sums for ad, sums in whole.ads.items()}
+        tally, ads = (
+            summary.alone if self.drops else whole,
+            {ad: 0 * sums for ad, sums in whole.ads.items()},
+        )
         if self.training is not None:
-            ads |= {ad: np.zeros((3, 1), np.int64) for ad in logs.ordered({*self.training.tally.ads} - {*ads})}
+            ads |= {
+                ad: np.zeros((3, 1), np.int64)
+                for ad in logs.ordered({*self.training.tally.ads} - {*ads})
+            }
         return replace(tally, ads=ads | tally.ads)
 
     def today(self, tally: Tally) -> Tally:
@@ -124,10 +147,14 @@ class Basis:
             self.notes.append(f"{name}: {problem.reason}. {problem.mend}")
 
     def _measured(self, name: str, summary: Summary, tally: Tally) -> set[str]:
-        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made from its rewards."""
+        """Note what looks measured wrongly in a log; returns the NAMEs of columns that look made
+        from its rewards.
+        """
         problems = list(measurement.problems(summary, tally, self.unit))
         self._note(name, problems)
-        doubted = [problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT]
+        doubted = [
+            problem for problem in problems if problem.kind in DOUBTS and problem.kind != HINDSIGHT
+        ]
         self.careful += [f"Careful: {problem.reason}" for problem in doubted]
         self.doubts |= {problem.kind for problem in doubted}
         return {problem.column for problem in problems if problem.kind == HINDSIGHT}
@@ -141,81 +168,132 @@ class Basis:
             for problem in health.propensities(training.summary, ())
             if problem.kind in MISMATCHES
         ]
-        if new := [ad for ad in logs.ordered({*tally.ads} - {*training.tally.ads}) if tally.ads[ad][0].any()]:
+        if new := [
+            ad
+            for ad in logs.ordered({*tally.ads} - {*training.tally.ads})
+            if tally.ads[ad][0].any()
+        ]:
             share = sum(int(tally.ads[ad][0].sum()) for ad in new) / tally.rows
             self.notes.append(
-                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks ({logs.listing(new)}): "
+                f"{test}: {100 * share:.3g} % of rows show ads that the training log lacks "
+                f"({logs.listing(new)}): "
                 "learnt policies never show them, so that these rows have weight 0"
             )
         new = new_texts(summary.features, training.summary.features, tally.rows)
         self.notes += [f"{test}: {sentence}" for sentence in new]
         if lacking := logs.ordered({*training.tally.ads} - {*tally.ads}):
             self.notes.append(
-                f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} ads "
-                f"({logs.listing(lacking)}), so that nothing is known of what these would earn: policies that show "
-                "them cannot be judged"
+                f"{test}: it never shows {len(lacking):,} of the {len({*tally.ads, *lacking}):,} "
+                "ads "
+                f"({logs.listing(lacking)}), so that nothing is known of what these would earn: "
+                "policies that show them cannot be judged"
             )
 
     def _of_both_logs(self, tally: Tally, summary: Summary, shared: str) -> None:
-        """Refuse, keep or leave out rows of the test that the training log has, too; note users of both."""
-        training, test, train, count = self.training, self.test.name, self.training.name, summary.shared.rows
+        """Refuse, keep or leave out rows of the test that the training log has, too; note users of
+        both.
+        """
+        training, test, train, count = (
+            self.training,
+            self.test.name,
+            self.training.name,
+            summary.shared.rows,
+        )
         whole_log = count == tally.rows == training.tally.rows and training.shares(count, count)
         if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
-            raise DataError(test, reason, advice="Evaluate on other visits; --split 0.5 parts one log")
-        overlap, chance = f"{count:,} of {tally.rows:,} rows are in {train}, too", training.chance * tally.rows
+            raise DataError(
+                test, reason, advice=("Evaluate on other visits; --split 0.5 parts one log")
+            )
+        overlap, chance = (
+            f"{count:,} of {tally.rows:,} rows are in {train}, too",
+            training.chance * tally.rows,
+        )
         if not count:
             pass
         elif not training.shares(count, tally.rows):
-            self.notes.append(f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept")
+            self.notes.append(
+                f"{test}: {overlap}, about as many as chance makes ({chance:,.0f}): they are kept"
+            )
         elif shared == "refuse":
-            advice = "--shared drop leaves them out of the test; --shared keep is for rows of different visits"
-            reason = f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is judged too well"
+            advice = (
+                "--shared drop leaves them out of the test; --shared keep is for rows of "
+                "different visits"
+            )
+            reason = (
+                f"{overlap} (by chance: about {chance:,.0f}): what was learnt from them is "
+                "judged too well"
+            )
             raise DataError(test, reason, advice=advice)
         elif shared == "keep":
-            self.notes.append(f"{test}: {overlap}: if these are the same visits, what was learnt is judged too well")
+            self.notes.append(
+                f"{test}: {overlap}: if these are the same visits, what was learnt "
+                "is judged too well"
+            )
         elif summary.alone.rows < 2:
             raise DataError(test, f"{overlap}: nothing is left to evaluate on")
         else:
             self.notes.append(f"{test}: {overlap}, and are left out of the test")
             self.drops = True
-        learnt_users, users = (part.users.settle().key for part in (training.tally, self._judged(tally, summary)))
+        learnt_users, users = (
+            part.users.settle().key for part in (training.tally, self._judged(tally, summary))
+        )
         if both := np.isin(users, learnt_users).sum():
-            self.notes.append(f"{test}: {100 * both / len(users):.3g} % of its users are in {train}, too: rates are of "
-                              "users from whom policies have learnt")  # fmt: skip
+            self.notes.append(
+                f"{test}: {100 * both / len(users):.3g} % of its users are in "
+                f"{train}, too: rates are of users from whom policies have learnt"
+            )
 
     def _of_other_visits(self, tally: Tally, summary: Summary) -> None:
-        """Note that the training log, by which today's rate is known, is of other visits, or of another time."""
+        """Note that the training log, by which today's rate is known, is of other visits, or of
+        another time.
+        """
         if self.same_log:
             return
         self._measured(self.training.name, self.training.summary, self.training.tally)
-        training, test, train, mean = self.training, self.test.name, self.training.name, self.unit.mean
+        training, test, train, mean = (
+            self.training,
+            self.test.name,
+            self.training.name,
+            self.unit.mean,
+        )
         both_earn = tally.mean("") and training.tally.mean("")
         rates = of_others(tally, training.tally) if both_earn else None
         if rates:
             self.doubts.add(OTHER_VISITS)
-            self.careful.append(f"Careful: today's {mean} is of other visits, or times, than the test's")
-            test_rate, training_rate = (self.unit.rate(*map(self.unit.value, ends)) for ends in rates)
+            self.careful.append(
+                f"Careful: today's {mean} is of other visits, or times, than the test's"
+            )
+            test_rate, training_rate = (
+                self.unit.rate(*map(self.unit.value, ends)) for ends in rates
+            )
             self.notes.append(
-                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by {train}: "
-                f"visits, or times, differ, and today's {mean} is that of the training log. Policies may look better, "
+                f"{test}: showing all ads alike earns {test_rate} here, but {training_rate} by "
+                f"{train}: "
+                f"visits, or times, differ, and today's {mean} is that of the training log. "
+                "Policies may look better, "
                 "or worse, only because of this; --split compares on the same visits"
             )
         test_period, training_period = summary.period, training.summary.period
         if test_period is None or training_period is None:
             return
         if training_period[1] < test_period[0] or test_period[1] < training_period[0]:
-            learnt_on, tested_on = (" to ".join(np.datetime_as_string(time, "D") for time in period)
-                                    for period in (training_period, test_period))  # fmt: skip
-            self.notes.append(f"the training log is of {learnt_on}, the test log of {tested_on}: today's {mean} is of "
-                              "another time")  # fmt: skip
+            learnt_on, tested_on = (
+                " to ".join(np.datetime_as_string(time, "D") for time in period)
+                for period in (training_period, test_period)
+            )
+            self.notes.append(
+                f"the training log is of {learnt_on}, the test log of {tested_on}: "
+                f"today's {mean} is of another time"
+            )
 
 
 def check_declared(declared: float | str | None) -> None:
     """Raise a SettingError for a least propensity out of range."""
     if declared not in (None, UNKNOWN) and not is_number(declared, LEAST, 1):
         raise SettingError(
-            f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from {LEAST:g}"
+            f"--least-propensity is {declared}; a propensity is above 0 and at most 1, here from "
+            f"{LEAST:g}"
         )
 
 
@@ -230,16 +308,21 @@ def _least(
     if declared == UNKNOWN:
         return None, False
     constant, smallest = propensity[0] == propensity[-1], float(propensity[0])  # cells are in order
-    of_lists = tally.eligible and health.alike(tally) is not None  # known of every eligible ad of each visit
+    # known of every eligible ad of each visit
+    of_lists = tally.eligible and health.alike(tally) is not None
     if declared is None and not constant and not shares and not of_lists:
         raise SettingError(
-            f"{name}: propensities differ, so that --least-propensity is needed: the least probability with which the "
-            "policy that logged it shows any ad to anyone, by its design. The least in the log will not do: an ad's "
-            "rarest showings are those that a log is likely to lack, and bounds made without them are too good. "
-            "--least-propensity unknown makes do with wider bounds that need none"
+            f"{name}: propensities differ, so that --least-propensity is needed: the least "
+            "probability with which the "
+            "policy that logged it shows any ad to anyone, by its design. The least in the log "
+            "will not do: an ad's "
+            "rarest showings are those that a log is likely to lack, and bounds made without them "
+            "are too good. --least-propensity unknown makes do with wider bounds that need none"
         )
     least_propensity = smallest if declared is None else declared
-    if smallest < min(least_propensity * (1 - logs.SLACK), least_propensity - rounding(least_propensity)):
+    if smallest < min(
+        least_propensity * (1 - logs.SLACK), least_propensity - rounding(least_propensity)
+    ):
         raise SettingError(f"--least-propensity is {least_propensity}, but {name} has {smallest:g}")
     least_propensity = min(least_propensity, smallest)
     return least_propensity, bool(constant) and math.isclose(least_propensity, smallest)

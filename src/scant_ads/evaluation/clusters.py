@@ -1,18 +1,22 @@
-"""Sums by user, and bounds for logs in which visits of one user depend on each other, and only users are independent.
+"""Sums by user, and bounds for logs in which visits of one user depend on each other, and only
+users are independent.
 
-A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and n_u, how many visits
-the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over the users, whatever happens among a user's
-visits, and however rates and numbers of visits go together. So `intervals.betting` works with users in place of rows:
-the capital prod_u (1 + b_u (S_u - m n_u)), users in random order, with bets b_u < 1 / (m max n_u), by which no user
-can lose more than the capital. How many visits the users made is taken as it is, as the design of the log is.
+A mean over visits is the quotient of two sums over users, of S_u, the sum of a user's terms, and
+n_u, how many visits the user made. If the mean is m, the terms S_u - m n_u have a mean of 0 over
+the users, whatever happens among a user's visits, and however rates and numbers of visits go
+together. So `intervals.betting` works with users in place of rows: the capital prod_u (1 + b_u (S_u
+- m n_u)), users in random order, with bets b_u < 1 / (m max n_u), by which no user can lose more
+than the capital. How many visits the users made is taken as it is, as the design of the log is.
 
-If users come at random, the capital is a nonnegative martingale. For given users, each with a mean of its own, the
-expected product of the first k of them in random order at a constant bet is e_k(a) / binom(U, k) <= mean(a)^k = 1 with
-a_u = 1 + b (E S_u - m n_u), by Maclaurin's inequality; what bets that depend on earlier stages change is left to
-simulation (`benchmarks/ads_users.py`). Upper ends follow from B n_u - S_u, with B the largest term.
+If users come at random, the capital is a nonnegative martingale. For given users, each with a mean
+of its own, the expected product of the first k of them in random order at a constant bet is e_k(a)
+/ binom(U, k) <= mean(a)^k = 1 with a_u = 1 + b (E S_u - m n_u), by Maclaurin's inequality; what
+bets that depend on earlier stages change is left to simulation (`benchmarks/ads_users.py`). Upper
+ends follow from B n_u - S_u, with B the largest term.
 
-What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a difference, are
-wide if a user made very many visits: a few more such users with a click at every visit would change the mean.
+What a visit can earn at most, B, a user can earn max n_u times. So an upper end, and both ends of a
+difference, are wide if a user made very many visits: a few more such users with a click at every
+visit would change the mean.
 """
 
 from collections.abc import Mapping
@@ -28,7 +32,8 @@ from scant_ads.evaluation.quotients import Quotient
 
 SCALE = 1 << 30  # sums are of whole numbers, so that the order of terms does not matter
 FEW = 1 << 20  # users that wait until they are merged
-NO_RANGE = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])  # gains of a visit, with a stake of 1: from 0, mostly to 1
+# gains of a visit, with a stake of 1: from 0, mostly to 1
+NO_RANGE = np.array([(0.0, 1.0), (1.0, 1.0), (0.0, 0.0)])
 FIRST = 32  # users of the first stage of betting; a stage ends whenever this number has doubled
 
 
@@ -37,8 +42,8 @@ class Users:
     """Sums over the visits of each user, which add up over parts of a log.
 
     key : uint64 (users), the hash of each, ascending
-    sums : by policy, as in `tally.Tally.cells`, int64 (2 x users), the sums of its weights w and of w r, whole numbers
-        times 1 / `SCALE`; for "uniform" of 1 / p and r / p, for "" of 1 and r
+    sums : by policy, as in `tally.Tally.cells`, int64 (2 x users), the sums of its weights w and of
+        w r, whole numbers times 1 / `SCALE`; for "uniform" of 1 / p and r / p, for "" of 1 and r
     largest : the largest weight
     waiting : sums of further visits, not merged yet
     """
@@ -64,7 +69,9 @@ class Users:
 
     def merge(self, other: "Users") -> None:
         """Add the sums of other visits."""
-        self.waiting += [part for part in (Users(other.key, other.sums), *other.waiting) if len(part.key)]
+        self.waiting += [
+            part for part in (Users(other.key, other.sums), *other.waiting) if len(part.key)
+        ]
         self.largest = max(self.largest, other.largest)
         if sum(len(part.key) for part in self.waiting) > max(len(self.key), FEW):
             self.settle()
@@ -76,15 +83,21 @@ class Users:
             key = np.concatenate([part.key for part in parts])
             order = np.argsort(key, kind="stable")
             starts = _starts(key[order])
-            sums = {name: np.concatenate([part.sums[name] for part in parts], axis=1) for name in parts[0].sums}
-            self.sums = {name: np.add.reduceat(both[:, order], starts, axis=1) for name, both in sums.items()}
+            sums = {
+                name: np.concatenate([part.sums[name] for part in parts], axis=1)
+                for name in parts[0].sums
+            }
+            self.sums = {
+                name: np.add.reduceat(both[:, order], starts, axis=1) for name, both in sums.items()
+            }
             self.key = key[order][starts]
         elif parts:
             self.key, self.sums = parts[0].key, parts[0].sums
         return self
 
     def design(self, policy: str, rows: int, square: float) -> float:
-        """How many times the variance of a mean is that for independent visits, 1 at least; 1 without users.
+        """How many times the variance of a mean is that for independent visits, 1 at least; 1
+        without users.
 
         policy : whose w r are the terms
         rows, square : the number of all visits, and the sum of their squared terms
@@ -94,7 +107,11 @@ class Users:
         visits, terms = self.sums[""][0] / SCALE, self.sums[policy][1] / SCALE
         mean = terms.sum() / rows
         variance = square - rows * mean**2
-        return max(float(((terms - mean * visits) ** 2).sum()) / variance, 1.0) if variance > 0 else 1.0
+        return (
+            max(float(((terms - mean * visits) ** 2).sum()) / variance, 1.0)
+            if variance > 0
+            else 1.0
+        )
 
     def counts(self) -> tuple[int, int] | None:
         """How many users there are, and the most visits of one; None where they are not known."""
@@ -124,12 +141,16 @@ class ByUser:
         self.visits = users.sums[""][0] / SCALE
         self.most = float(self.visits.max())
         if self.most * users.largest * SCALE >= 2.0**63:
-            raise SettingError(f"a weight is {users.largest:g}, and a user made {self.most:,.0f} visits: too much for "
-                               "sums by user. Correct propensities that are next to 0")  # fmt: skip
+            raise SettingError(
+                f"a weight is {users.largest:g}, and a user made {self.most:,.0f} "
+                "visits: too much for sums by user. Correct propensities that are next to 0"
+            )
         ends = FIRST << np.arange(63 - FIRST.bit_length())
         ends = np.r_[ends[ends < len(self.visits)], len(self.visits)]
         self.stage = np.empty(len(self.visits), np.int64)
-        self.stage[random.permutation(len(self.visits))] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        self.stage[random.permutation(len(self.visits))] = np.repeat(
+            np.arange(len(ends)), np.diff(ends, prepend=0)
+        )
 
     def __len__(self) -> int:
         return len(self.visits)
@@ -145,7 +166,9 @@ class ByUser:
     def missed(self, policy: str) -> Quotient:
         """The mean of w (1 - r): what a policy's visits lack of a click each."""
         weight, terms = self._sums(policy)
-        return self._quotient(weight - terms, self.visits, NO_RANGE, quotients.marks_between(0.0, np.inf))
+        return self._quotient(
+            weight - terms, self.visits, NO_RANGE, quotients.marks_between(0.0, np.inf)
+        )
 
     def mean_weight(self, policy: str, largest: float) -> Quotient:
         """The mean weight of a policy."""
@@ -153,7 +176,9 @@ class ByUser:
         return self._quotient(self._sums(policy)[0], self.visits, corners, marks)
 
     def of_shown(self, policy: str, weight: float) -> Quotient:
-        """The click rate of the visits to which a policy gives a weight, the same weight for all."""
+        """The click rate of the visits to which a policy gives a weight, the same weight for
+        all.
+        """
         counts, terms = self._sums(policy) / weight
         return self._quotient(terms, counts, NO_RANGE, quotients.marks_between(0.0, 1.0))
 
@@ -165,21 +190,31 @@ class ByUser:
         return self._of_pair(quotients.difference, pair, largest)
 
     def lift(self, pair: tuple[str, str], largest: tuple[float, float]) -> Quotient | None:
-        """The CTR of the first of two policies over that of the second; None without a click of it."""
-        return self._of_pair(quotients.ratio, pair, largest) if self._sums(pair[1])[1].any() else None
+        """The CTR of the first of two policies over that of the second; None without a click of
+        it.
+        """
+        return (
+            self._of_pair(quotients.ratio, pair, largest) if self._sums(pair[1])[1].any() else None
+        )
 
     def parts(self, policy: str) -> tuple[np.ndarray, np.ndarray]:
-        """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its weights."""
+        """The sums by user whose quotient is the self-normalised CTR: of its terms, and of its
+        weights.
+        """
         weight, terms = self._sums(policy)
         return terms, weight if policy else self.visits
 
     def may_be_one(self, policy: str) -> bool:
-        """Whether a t test with users as its units, at `evaluation.ALARM`, lets the mean weight be 1."""
+        """Whether a t test with users as its units, at `evaluation.ALARM`, lets the mean weight be
+        1.
+        """
         weight, rows = self._sums(policy)[0], float(self.visits.sum())
         mean, users = float(weight.sum()) / rows, len(self)
         if users < 2:
             return True
-        variance = float(((weight - mean * self.visits) ** 2).sum()) * users**2 / (users - 1) / rows**2
+        variance = (
+            float(((weight - mean * self.visits) ** 2).sum()) * users**2 / (users - 1) / rows**2
+        )
         low = intervals.t_of(users, mean, variance, (1 + evaluation.ALARM) / 2)
         return abs(mean - 1) <= max(mean - float(low), 1e-6)
 
@@ -188,7 +223,9 @@ class ByUser:
         name = "" if policy == Logging.kind else policy
         return self.users.sums[name] / (SCALE * (self.ads if policy == Uniform.kind else 1))
 
-    def _of_pair(self, kind, pair: tuple[str, str], largest: tuple[float, float], supported: bool = True) -> Quotient:
+    def _of_pair(
+        self, kind, pair: tuple[str, str], largest: tuple[float, float], supported: bool = True
+    ) -> Quotient:
         """The quotient that `kind` says of two policies; see `rate`."""
         (weight, gain), (other, other_gain) = map(self._sums, pair)
         fixed = pair[1] in ("", Logging.kind)
@@ -198,8 +235,12 @@ class ByUser:
         marks = quotients.marks(kind, largest, fixed)
         return self._quotient(gain, stake, corners, marks, (weight - other) * supported)
 
-    def _quotient(self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None) -> Quotient:
-        """The quotient of two sums by user; users who have a stake alone, who are many, are counted by their stakes."""
+    def _quotient(
+        self, gain, stake, corners: np.ndarray, marks: np.ndarray, excess=None
+    ) -> Quotient:
+        """The quotient of two sums by user; users who have a stake alone, who are many, are counted
+        by their stakes.
+        """
         excess = np.zeros(len(gain)) if excess is None else excess
         some = np.flatnonzero((gain != 0) | (excess != 0))
         none = np.flatnonzero((gain == 0) & (excess == 0) & (stake > 0))
@@ -209,6 +250,12 @@ class ByUser:
         terms = np.stack([gain, stake, excess])[:, some]
         of_stakes = np.stack([0 * value[code], value[code], 0 * value[code]])
         return Quotient(
-            np.hstack([of_stakes, terms]), np.r_[stage, self.stage[some]], np.r_[count, np.ones(len(some), np.int64)],
-            np.bincount(self.stage), corners, marks, self.most, float(self.visits.mean()),
-        )  # fmt: skip
+            np.hstack([of_stakes, terms]),
+            np.r_[stage, self.stage[some]],
+            np.r_[count, np.ones(len(some), np.int64)],
+            np.bincount(self.stage),
+            corners,
+            marks,
+            self.most,
+            float(self.visits.mean()),
+        )

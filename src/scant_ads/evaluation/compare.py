@@ -1,8 +1,8 @@
 """Compare policies with today's on a practitioner's own logs: which would have earned more clicks?
 
-Policies are learnt from a training log and evaluated on a test log of other visits. Today's policy is the one that
-logged the training log; its CTR is estimated from the rewards there. Without a training log it is the one that logged
-the test.
+Policies are learnt from a training log and evaluated on a test log of other visits. Today's policy
+is the one that logged the training log; its CTR is estimated from the rewards there. Without a
+training log it is the one that logged the test.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,41 +34,56 @@ COLUMN = "column:"  # before the NAME of a column policy:NAME, where it could be
 
 
 def compare(
-    policies: Iterable | Mapping, test: Log, train: Log | None = None, *, level: float = 0.95,
-    declared: float | str | None = None, shared: str = "refuse", seed: int = 0, progress=silent,
-    doubly_robust: bool = False, rows: int = ROWS, baseline: str | None = None, looks: int = 1,
+    policies: Iterable | Mapping,
+    test: Log,
+    train: Log | None = None,
+    *,
+    level: float = 0.95,
+    declared: float | str | None = None,
+    shared: str = "refuse",
+    seed: int = 0,
+    progress=silent,
+    doubly_robust: bool = False,
+    rows: int = ROWS,
+    baseline: str | None = None,
+    looks: int = 1,
     covariate: str | None = None,
-) -> Evaluation:  # fmt: skip
+) -> Evaluation:
     """Compare policies with today's.
 
     Parameters
     ----------
-    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks, covariate : see
+    policies, test, train, level, declared, shared, seed, progress, doubly_robust, baseline, looks,
+    covariate : see
         `api.evaluate`; `declared` is its `least_propensity`
     rows : of a batch
 
     Returns
     -------
-    evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and bound; estimate (the
-        importance-weighted CTR, 1 if it is above; like high NaN if the log lacks ads of the policy), snips, lower
-        (one-sided), low and high (two-sided), approx_low and approx_high (two-sided, by empirical likelihood around
-        snips: it decides nothing); lift, CTR / today's - 1, or over the baseline's, with lift_low and lift_high
-        (two-sided, see `lifts`; a difference if rewards may be below 0; NaN without a verdict); with `doubly_robust`
-        dr, dr_lower (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained (ids of ads,
-        separated by blanks); new_ads (the share of the rows of `test` whose ad is not in `train`, which a learnt policy
-        never shows); drift (the p-value of the test that the rate is constant over the log; NaN with too few clicks);
-        lift_first, lift_second and lift_last (the lift in the first half of the log, in the second, and in the last
-        quarter) and lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not known;
-        verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty for today's policy and the
-        baseline); needed_test and needed_train (how many rows of each log would make the verdict clear if the estimates
-        stayed the same; NaN if it is clear, or if that log need not grow); refused and warnings (kinds of
-        `evaluation.Notice`, and why there is no verdict: "user", "leak", "other-visits")
+    evaluation : its rows have policy; lambda and epsilon (NaN for a policy without); level and
+        bound; estimate (the importance-weighted CTR, 1 if it is above; like high NaN if the log
+        lacks ads of the policy), snips, lower (one-sided), low and high (two-sided), approx_low and
+        approx_high (two-sided, by empirical likelihood around snips: it decides nothing); lift, CTR
+        / today's - 1, or over the baseline's, with lift_low and lift_high (two-sided, see `lifts`;
+        a difference if rewards may be below 0; NaN without a verdict); with `doubly_robust` dr,
+        dr_lower (one-sided), dr_low and dr_high; the fields of `evaluation.Diagnostics`; untrained
+        (ids of ads, separated by blanks); new_ads (the share of the rows of `test` whose ad is not
+        in `train`, which a learnt policy never shows); drift (the p-value of the test that the rate
+        is constant over the log; NaN with too few clicks); lift_first, lift_second and lift_last
+        (the lift in the first half of the log, in the second, and in the last quarter) and
+        lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not
+        known; verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty
+        for today's policy and the baseline); needed_test and needed_train (how many rows of each
+        log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if
+        that log need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
+        is no verdict: "user", "leak", "other-visits")
 
     Raises
     ------
-    DataError : logs that are the same, share rows, or have different features; probabilities that do not sum to 1
-    SettingError : an unknown policy, one to be learnt although there is no `train`, or no least propensity where it is
-        needed
+    DataError : logs that are the same, share rows, or have different features; probabilities that
+        do not sum to 1
+    SettingError : an unknown policy, one to be learnt although there is no `train`, or no least
+        propensity where it is needed
     """
     if shared not in SHARED:
         raise unknown("way with shared rows", shared, SHARED)
@@ -82,14 +97,22 @@ def compare(
         policies = [policies] if isinstance(policies, str | Policy) else list(policies)
     if any(map(arms.is_each, policies.values() if isinstance(policies, Mapping) else policies)):
         ads = read(None, None).all().ads
-        policies = arms.with_each(policies, logs.ordered({ad for ad, sums in ads.items() if sums[0].any()}))
-    named = {name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()}
+        policies = arms.with_each(
+            policies, logs.ordered({ad for ad, sums in ads.items() if sums[0].any()})
+        )
+    named = {
+        name: asked(policy, test) for name, policy in named_ones(policies, test.policies).items()
+    }
     open_baseline = baseline is None
     named, baseline = with_baseline(named, baseline, train is None)
-    unfitted = [name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted]
+    unfitted = [
+        name for name, policy in named.items() if isinstance(policy, Policy) and not policy.fitted
+    ]
     if unfitted and train is None:
-        raise SettingError(f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
-                           "test's, or part this one with --split")  # fmt: skip
+        raise SettingError(
+            f"{unfitted[0]} is learnt from a log: give one with --train, of other visits than the "
+            "test's, or part this one with --split"
+        )
     training = None if train is None else Training(train, test, progress, rows)
     columns = [policy for policy in named.values() if isinstance(policy, str)]
     basis = None
@@ -105,22 +128,35 @@ def compare(
     if covariate is not None:
         _check_covariate(basis, doubly_robust)
         less = covariates.adjusted(covariate, test, train)
-        summary, basis.unit = summing.summary(less.log, named, progress=progress, rows=rows), less.unit
+        summary, basis.unit = (
+            summing.summary(less.log, named, progress=progress, rows=rows),
+            less.unit,
+        )
         basis.notes.insert(0, f"{test.name}: {less.note}")
     judge = Judge(basis, basis.tally_of(summary), level, seed, len({*named} - {baseline}), baseline)
     if unfitted and train.learnable is not train:
-        drawn = f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
+        drawn = (
+            f"{len(train.learnable):,} of {len(train):,} rows, drawn at random, which fit in memory"
+        )
         judge.notes.append(f"{train.name}: policies learn from {drawn}")
     if looks > 1:
-        judge.notes.insert(0, f"For {looks} looks at this test, of which this is one, each answer has a confidence of "
-                           f"{text.percent(level)}: with {text.percent(overall)} all looks' answers hold")  # fmt: skip
+        judge.notes.insert(
+            0,
+            f"For {looks} looks at this test, of which this is one, each answer "
+            f"has a confidence of {text.percent(level)}: with {text.percent(overall)} all looks' "
+            "answers hold",
+        )
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())
     if only_ads and len(named) > 1 and open_baseline and judge.over_today:
-        judge.notes.append("Ads are compared with today's mix of all; --baseline NAME compares them with one of them, "
-                           f"as --baseline {quote(next(iter(named.values())).ad)}")  # fmt: skip
+        judge.notes.append(
+            "Ads are compared with today's mix of all; --baseline NAME compares "
+            f"them with one of them, as --baseline {quote(next(iter(named.values())).ad)}"
+        )
     if not judge.today_is_uniform and (not only_ads or baseline == Uniform.kind):
-        judge.judge(Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None)
+        judge.judge(
+            Uniform.kind, Uniform.kind, (1 / judge.ads,) if not judge.tally.eligible else None
+        )
     for name, policy in named.items():
         _judge(judge, name, policy)
     learnt = {name: policy for name, policy in named.items() if isinstance(policy, Policy)}
@@ -130,16 +166,29 @@ def compare(
     if basis.wrong is not None:
         pairs, choice = [], None
         judge.withhold()
-    mix = judge.mix() | {name: mixes.of_policy(judge.tally, name, policy) for name, policy in named.items()}
+    mix = judge.mix() | {
+        name: mixes.of_policy(judge.tally, name, policy) for name, policy in named.items()
+    }
     in_unit = basis.unit.converted
     return Evaluation(
-        level, judge.about(), tuple(map(in_unit, judge.rows)), tuple(judge.notes), seed, learnt,
-        tuple(map(in_unit, pairs)), choice and in_unit(choice), mix, unit=basis.unit, baseline=judge.baseline,
-    )  # fmt: skip
+        level,
+        judge.about(),
+        tuple(map(in_unit, judge.rows)),
+        tuple(judge.notes),
+        seed,
+        learnt,
+        tuple(map(in_unit, pairs)),
+        choice and in_unit(choice),
+        mix,
+        unit=basis.unit,
+        baseline=judge.baseline,
+    )
 
 
 def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseline) -> None:
-    """Raise a SettingError for settings that do not fit the logs, or a number of looks that is none."""
+    """Raise a SettingError for settings that do not fit the logs, or a number of looks that is
+    none.
+    """
     if not is_number(looks, 1, whole=True):
         raise SettingError(f"--looks is {looks}; it is how often the test is looked at, 1 or more")
     if not isinstance(doubly_robust, bool):
@@ -147,16 +196,22 @@ def _check(test: Log, train: Log | None, looks: int, doubly_robust: bool, baseli
     if not isinstance(baseline, str | None):
         raise SettingError(f"--baseline is {baseline!r}; it is the name of a policy, or of an ad")
     if train is not None and train.unit != test.unit:
-        raise SettingError(f"the rewards of {train.name} and {test.name} are counted in other units: read both with "
-                           "the same --reward-min, --reward-max and --reward-unit")  # fmt: skip
+        raise SettingError(
+            f"the rewards of {train.name} and {test.name} are counted in other "
+            "units: read both with the same --reward-min, --reward-max and --reward-unit"
+        )
     if doubly_robust and "user" in test.source.optional:
-        raise SettingError("--doubly-robust is for visits that are independent: leave it, or --user, out")
+        raise SettingError(
+            "--doubly-robust is for visits that are independent: leave it, or --user, out"
+        )
 
 
 def _check_covariate(basis: Basis, doubly_robust: bool) -> None:
     """Raise a SettingError for what a covariate does not go with."""
     if not basis.same_log or basis.drops:
-        raise SettingError("--covariate compares rates of one log: leave --train out, or part one log with --split")
+        raise SettingError(
+            "--covariate compares rates of one log: leave --train out, or part one log with --split"
+        )
     if doubly_robust:
         raise SettingError("--covariate changes rewards: leave --doubly-robust out")
 
@@ -171,9 +226,11 @@ def _judge(judge: Judge, name: str, policy: str | Always | Policy) -> None:
 
 
 def with_baseline(named: Mapping, baseline: str | None, alone: bool) -> tuple[dict, str]:
-    """The policies asked for by name, with the one first that others are compared with, and its name.
+    """The policies asked for by name, with the one first that others are compared with, and its
+    name.
 
-    baseline : that name, or the id of an ad; None for the control of an A/B test, if there is one, else today's policy
+    baseline : that name, or the id of an ad; None for the control of an A/B test, if there is one,
+        else today's policy
     alone : whether there is no training log, so that today's policy logged the test
     """
     if baseline is None:
@@ -185,14 +242,15 @@ def with_baseline(named: Mapping, baseline: str | None, alone: bool) -> tuple[di
 
 
 def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dict[str, object]:
-    """Policies by name, without the ones that are always compared. Later policies of the same name are numbered.
+    """Policies by name, without the ones that are always compared. Later policies of the same name
+    are numbered.
 
     columns : NAMEs of the columns `policy:NAME` of the test
 
     Raises
     ------
-    SettingError : a policy that is given twice; another policy with the name of one that is always compared; a name
-        that a column has, too, so that either could be meant
+    SettingError : a policy that is given twice; another policy with the name of one that is always
+        compared; a name that a column has, too, so that either could be meant
     """
     if isinstance(policies, Mapping):
         pairs = list(policies.items())
@@ -200,7 +258,8 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
         pairs = [(None, policy) for policy in policies]
     named, seen = {}, []
     for name, policy in pairs:
-        meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)  # so `parts` has them
+        # so `parts` has them
+        meant, clashes = policy, isinstance(policy, Policy) and str(name).startswith(logs.POLICY)
         if isinstance(policy, str):
             check_meant(policy, columns)
             if policy in ALWAYS and name in (None, policy):
@@ -214,35 +273,46 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
             numbered = chain([base], (f"{base} {number}" for number in count(2)))
             name = next(name for name in numbered if name not in {*ALWAYS, *named})
         if clashes or not isinstance(name, str) or name in ("", *ALWAYS):
-            raise SettingError(f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} are always compared, "
-                               f"by these names, and {logs.POLICY} is of columns")  # fmt: skip
+            raise SettingError(
+                f"a policy cannot be called {name!r} here: {' and '.join(ALWAYS)} "
+                f"are always compared, by these names, and {logs.POLICY} is of columns"
+            )
         seen.append(meant)
         named[name] = policy
     return named
 
 
 def check_meant(policy: str, columns: Iterable[str]) -> None:
-    """Raise a SettingError for a name of a policy that a column has, too, so that either could be meant.
+    """Raise a SettingError for a name of a policy that a column has, too, so that either could be
+    meant.
 
     columns : NAMEs of the columns `policy:NAME` of the test
     """
     if policy in {*ALWAYS, *LEARNT} & {*columns}:
-        raise SettingError(f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
-                           f"column:{policy}, or leave the column out with --ignore "
-                           + quote(f"policy:{policy}"))  # fmt: skip
+        raise SettingError(
+            f"{policy} is a policy of this program, and policy:{policy} a column of the test: say "
+            f"column:{policy}, or leave the column out with --ignore " + quote(f"policy:{policy}")
+        )
 
 
 def asked(policy, test: Log) -> Policy | Always | str:
-    """What a policy asked for stands for: a `Policy`, an ad for everyone, or the NAME of a column `policy:NAME`."""
+    """What a policy asked for stands for: a `Policy`, an ad for everyone, or the NAME of a column
+    `policy:NAME`.
+    """
     if isinstance(policy, Policy):
         return policy
     if not isinstance(policy, str):
-        raise SettingError(f"{policy!r} is no policy: give a Policy, the kind of a learner, or the name of a column")
+        raise SettingError(
+            f"{policy!r} is no policy: give a Policy, the kind of a learner, or the "
+            "name of a column"
+        )
     if policy in LEARNT:
         return Policy(policy)
     if policy.startswith(AD) and policy not in test.policies:
         return Always(policy.removeprefix(AD))
     column = policy.removeprefix(COLUMN)
     if column not in test.policies:
-        raise unknown("policy", column, (*LEARNT, arms.EACH, *(f"{COLUMN}{name}" for name in test.policies)))
+        raise unknown(
+            "policy", column, (*LEARNT, arms.EACH, *(f"{COLUMN}{name}" for name in test.policies))
+        )
     return column

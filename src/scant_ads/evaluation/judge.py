@@ -1,11 +1,13 @@
-"""Policies judged on a log: the row of each, its lift over today's, each pair of policies, and which one to choose.
+"""Policies judged on a log: the row of each, its lift over today's, each pair of policies, and
+which one to choose.
 
-Which bound is taken follows from how the test log was logged, never from the results. If rewards are 0 or 1 and only
-one weight above 0 is possible, it is Clopper-Pearson's, which is then exact. Else it is the betting bound, which holds
-for all weights and rewards. Where it is known whose visits they are, this bound is by user (`clusters`). All numbers
-follow from what is kept of the rows (`tally`), so they do not depend on how rows are divided into files. The order of
-rows in which betting takes them is drawn from the seed alone, for all policies alike: the same weights and rewards get
-the same bounds, whatever the policy is called.
+Which bound is taken follows from how the test log was logged, never from the results. If rewards
+are 0 or 1 and only one weight above 0 is possible, it is Clopper-Pearson's, which is then exact.
+Else it is the betting bound, which holds for all weights and rewards. Where it is known whose
+visits they are, this bound is by user (`clusters`). All numbers follow from what is kept of the
+rows (`tally`), so they do not depend on how rows are divided into files. The order of rows in which
+betting takes them is drawn from the seed alone, for all policies alike: the same weights and
+rewards get the same bounds, whatever the policy is called.
 """
 
 from collections.abc import Mapping
@@ -36,10 +38,26 @@ from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
-WITHHELD = frozenset((  # numbers of a row that mean nothing if its weights are wrong
-    "estimate", "snips", "lower", "low", "high", "approx_low", "approx_high", "dr", "dr_lower", "dr_low", "dr_high",
-    "lift", "lift_low", "lift_high", "needed_test", "needed_train",
-))  # fmt: skip
+WITHHELD = frozenset(
+    (  # numbers of a row that mean nothing if its weights are wrong
+        "estimate",
+        "snips",
+        "lower",
+        "low",
+        "high",
+        "approx_low",
+        "approx_high",
+        "dr",
+        "dr_lower",
+        "dr_low",
+        "dr_high",
+        "lift",
+        "lift_low",
+        "lift_high",
+        "needed_test",
+        "needed_train",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -75,11 +93,21 @@ class Judge:
     """
 
     def __init__(
-        self, basis: Basis, tally: Tally, level: float, seed: int, together: int = 1, baseline: str = Logging.kind
+        self,
+        basis: Basis,
+        tally: Tally,
+        level: float,
+        seed: int,
+        together: int = 1,
+        baseline: str = Logging.kind,
     ):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
         self.joint = 1 - (1 - level) / max(together, 1)
-        self.unit, self.least_propensity, self.same_log = basis.unit, basis.least_propensity, basis.same_log
+        self.unit, self.least_propensity, self.same_log = (
+            basis.unit,
+            basis.least_propensity,
+            basis.same_log,
+        )
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
         self.of_today = basis.today(tally)
@@ -90,7 +118,9 @@ class Judge:
         self.today_is_uniform = self.alike is not None
         cells = np.ones_like(propensity), reward, count
         self.today = self._row(Logging.kind, "", cells, 1.0, (1.0,), users and users.rate("", 1.0))
-        self.baseline = Logging.kind if self.today_is_uniform and baseline == Uniform.kind else baseline
+        self.baseline = (
+            Logging.kind if self.today_is_uniform and baseline == Uniform.kind else baseline
+        )
 
     @property
     def against(self) -> dict:
@@ -103,14 +133,19 @@ class Judge:
         return self.baseline == Logging.kind
 
     def judge(
-        self, name: str, key: str, possible: tuple[float, ...] | None, sample: tuple | None = None,
-        ad: str | None = None, **learnt_columns,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        key: str,
+        possible: tuple[float, ...] | None,
+        sample: tuple | None = None,
+        ad: str | None = None,
+        **learnt_columns,
+    ) -> None:
         """Evaluate a policy.
 
         key : what the tally calls it
-        possible : its probabilities that are possible, if they are few; None for any up to 1, of which those in the log
-            tell if they are 0 or 1
+        possible : its probabilities that are possible, if they are few; None for any up to 1, of
+            which those in the log tell if they are 0 or 1
         sample : the cells of the rows that alone tell its CTR, all of weight 1; see `arms.own_rows`
         ad : that all these rows show
         """
@@ -126,15 +161,31 @@ class Judge:
             else:
                 weights = tuple(share / self.least_propensity for share in possible or (1.0,))
                 largest = max(weights)
-            few = self.basis.constant and possible is not None and weights and len(weights) == 1 and not self.users
+            few = (
+                self.basis.constant
+                and possible is not None
+                and weights
+                and len(weights) == 1
+                and not self.users
+            )
             of_users = self._rate_by_user(key, largest)
-            bounds = self._row(name, key, cells, largest, weights if few else None, of_users, **learnt_columns)
+            bounds = self._row(
+                name, key, cells, largest, weights if few else None, of_users, **learnt_columns
+            )
         row, today = self.rows[-1], self.against
-        doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())  # of learnt policies alone
-        doubts |= {HINDSIGHT} if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name else set()
+        # of learnt policies alone
+        doubts = self.basis.doubts - ({LEAK} if "lambda" not in learnt_columns else set())
+        doubts |= (
+            {HINDSIGHT}
+            if key.removeprefix(logs.POLICY) in self.basis.hindsight and key != name
+            else set()
+        )
         if self.basis.undecided or doubts or not usable(row, today):
             verdict = "" if row is today else "none"
-            row |= {"verdict": verdict, "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)])}
+            row |= {
+                "verdict": verdict,
+                "warnings": " ".join([*row["warnings"].split(), *sorted(doubts)]),
+            }
             row |= dict.fromkeys(WITHHELD & row.keys(), np.nan) if LISTS in doubts else {}
             return
         if sample is not None:
@@ -153,22 +204,32 @@ class Judge:
     def _lifts_of_periods(self, name: str, course: Course | None) -> dict[str, float]:
         """The lifts in parts of the log, see `periods.lifts`; notes it if they fall."""
         base = Course.of(self.tally, "") if self.over_today else self.judged[self.baseline].course
-        if self.basis.in_no_order or None in (course, base) or (self.over_today and not self.same_log):
+        if (
+            self.basis.in_no_order
+            or None in (course, base)
+            or (self.over_today and not self.same_log)
+        ):
             return periods.UNKNOWN
         _, design = self.tally.of_rewards()
         columns = periods.lifts(course, base, self.baseline, self.unit.relative, design)
         if columns["lift_fall"] < health.DRIFTS:
             lifts_then = text.of_periods(self.unit.converted(columns), self.unit)
-            self.notes.append(f"{name}: {lifts_then}: it may only have been new. Judge it by later visits, too")
+            self.notes.append(
+                f"{name}: {lifts_then}: it may only have been new. Judge it by later visits, too"
+            )
         return columns
 
     def _certain(self, weight: np.ndarray) -> tuple[float, ...] | None:
-        """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity; else None."""
+        """(1,) if a policy's probabilities are 0 or 1 in all rows of a log with one propensity;
+        else None.
+        """
         certain = self.basis.constant and np.isin(weight, (0.0, 1 / self.least_propensity)).all()
         return (1.0,) if certain else None
 
     def judge_ad(self, name: str, policy: Always) -> None:
-        """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are a random sample."""
+        """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are
+        a random sample.
+        """
         arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
         cells, not_eligible = self.tally.cells[name], 0
         if self.tally.eligible:
@@ -181,27 +242,40 @@ class Judge:
             if not (as_many or not_eligible) and self.basis.wrong is None:
                 rows = f"{count[matches].sum():,} of {count.sum():,} rows"
                 self.notes.append(
-                    f"{name}: it is in {rows}, by its propensity in about {count.sum() / weight.max():,.0f}: its "
-                    "visits are no random sample (sample ratio mismatch). Look at how ads are assigned and logged"
+                    f"{name}: it is in {rows}, by its propensity in about "
+                    f"{count.sum() / weight.max():,.0f}: its "
+                    "visits are no random sample (sample ratio mismatch). Look at how ads are "
+                    "assigned and logged"
                 )
         if not_eligible:
             visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
-            self.notes.append(f"{name}: this ad is not eligible in {visits}: there it stands for what the policy that "
-                              "logged them shows")  # fmt: skip
-        self.judge(name, name, None if not_eligible else (1.0,), sample, policy.ad if sample else None)
+            self.notes.append(
+                f"{name}: this ad is not eligible in {visits}: there it stands for "
+                "what the policy that logged them shows"
+            )
+        self.judge(
+            name, name, None if not_eligible else (1.0,), sample, policy.ad if sample else None
+        )
 
     def judge_learnt(self, name: str, policy: Policy) -> None:
         """Evaluate a learnt policy."""
         possible = evaluation.declared_weights((1.0,), policy.epsilon, len(policy.actions))
-        if policy.epsilon and self.tally.eligible:  # exploration gives each ad more where fewer are eligible
+        # exploration gives each ad more where fewer are eligible
+        if policy.epsilon and self.tally.eligible:
             possible = None
         self.judge(
-            name, name, possible,
-            new_ads=self.tally.new.get(name, 0) / self.tally.rows, untrained=" ".join(policy.untrained),
+            name,
+            name,
+            possible,
+            new_ads=self.tally.new.get(name, 0) / self.tally.rows,
+            untrained=" ".join(policy.untrained),
             **{"lambda": policy.regularisation, "epsilon": policy.epsilon},
-        )  # fmt: skip
+        )
         if policy.untrained:
-            reason = "had the same reward in all rows of training, such as no click: shown only if all ads are such"
+            reason = (
+                "had the same reward in all rows of training, such as no click: shown only if "
+                "all ads are such"
+            )
             self.notes.append(f"{name}: ads {', '.join(policy.untrained)} {reason}")
 
     def _by_user(self, tally: Tally) -> clusters.ByUser | None:
@@ -216,8 +290,8 @@ class Judge:
             return None
         if self.least_propensity is not None:
             return self.users.rate(key, largest)
-        # Where weights have no largest value, only lower bounds hold. Since weights are 1 on average, 1 less the lower
-        # bound of what clicks lack is an upper bound.
+        # Where weights have no largest value, only lower bounds hold. Since weights are 1 on
+        # average, 1 less the lower bound of what clicks lack is an upper bound.
         return lifts.without_range(self.users.rate(key, np.inf), self.users.missed(key))
 
     @property
@@ -232,7 +306,11 @@ class Judge:
     def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
         """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
         base, pair = self._base(), (judged.key, self._base().key)
-        lift, largest, random = None, (judged.largest, base.largest), generator(self.seed, "advice", "lift")
+        lift, largest, random = (
+            None,
+            (judged.largest, base.largest),
+            generator(self.seed, "advice", "lift"),
+        )
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -254,10 +332,13 @@ class Judge:
     def _row(
         self, name: str, key: str, cells, largest: float, weights, of_users=None, **learnt_columns
     ) -> lifts.Bounds | Quotient:
-        """Add the row of a policy without its verdict, and the notes on it; returns the bounds of its CTR.
+        """Add the row of a policy without its verdict, and the notes on it; returns the bounds of
+        its CTR.
 
-        cells : the weights, rewards and counts of the rows; for today's policy, "", of the rows of its log
-        weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be given
+        cells : the weights, rewards and counts of the rows; for today's policy, "", of the rows of
+            its log
+        weights : those possible, if they are few and known, so that Clopper-Pearson's bound can be
+            given
         of_users : the bounds by user, where users are known
         """
         weight, reward, count = cells
@@ -279,14 +360,30 @@ class Judge:
                 row |= {"bound": BY_USER} | self._ends(of_users)
             elif self.least_propensity is None and key:
                 bounds = self._without_range(terms, weight * (1 - reward), count)
-                row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(bounds)
+                row |= {"bound": "betting, no range", "declared_weight": np.inf} | self._ends(
+                    bounds
+                )
             elif not _is_exact(row):
-                both = Both(weight, np.ones(len(weight)), reward, count, int(count.sum()), rounded, fixed=True)
+                both = Both(
+                    weight,
+                    np.ones(len(weight)),
+                    reward,
+                    count,
+                    int(count.sum()),
+                    rounded,
+                    fixed=True,
+                )
                 both = both._replace(excess="mean-weight" not in row["warnings"])
                 bounds = lifts.of_rows(quotients.rate, both, (largest, 1.0), random)
                 row |= self._ends(bounds)
-            above = bounds.estimate if isinstance(bounds, Quotient) and np.isfinite(bounds.high) else above
-            row["estimate"] = min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
+            above = (
+                bounds.estimate
+                if isinstance(bounds, Quotient) and np.isfinite(bounds.high)
+                else above
+            )
+            row["estimate"] = (
+                min(above, 1.0) if row["estimate"] == row["estimate"] else row["estimate"]
+            )
             if estimate.diagnostics.matched_clicks:
                 row |= self._approximate(key, weight, reward, count)
         else:
@@ -295,16 +392,27 @@ class Judge:
             row["warnings"] = " ".join([*row["warnings"].split(), health.SORTED])
         if self.basis.wrong is None and not self.basis.undecided:
             self.notes += noticed(name, estimate, self.unit.events)
-        if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:  # what ads earn that the log lacks is not known
+        # what ads earn that the log lacks is not known
+        if row["mean_weight"] < 1 and "mean-weight" in row["warnings"]:
             row |= {"estimate": np.nan, "high": np.nan}
         if not estimate.refused and above > 1:
             self.notes.append(
-                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the largest possible: "
+                f"{name}: its importance-weighted {self.unit.mean} is {100 * above:.4g} % of the "
+                "largest possible: "
                 f"shown as {'100 %' if self.unit.percent else self.unit.rate(self.unit.largest)}"
             )
         if row["low"] > row["high"]:
-            self.notes.append(f"{name}: its bounds leave no {self.unit.mean} that is possible: propensities are wrong")
-            row |= {"refused": "impossible", "estimate": np.nan, "lower": np.nan, "low": np.nan, "high": np.nan}
+            self.notes.append(
+                f"{name}: its bounds leave no {self.unit.mean} that is possible: "
+                "propensities are wrong"
+            )
+            row |= {
+                "refused": "impossible",
+                "estimate": np.nan,
+                "lower": np.nan,
+                "low": np.nan,
+                "high": np.nan,
+            }
         if drift.significant and not estimate.refused:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "
@@ -314,7 +422,9 @@ class Judge:
         return bounds
 
     def _check_largest(self, weight: np.ndarray, largest: float, rounded: bool) -> None:
-        """Raise a SettingError for a weight above the largest that is possible, by more than rounding explains."""
+        """Raise a SettingError for a weight above the largest that is possible, by more than
+        rounding explains.
+        """
         slack = 2 * ROUNDED if rounded else 1e-9
         if self.least_propensity is not None and float(weight.max()) > largest * (1 + slack):
             raise SettingError(
@@ -322,26 +432,41 @@ class Judge:
                 "Declare it from the policy and the logging propensities, or correct these"
             )
 
-    def _with_notices(self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users) -> evaluation.Evaluation:
-        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks ads."""
-        mean, notices = estimate.diagnostics.mean_weight, {notice.kind: notice for notice in estimate.warnings}
+    def _with_notices(
+        self, estimate: evaluation.Evaluation, key: str, tally: Tally, of_users
+    ) -> evaluation.Evaluation:
+        """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
+        ads.
+        """
+        mean, notices = (
+            estimate.diagnostics.mean_weight,
+            {notice.kind: notice for notice in estimate.warnings},
+        )
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
             where = "lists lack" if tally.eligible else "the log lacks"
-            reason = (f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there are, or "
-                      "propensities are too small, so that nothing is known of showing all alike")  # fmt: skip
+            reason = (
+                f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that "
+                "there are, or "
+                "propensities are too small, so that nothing is known of showing all alike"
+            )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
 
     def _ends(self, bounds: lifts.Bounds | Quotient) -> dict[str, float]:
         """The columns lower (one-sided), low and high (two-sided) of a row."""
         one_sided = (1 + self.level) / 2
-        return {"lower": bounds.lower(self.level), "low": bounds.lower(one_sided),
-                "high": min(bounds.upper(one_sided), 1.0)}  # fmt: skip
+        return {
+            "lower": bounds.lower(self.level),
+            "low": bounds.lower(one_sided),
+            "high": min(bounds.upper(one_sided), 1.0),
+        }
 
     def _approximate(self, key: str, weight, reward, count) -> dict[str, float]:
-        """The columns approx_low and approx_high of a row: the self-normalised mean of independent rows, or users."""
+        """The columns approx_low and approx_high of a row: the self-normalised mean of independent
+        rows, or users.
+        """
         users = self.users if key or self.same_log else self._by_user(self.of_today)
         cells = (weight * reward, weight, count) if users is None else (*users.parts(key), 1)
         low, high = likely(*cells, self.level)
@@ -369,20 +494,36 @@ class Judge:
             name, policy = row["policy"], asked[row["policy"]]
             progress(f"{name}: learns rewards for the doubly robust estimate")
             encoder, action = policy.learnt.encoder, policy.numbered(log)
-            features = encoder.transform(logs.align_features(log, encoder.names, test.name)).features
-            choice = policy.learnt.fitted.choice(features, policy.epsilon, policy.learnt.eligible(log))
-            weight, largest = learning.probability(choice, action) / log.propensity, self.judged[name].largest
+            features = encoder.transform(
+                logs.align_features(log, encoder.names, test.name)
+            ).features
+            choice = policy.learnt.fitted.choice(
+                features, policy.epsilon, policy.learnt.eligible(log)
+            )
+            weight, largest = (
+                learning.probability(choice, action) / log.propensity,
+                self.judged[name].largest,
+            )
             random = generator(self.seed, "advice", "doubly robust")
-            terms = rewards.doubly_robust(features, action, log.reward, weight, choice, random.permutation(len(log)))
+            terms = rewards.doubly_robust(
+                features, action, log.reward, weight, choice, random.permutation(len(log))
+            )
             gridded = pairs.gridded(terms, -largest, largest + 1, random)
             mean = pairs.Mean(float(terms.mean()), gridded, -largest)
             low, high = mean.interval(self.level)
-            row |= {"dr": mean.estimate, "dr_lower": max(mean.lower(self.level), 0.0),
-                    "dr_low": max(low, 0.0), "dr_high": min(high, 1.0)}  # fmt: skip
+            row |= {
+                "dr": mean.estimate,
+                "dr_lower": max(mean.lower(self.level), 0.0),
+                "dr_low": max(low, 0.0),
+                "dr_high": min(high, 1.0),
+            }
 
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""
-        compared, estimates = dict(self.judged), {row["policy"]: row["estimate"] for row in self.rows}
+        compared, estimates = (
+            dict(self.judged),
+            {row["policy"]: row["estimate"] for row in self.rows},
+        )
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: self._base()} | compared
         bounds, can_compare = {}, self.least_propensity is not None
@@ -390,13 +531,24 @@ class Judge:
             if found := self._difference(*map(compared.get, pair)):
                 bounds[pair] = estimates[pair[0]] - estimates[pair[1]], found
             else:
-                self.notes.append(f"{' and '.join(pair)} are not compared: their probabilities take too many values")
+                self.notes.append(
+                    f"{' and '.join(pair)} are not compared: their probabilities "
+                    "take too many values"
+                )
         compared_pairs = pairs.pairs(list(compared), bounds, self.tally.rows, self.level)
-        asked = [row for row in self.rows if row["policy"] in {*self.judged} - {Uniform.kind, self.baseline}]
+        asked = [
+            row
+            for row in self.rows
+            if row["policy"] in {*self.judged} - {Uniform.kind, self.baseline}
+        ]
         return compared_pairs, pairs.chosen(asked) if asked else None
 
-    def _difference(self, judged: Judged, other: Judged) -> lifts.Bounds | Quotient | arms.Difference | None:
-        """The bounds of how much higher the CTR of the first of two policies is; None if that cannot be told."""
+    def _difference(
+        self, judged: Judged, other: Judged
+    ) -> lifts.Bounds | Quotient | arms.Difference | None:
+        """The bounds of how much higher the CTR of the first of two policies is; None if that
+        cannot be told.
+        """
         if not judged.key:
             mirrored = self._difference(other, judged)
             return mirrored and lifts.Moved(mirrored, -1)
@@ -407,7 +559,9 @@ class Judge:
         if None not in samples:
             return arms.Difference(*zip(*samples, strict=True))
         both = self.tally.both(pair)
-        return both and lifts.of_rows(quotients.difference, both, largest, generator(self.seed, "advice", "pairs"))
+        return both and lifts.of_rows(
+            quotients.difference, both, largest, generator(self.seed, "advice", "pairs")
+        )
 
     def withhold(self) -> None:
         """Take all numbers out of the rows, since ads were not shown by the propensities."""
@@ -427,7 +581,9 @@ class Judge:
         reasons = [basis.wrong.reason] if basis.wrong is not None else basis.undecided
         sentences = [*(f"No verdict: {reason}" for reason in reasons), *basis.careful]
         if training is not None:
-            sentences.append(self._described("Training log", training.log, training.tally, not self.same_log))
+            sentences.append(
+                self._described("Training log", training.log, training.tally, not self.same_log)
+            )
         return *sentences, self._described("Test log", basis.test, self.tally, self.same_log)
 
     def _described(self, role: str, log, tally: Tally, is_today: bool) -> str:
@@ -441,7 +597,9 @@ class Judge:
         if log.source.fraction:
             ending += f"; its propensity is {log.source.fraction}"
         counts = tally.users.counts()
-        of_users = " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
+        of_users = (
+            " of {:,} users, who made up to {:,} visits each".format(*counts) if counts else ""
+        )
         of_files = f", in {log.form}" if log.in_folder else ""
         total = self.unit.total(tally.mean("") * tally.rows, tally.rows)
         return f"{role} {log.name}: {tally.rows:,} rows{of_users}, {total}{of_files}{ending}"

@@ -1,12 +1,15 @@
-"""Bounds on rates of independent rows, and by how much one is above another: the lift, CTR / CTR of today - 1.
+"""Bounds on rates of independent rows, and by how much one is above another: the lift, CTR / CTR of
+today - 1.
 
-Rates of the same rows are compared at once: E[w r] over E[r], or over E[v r] of an arm, or less it, by betting
-(`quotients`). All of these bets are on rewards less a constant that earlier rows tell.
+Rates of the same rows are compared at once: E[w r] over E[r], or over E[v r] of an arm, or less it,
+by betting (`quotients`). All of these bets are on rewards less a constant that earlier rows tell.
 
-With rewards of 0 or 1 and weights of 0 or c, E[w r] / E[r] is c times the chance that a click is on an ad with weight
-c. Given how many clicks there are, Clopper-Pearson's interval of this chance is exact.
+With rewards of 0 or 1 and weights of 0 or c, E[w r] / E[r] is c times the chance that a click is on
+an ad with weight c. Given how many clicks there are, Clopper-Pearson's interval of this chance is
+exact.
 
-If the two rates are of different logs, the interval's ends are quotients of the ends of the two rates' intervals.
+If the two rates are of different logs, the interval's ends are quotients of the ends of the two
+rates' intervals.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +35,8 @@ class Bounds:
     """One-sided bounds at a confidence, as `Quotient` has them.
 
     lower, upper : functions of the confidence
-    grown : a function of a factor: the bounds of a log with so many times the rows that is like this one
+    grown : a function of a factor: the bounds of a log with so many times the rows that is like
+        this one
     """
 
     lower: Callable[[float], float]
@@ -40,8 +44,11 @@ class Bounds:
     grown: Callable[[float], "Bounds"] | None = None
 
 
-def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Generator) -> Quotient | Bounds | None:
-    """The quotient that `kind` says, see `quotients.rate`, of rows in random order; None if all stakes are 0.
+def of_rows(
+    kind, both: Both, largest: tuple[float, float], random: np.random.Generator
+) -> Quotient | Bounds | None:
+    """The quotient that `kind` says, see `quotients.rate`, of rows in random order; None if all
+    stakes are 0.
 
     both : the weights w and v of two policies, and the rewards
     largest : the weights w and v possible
@@ -49,8 +56,10 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
     """
     first, second, reward, count = _few(both, largest, random)
     if rest := both.rows - count.sum():  # with neither weight
-        first, second, reward, count = (np.r_[part, value] for part, value in
-                                        ((first, 0), (second, 0), (reward, 0), (count, rest)))  # fmt: skip
+        first, second, reward, count = (
+            np.r_[part, value]
+            for part, value in ((first, 0), (second, 0), (reward, 0), (count, rest))
+        )
     excess = first - second if both.excess else np.zeros(len(count))
     terms = np.stack([*kind(first * reward, second * reward, np.ones(len(count))), excess])
     corners = quotients.corners(kind, largest, both.fixed)
@@ -61,7 +70,10 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
     terms, count = terms[:, some], count[some]
     staged = intervals.in_random_order(np.r_[both.rows - count.sum(), count], random)
     stage, cell = np.nonzero(staged[:, 1:])
-    marks, prior = quotients.marks(kind, largest, both.fixed), PRIOR if kind is quotients.ratio else 1.0
+    marks, prior = (
+        quotients.marks(kind, largest, both.fixed),
+        PRIOR if kind is quotients.ratio else 1.0,
+    )
     units, of_stage = staged.sum(axis=1), staged[stage, cell + 1]
     quotient = Quotient(terms[:, cell], stage, of_stage, units, corners, marks, prior=prior)
     if not both.rounded:
@@ -73,44 +85,61 @@ def of_rows(kind, both: Both, largest: tuple[float, float], random: np.random.Ge
 
 
 def single(weight, reward, count, largest: float, random: np.random.Generator) -> Bounds | None:
-    """The exact quotient of E[w r] and E[r] for weights of 0 or `largest` and rewards of 0 or 1; None without a reward.
+    """The exact quotient of E[w r] and E[r] for weights of 0 or `largest` and rewards of 0 or 1;
+    None without a reward.
 
     weight, reward, count : (cells), pairs and how often each occurs
     """
     clicked = reward > 0
     if not clicked.any():
         return None
-    return of_rate(intervals.drawn(weight[clicked], count[clicked], largest, random, (largest,)), True)
+    return of_rate(
+        intervals.drawn(weight[clicked], count[clicked], largest, random, (largest,)), True
+    )
 
 
 def of_rate(terms: intervals.Terms, exact: bool, missed: intervals.Terms | None = None) -> Bounds:
     """The bounds of a mean, such as a click rate, from its terms, such as w r.
 
     exact : whether they are Clopper-Pearson's, else betting's
-    missed : the terms w (1 - r), if no largest weight is known; see `intervals.betting_without_range`
+    missed : the terms w (1 - r), if no largest weight is known; see
+        `intervals.betting_without_range`
     """
     if exact:
         bound = intervals.clopper_pearson
-        lower, upper = (lambda level: float(bound(terms, level))), lambda level: float(bound(terms, level, upper=True))
+        lower, upper = (
+            (lambda level: float(bound(terms, level))),
+            lambda level: float(bound(terms, level, upper=True)),
+        )
     elif missed is not None:
         bound = intervals.betting_without_range
-        lower, upper = (lambda level: float(bound(terms, level))), lambda level: 1 - float(bound(missed, level))
+        lower, upper = (
+            (lambda level: float(bound(terms, level))),
+            lambda level: 1 - float(bound(missed, level)),
+        )
     else:
         bound, reflected = intervals.betting, terms.reflected()
         lower = lambda level: float(bound(terms, level))  # noqa: E731
         upper = lambda level: terms.largest - float(bound(reflected, level))  # noqa: E731
 
     def grown(factor: float) -> Bounds:
-        more = (replace(part, count=part.count * factor) if part else None for part in (terms, missed))
+        more = (
+            replace(part, count=part.count * factor) if part else None for part in (terms, missed)
+        )
         return of_rate(next(more), exact, next(more))
 
     return Bounds(lower, upper, grown)
 
 
 def without_range(rate: Quotient, missed: Quotient) -> Bounds:
-    """The bounds of a rate of which the lower one is known, and that of what it lacks, the mean of w (1 - r)."""
-    return Bounds(rate.lower, lambda level: 1 - missed.lower(level),
-                  lambda factor: without_range(rate.grown(factor), missed.grown(factor)))  # fmt: skip
+    """The bounds of a rate of which the lower one is known, and that of what it lacks, the mean of
+    w (1 - r).
+    """
+    return Bounds(
+        rate.lower,
+        lambda level: 1 - missed.lower(level),
+        lambda factor: without_range(rate.grown(factor), missed.grown(factor)),
+    )
 
 
 def quotient(over: Bounds, under: Bounds) -> Bounds:
@@ -138,7 +167,9 @@ def difference(over: Bounds, under: Bounds) -> Bounds:
 
 @dataclass(frozen=True)
 class Moved:
-    """The bounds of a number times `sign`, which is 1 or -1, plus `shift`, each further off by `by`."""
+    """The bounds of a number times `sign`, which is 1 or -1, plus `shift`, each further off by
+    `by`.
+    """
 
     bounds: Bounds | Quotient
     sign: int = 1
@@ -161,7 +192,8 @@ class Moved:
 
 
 def excludes(bounds, value: float, above: bool, level: float) -> bool:
-    """Whether a bound leaves out a value: the lower one, which is then `above` it, or else the upper one.
+    """Whether a bound leaves out a value: the lower one, which is then `above` it, or else the
+    upper one.
 
     Of betting it is enough to know whether it refutes the value.
     """
@@ -174,10 +206,11 @@ def excludes(bounds, value: float, above: bool, level: float) -> bool:
 
 
 def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float) -> float:
-    """How many times the rows leave out a value with an even chance, if the log with more rows is like this one.
+    """How many times the rows leave out a value with an even chance, if the log with more rows is
+    like this one.
 
-    A bound is about as often above as below what a log has that is like the average one. Infinity for more than
-    `HOPELESS` times.
+    A bound is about as often above as below what a log has that is like the average one. Infinity
+    for more than `HOPELESS` times.
 
     nothing : the value that the two-sided interval is to leave out, with a confidence of `level`
     above : whether the interval is to be above it
@@ -197,8 +230,11 @@ def needed(bounds: Bounds | Quotient, nothing: float, above: bool, level: float)
     return many
 
 
-def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float, relative: bool = True) -> dict:
-    """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided interval.
+def lift(
+    estimate: float, today: float, bounds: Bounds | Quotient, level: float, relative: bool = True
+) -> dict:
+    """The columns of a policy's lift over today's: the estimate, and the ends of the two-sided
+    interval.
 
     estimate, today : the CTR of the policy, and today's
     bounds : of 1 plus the lift
@@ -206,12 +242,16 @@ def lift(estimate: float, today: float, bounds: Bounds | Quotient, level: float,
     """
     one_sided = (1 + level) / 2
     value = estimate - today if not relative else estimate / today - 1 if today else np.nan
-    return {"lift": value, "lift_low": bounds.lower(one_sided) - 1,
-            "lift_high": bounds.upper(one_sided) - 1}  # fmt: skip
+    return {
+        "lift": value,
+        "lift_low": bounds.lower(one_sided) - 1,
+        "lift_high": bounds.upper(one_sided) - 1,
+    }
 
 
 def verdict(row: Mapping, lift: Bounds, level: float, rows: int) -> dict:
-    """Whether a policy is better, which the interval of its lift says; if that is open, how many rows would tell.
+    """Whether a policy is better, which the interval of its lift says; if that is open, how many
+    rows would tell.
 
     lift : the bounds of 1 plus the lift
     level : the confidence of its interval
@@ -233,26 +273,44 @@ def _few(both: Both, largest: tuple[float, float], random) -> tuple[np.ndarray, 
     parts = []
     for weights, most in zip((both.first, both.second), largest, strict=True):
         of_it = np.ones(len(weights), bool) if both.fixed else weights > 0
-        weight, reward, count = _thinned(weights[of_it], both.reward[of_it], both.count[of_it], most, random)
+        weight, reward, count = _thinned(
+            weights[of_it], both.reward[of_it], both.count[of_it], most, random
+        )
         if both.fixed:
             return weight, np.ones(len(weight)), reward, count
         parts.append((weight, reward, count))
     (first, reward, count), (second, other_reward, other_count) = parts
-    return (np.r_[first, 0 * second], np.r_[0 * first, second], np.r_[reward, other_reward],
-            np.r_[count, other_count])  # fmt: skip
+    return (
+        np.r_[first, 0 * second],
+        np.r_[0 * first, second],
+        np.r_[reward, other_reward],
+        np.r_[count, other_count],
+    )
 
 
-def _thinned(weight, reward, count, largest: float, random) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells whose weights and rewards are rounded up or down at random, so that expectations stay the same."""
+def _thinned(
+    weight, reward, count, largest: float, random
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells whose weights and rewards are rounded up or down at random, so that expectations stay
+    the same.
+    """
     first, second = weight, reward
     of_rewards = BITS - FINER * (len(np.unique(weight)) <= FEW)
-    for most, dropped in ((largest, BITS), (1.0, of_rewards)):  # of weights, then of rewards: the two change places
+    # of weights, then of rewards: the two change places
+    for most, dropped in ((largest, BITS), (1.0, of_rewards)):
         bits = np.ascontiguousarray(first).view(np.int64) >> dropped
-        low, high = (bits << dropped).view(float), np.minimum((bits + 1 << dropped).view(float), most)
+        low, high = (
+            (bits << dropped).view(float),
+            np.minimum((bits + 1 << dropped).view(float), most),
+        )
         share = np.divide(first - low, high - low, out=np.zeros(len(low)), where=high > low)
         up = random.binomial(count, share)
         # As complex numbers pairs are sorted by one, then by the other.
         pairs, count = np.r_[second, second] + 1j * np.r_[low, high], np.r_[count - up, up]
         pairs, place = np.unique(pairs[count > 0], return_inverse=True)
-        first, second, count = pairs.real, pairs.imag, np.bincount(place, count[count > 0]).astype(np.int64)
+        first, second, count = (
+            pairs.real,
+            pairs.imag,
+            np.bincount(place, count[count > 0]).astype(np.int64),
+        )
     return first, second, count

@@ -18,12 +18,13 @@ def of_log(tally: Tally) -> dict[str, float]:
 
 
 def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[str, float]:
-    """The share of a test's visits in which a policy shows each ad, in the order of ids, without those never shown.
+    """The share of a test's visits in which a policy shows each ad, in the order of ids, without
+    those never shown.
 
-    For a learnt policy it is the mean of its probabilities. For one ad for everyone it is all visits; if these have
-    lists of eligible ads, other ads are those that were shown where the ad could not be. For a column `policy:NAME` it
-    is an estimate, the mean over rows of its weight where they show the ad: such shares sum to the mean weight, about
-    1.
+    For a learnt policy it is the mean of its probabilities. For one ad for everyone it is all
+    visits; if these have lists of eligible ads, other ads are those that were shown where the ad
+    could not be. For a column `policy:NAME` it is an estimate, the mean over rows of its weight
+    where they show the ad: such shares sum to the mean weight, about 1.
 
     tally : of the test
     name, policy : the policy's name in the evaluation; it, or the NAME of its column
@@ -46,15 +47,27 @@ def of_policy(tally: Tally, name: str, policy: Policy | Always | str) -> dict[st
 
 
 def of_alike(tally: Tally) -> dict[str, float]:
-    """The share of a test's visits in which showing all ads, or all eligible ones, alike shows each."""
+    """The share of a test's visits in which showing all ads, or all eligible ones, alike shows
+    each.
+    """
     ads, explored = logs.ordered({*tally.ads}), tally.explored.get(Uniform.kind, {})
     if not tally.eligible:
         return dict.fromkeys(ads, 1 / len(ads))
     return {ad: explored[ad] / SCALE / tally.rows for ad in ads if ad in explored}
 
 
-def compared(mix: Mapping[str, float], today: Mapping[str, float]) -> tuple[list[tuple[str, float, float]], int]:
-    """The ads that a policy or today's shows most, each with both shares, and how many others either shows."""
-    shares = {ad: (mix.get(ad, 0.0), today.get(ad, 0.0)) for ad in [*mix, *today] if mix.get(ad) or today.get(ad)}
+def compared(
+    mix: Mapping[str, float], today: Mapping[str, float]
+) -> tuple[list[tuple[str, float, float]], int]:
+    """The ads that a policy or today's shows most, each with both shares, and how many others
+    either shows.
+    """
+    shares = {
+        ad: (mix.get(ad, 0.0), today.get(ad, 0.0))
+        for ad in [*mix, *today]
+        if mix.get(ad) or today.get(ad)
+    }
     listed = sorted(shares, key=lambda ad: -max(shares[ad]))[:MOST]
-    return [(ad, *shares[ad]) for ad in sorted(listed, key=lambda ad: -shares[ad][0])], len(shares) - len(listed)
+    return [(ad, *shares[ad]) for ad in sorted(listed, key=lambda ad: -shares[ad][0])], len(
+        shares
+    ) - len(listed)

@@ -1,11 +1,13 @@
-"""Decisions among several policies: which is better of each pair, and which to choose with an error that is known.
+"""Decisions among several policies: which is better of each pair, and which to choose with an error
+that is known.
 
-All work on one test log. The mean of r (w - v), where w and v are the weights of two policies, tells which policy is
-better. It varies less than either estimate where both show the same ads (`lifts.of_rows`). Holm's procedure says which
-answers on all pairs can be relied on together.
+All work on one test log. The mean of r (w - v), where w and v are the weights of two policies,
+tells which policy is better. It varies less than either estimate where both show the same ads
+(`lifts.of_rows`). Holm's procedure says which answers on all pairs can be relied on together.
 
-The intervals of all lifts hold together: with m policies each has an error of (1 - level) / m. The policy whose lift
-has the largest lower end is chosen, so that its interval holds, too, however it was chosen.
+The intervals of all lifts hold together: with m policies each has an error of (1 - level) / m. The
+policy whose lift has the largest lower end is chosen, so that its interval holds, too, however it
+was chosen.
 """
 
 import math
@@ -18,34 +20,40 @@ import numpy as np
 from scant.bandits import intervals
 from scant_ads.evaluation import lifts
 
-COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")  # of the rows of `pairs`
+# of the rows of `pairs`
+COLUMNS = ("policy", "other", "difference", "low", "high", "better", "needed")
 CELLS = 4096  # of the grid that terms are rounded to at random
 
 
 def gridded(x: np.ndarray, low: float, high: float, random: np.random.Generator) -> intervals.Terms:
     """Count the terms x - low, which are in [0, high - low], in their order.
 
-    More than `intervals.EXACT` distinct values are rounded to a grid of `CELLS` cells, up or down at random so that the
-    expectation stays the same: bounds on the mean hold exactly, and the variance grows by a quarter of a squared cell
-    at most.
+    More than `intervals.EXACT` distinct values are rounded to a grid of `CELLS` cells, up or down
+    at random so that the expectation stays the same: bounds on the mean hold exactly, and the
+    variance grows by a quarter of a squared cell at most.
 
     x : float64 (rows)
     """
     width = high - low
     x = np.clip(x - low, 0.0, width)
-    if len(np.unique(x[:10_000])) <= intervals.EXACT:  # the first rows often tell without sorting all
+    # the first rows often tell without sorting all
+    if len(np.unique(x[:10_000])) <= intervals.EXACT:
         value, code = np.unique(x, return_inverse=True)
     if len(np.unique(x[:10_000])) > intervals.EXACT or len(value) > intervals.EXACT:
         value, code, beyond = _on_grid(x, width)
         code += random.random(len(x)) < beyond
     ends = intervals.stage_ends(len(x))
     stage = np.searchsorted(ends, np.arange(len(x)), side="right")
-    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(len(ends), len(value))
+    count = np.bincount(stage * len(value) + code, minlength=len(ends) * len(value)).reshape(
+        len(ends), len(value)
+    )
     return intervals.Terms(value, count, width)
 
 
 def _on_grid(x: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The grid on [0, width], the cell of each number, and how far it is beyond the cell's lower end, in cells."""
+    """The grid on [0, width], the cell of each number, and how far it is beyond the cell's lower
+    end, in cells.
+    """
     scaled = x * (CELLS / width)
     code = np.minimum(np.floor(scaled), CELLS - 1).astype(np.int64)
     return np.linspace(0.0, width, CELLS + 1), code, scaled - code
@@ -76,12 +84,15 @@ class Mean:
 def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[object, str]:
     """The answers that hold together with a confidence of `level` (Holm 1979).
 
-    decide : by question, its answer at a confidence, "" where it has none; more confidence never adds an answer
+    decide : by question, its answer at a confidence, "" where it has none; more confidence never
+        adds an answer
     """
     answers, left = {}, dict(decide)
     while left:
         confidence = 1 - (1 - level) / len(left)
-        new_answers = {key: answer for key, function in left.items() if (answer := function(confidence))}
+        new_answers = {
+            key: answer for key, function in left.items() if (answer := function(confidence))
+        }
         if not new_answers:
             break
         answers |= new_answers
@@ -89,52 +100,69 @@ def holm(decide: Mapping[object, Callable[[float], str]], level: float) -> dict[
     return answers | dict.fromkeys(left, "")
 
 
-def pairs(names: Sequence[str], bounds: Mapping[tuple[str, str], tuple], rows: int, level: float) -> list[dict]:
+def pairs(
+    names: Sequence[str], bounds: Mapping[tuple[str, str], tuple], rows: int, level: float
+) -> list[dict]:
     """Which is better of each pair of policies.
 
-    bounds : by pair, how much higher the CTR of the first is by estimate, and the bounds of this, see `lifts.Bounds`
+    bounds : by pair, how much higher the CTR of the first is by estimate, and the bounds of this,
+        see `lifts.Bounds`
     rows : of the log
 
     Returns
     -------
-    rows : one mapping for each pair, with policy, other; difference of their CTRs with low and high, each interval by
-        itself with a confidence of `level`; better, the better one, or "" if that is open: all answers hold together
-        with this confidence; needed, how many rows would tell with an even chance if the estimate is right, NaN if it
-        is told
+    rows : one mapping for each pair, with policy, other; difference of their CTRs with low and
+        high, each interval by itself with a confidence of `level`; better, the better one, or "" if
+        that is open: all answers hold together with this confidence; needed, how many rows would
+        tell with an even chance if the estimate is right, NaN if it is told
     """
 
     def better(pair):
         def answer(confidence: float) -> str:
             one_sided, of_pair = (1 + confidence) / 2, bounds[pair][1]
-            return pair[0] if of_pair.lower(one_sided) > 0 else pair[1] if of_pair.upper(one_sided) < 0 else ""
+            return (
+                pair[0]
+                if of_pair.lower(one_sided) > 0
+                else pair[1]
+                if of_pair.upper(one_sided) < 0
+                else ""
+            )
 
         return answer
 
     asked = [pair for pair in combinations(names, 2) if pair in bounds]
     answers, differences = holm({pair: better(pair) for pair in asked}, level), []
-    joint = 1 - (1 - level) / max(len(asked), 1)  # as in the first step of Holm's, with all pairs left
+    # as in the first step of Holm's, with all pairs left
+    joint = 1 - (1 - level) / max(len(asked), 1)
     for pair in asked:
         (estimate, of_pair), needed = bounds[pair], math.nan
         low, high = of_pair.lower((1 + level) / 2), of_pair.upper((1 + level) / 2)
         if not answers[pair]:
-            needed = rows * lifts.needed(of_pair, 0.0, estimate > 0, joint) if estimate else math.inf
+            needed = (
+                rows * lifts.needed(of_pair, 0.0, estimate > 0, joint) if estimate else math.inf
+            )
         values = (*pair, estimate, low, high, answers[pair], needed)
         differences.append(dict(zip(COLUMNS, values, strict=True)))
     return differences
 
 
 def chosen(rows: Sequence[Mapping]) -> dict:
-    """The policy whose lift has the largest lower end, of rows whose intervals of the lift hold together.
+    """The policy whose lift has the largest lower end, of rows whose intervals of the lift hold
+    together.
 
-    So its interval holds however it was chosen. Of equal ends the one with the larger estimate is taken. Where there
-    is no lift, the CTR's lower end decides.
+    So its interval holds however it was chosen. Of equal ends the one with the larger estimate is
+    taken. Where there is no lift, the CTR's lower end decides.
 
     Returns
     -------
-    choice : policy; lower, the lower end of its CTR; of, how many policies; lift, lift_lower and lift_upper; better and
-        worse, whether its verdict is yes or no
+    choice : policy; lower, the lower end of its CTR; of, how many policies; lift, lift_lower and
+        lift_upper; better and worse, whether its verdict is yes or no
     """
-    best = max(rows, key=lambda row: (np.nan_to_num(row["lift_low"], nan=-np.inf), row["low"], row["estimate"]))
+    best = max(
+        rows,
+        key=lambda row: (np.nan_to_num(row["lift_low"], nan=-np.inf), row["low"], row["estimate"]),
+    )
     return {"policy": best["policy"], "lower": best["low"], "of": len(rows), "lift": best["lift"],
-            "lift_lower": best["lift_low"], "lift_upper": best["lift_high"], "better": best["verdict"] == "yes",
+            "lift_lower": best["lift_low"], "lift_upper": best["lift_high"],
+            "better": best["verdict"] == "yes",
             "worse": best["verdict"] == "no"}  # fmt: skip

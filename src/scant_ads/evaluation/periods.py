@@ -1,8 +1,10 @@
-"""The lift of a policy in the first half of a log, in the second, and in the last quarter; and whether it fell.
+"""The lift of a policy in the first half of a log, in the second, and in the last quarter; and
+whether it fell.
 
-What is new is clicked more often for a while: a lift may be large at first, and be gone when the log ends. Rates of all
-ads may change over a log, by season or by hour, and leave lifts as they are. So two parts of a log are compared by
-their lifts, of which the logarithms of 1 plus the lift, or the differences of means, are about normal.
+What is new is clicked more often for a while: a lift may be large at first, and be gone when the
+log ends. Rates of all ads may change over a log, by season or by hour, and leave lifts as they are.
+So two parts of a log are compared by their lifts, of which the logarithms of 1 plus the lift, or
+the differences of means, are about normal.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,8 @@ class Course:
 
     rows, sums : float64 (pieces), how many terms there are, and their sums
     square : the sum of the squares of all terms
-    with_today : the covariance of a term with the reward of its row, if these are the rows of today's policy
+    with_today : the covariance of a term with the reward of its row, if these are the rows of
+        today's policy
     """
 
     rows: np.ndarray
@@ -48,28 +51,43 @@ class Course:
             alike = tally.alike if key == Uniform.kind else 1
             weight, reward, count = tally.of(key)
             weight = weight if key else np.ones_like(reward)
-            rows, sums = tally.lengths.astype(float), np.array(tally.segments[key], float) / SCALE / alike
-            square, both = float(count @ (weight * reward) ** 2), float(count @ (weight * reward**2))
+            rows, sums = (
+                tally.lengths.astype(float),
+                np.array(tally.segments[key], float) / SCALE / alike,
+            )
+            square, both = (
+                float(count @ (weight * reward) ** 2),
+                float(count @ (weight * reward**2)),
+            )
         total = rows.sum()
         mean = sums.sum() / total
         today = mean if ad is not None else float(tally.mean(""))
         return cls(rows, sums, square, both / total - mean * today)
 
     def part(self, pieces: np.ndarray) -> tuple[float, float, float, float]:
-        """Of some pieces, bool: rows, mean, its variance, and how many rewards of equal size would tell as much."""
+        """Of some pieces, bool: rows, mean, its variance, and how many rewards of equal size would
+        tell as much.
+        """
         rows, total = self.rows[pieces].sum(), self.rows.sum()
         if not rows:
             return 0.0, np.nan, np.nan, 0.0
         mean, share = self.sums[pieces].sum() / rows, rows / total
         variance = self.square / total - (self.sums.sum() / total) ** 2
-        return rows, mean, variance / rows, self.sums[pieces].sum() ** 2 / max(self.square * share, 1e-300)
+        return (
+            rows,
+            mean,
+            variance / rows,
+            self.sums[pieces].sum() ** 2 / max(self.square * share, 1e-300),
+        )
 
 
-def lifts(over: Course, under: Course, baseline: str, relative: bool, design: float) -> dict[str, float]:
+def lifts(
+    over: Course, under: Course, baseline: str, relative: bool, design: float
+) -> dict[str, float]:
     """The lifts of the periods, and lift_fall, the p-value of the test that the lift does not fall.
 
-    The test is of the second half against the first one, and of the last quarter against what comes before. It is NaN
-    with too few rewards.
+    The test is of the second half against the first one, and of the last quarter against what comes
+    before. It is NaN with too few rewards.
 
     over, under : of the policy, and of that with which it is compared
     baseline : the name of the latter
@@ -87,7 +105,11 @@ def lifts(over: Course, under: Course, baseline: str, relative: bool, design: fl
             return np.nan, np.nan, np.nan
         few = min(effective, base_effective) < FEWEST * design
         if not relative:
-            return mean - base, np.nan if few else mean - base, variance + base_variance - 2 * shared
+            return (
+                mean - base,
+                np.nan if few else mean - base,
+                variance + base_variance - 2 * shared,
+            )
         spread = variance / mean**2 + base_variance / base**2 - 2 * shared / (mean * base)
         return mean / base - 1, np.nan if few else np.log(mean / base), spread
 

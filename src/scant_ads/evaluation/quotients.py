@@ -1,27 +1,32 @@
-"""Bounds on the quotient of two means, by betting against each candidate as `scant.bandits.intervals.betting` does.
+"""Bounds on the quotient of two means, by betting against each candidate as
+`scant.bandits.intervals.betting` does.
 
-The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. A third term, the excess, has a mean of
-0 whatever m is: a weight less another one, since weights are 1 on average. So z = gain - m stake - c excess has a mean
-of 0, too, for every c that earlier stages decide. The c of least squares of the earlier stages takes out of a reward
-what is the same whatever is shown: with gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant
-to all rewards adds it to c and m, and leaves z as it is.
+The quotient of E[gain] and E[stake] is m where gain - m stake has a mean of 0. A third term, the
+excess, has a mean of 0 whatever m is: a weight less another one, since weights are 1 on average. So
+z = gain - m stake - c excess has a mean of 0, too, for every c that earlier stages decide. The c of
+least squares of the earlier stages takes out of a reward what is the same whatever is shown: with
+gain w r, stake 1 and excess w - 1, z is w (r - c) + c - m. Adding a constant to all rewards adds it
+to c and m, and leaves z as it is.
 
-The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i that earlier stages
-decide and that lose no more than the capital. What a visit can lose at most is at a corner of the ranges of weights and
-rewards; a user may lose `most` times that. A number is refuted if the capital reached its goal at the end of a stage.
-The lower bound is the least number that is not refuted. The upper bound follows from -z.
+The capital prod_i (1 + b_i z_i) is a supermartingale if the quotient is m or less, for bets b_i
+that earlier stages decide and that lose no more than the capital. What a visit can lose at most is
+at a corner of the ranges of weights and rewards; a user may lose `most` times that. A number is
+refuted if the capital reached its goal at the end of a stage. The lower bound is the least number
+that is not refuted. The upper bound follows from -z.
 
-All numbers between two marks, which are the same whatever the log is, are tested by the bets of one of the two: for
-lower bounds the higher one, at which a visit can lose the most. With given b and c, z falls as m rises, since stakes
-are not negative, and so does the capital at the end of every stage. So where a mark is refuted, all numbers from the
-mark before on are, too, and in the cell of the first mark that is not, the refuted numbers and the others are two
-intervals. This is why a search from mark to mark, and then by halving, passes no number that is not refuted.
+All numbers between two marks, which are the same whatever the log is, are tested by the bets of one
+of the two: for lower bounds the higher one, at which a visit can lose the most. With given b and c,
+z falls as m rises, since stakes are not negative, and so does the capital at the end of every
+stage. So where a mark is refuted, all numbers from the mark before on are, too, and in the cell of
+the first mark that is not, the refuted numbers and the others are two intervals. This is why a
+search from mark to mark, and then by halving, passes no number that is not refuted.
 
-Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of z over the units of
-earlier stages and over some that are assumed; its m is the estimate of the earlier stages, put into the cell. The
-variance of the latter units is that of a z which has a mean of 0 and is at the ends of its range only, times a guess at
-the mean stake. Their squares add up to a quarter of the squared range, the largest variance there is. Units may have
-stakes above 1, and then bets may lose more of the capital. What limits them is a unit of the largest stake that loses
+Bets are b = min(sqrt(2 ln(1/delta) / (N s^2)), cap / loss). The variance s^2 is the mean square of
+z over the units of earlier stages and over some that are assumed; its m is the estimate of the
+earlier stages, put into the cell. The variance of the latter units is that of a z which has a mean
+of 0 and is at the ends of its range only, times a guess at the mean stake. Their squares add up to
+a quarter of the squared range, the largest variance there is. Units may have stakes above 1, and
+then bets may lose more of the capital. What limits them is a unit of the largest stake that loses
 all of it. The larger that stake, the rarer such a unit is.
 """
 
@@ -36,7 +41,8 @@ import numpy as np
 from scant.bandits import intervals
 
 HALVINGS = 24  # of the interval in which an end is searched
-MOST = 1e3  # what a quotient of two rates can be, times the largest weight: what is above is infinite
+# what a quotient of two rates can be, times the largest weight: what is above is infinite
+MOST = 1e3
 CLOSE = 1e-7  # to the goal is the logarithm of the capital where the search for an end stops
 CAP = 0.9  # the largest share of the capital that a bet can lose in one visit
 NEAREST, FARTHEST = -10, 10  # of the marks, as logarithms of base 2
@@ -60,7 +66,8 @@ def ratio(first, second, visits):
 
 
 def corners(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
-    """Gain, stake and excess at the ends of the ranges of weights and rewards, float64 (3 x corners).
+    """Gain, stake and excess at the ends of the ranges of weights and rewards, float64 (3 x
+    corners).
 
     kind : `rate`, `difference` or `ratio`
     largest : the largest weights w and v possible
@@ -72,9 +79,11 @@ def corners(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
 
 
 def marks(kind, largest: tuple[float, float], fixed: bool) -> np.ndarray:
-    """The marks of a quotient, float64 (marks), ascending: the first and the last are the ends of its range.
+    """The marks of a quotient, float64 (marks), ascending: the first and the last are the ends of
+    its range.
 
-    Between them they are 2^k from where two policies are alike, or from a rate of 0. Arguments are as in `corners`.
+    Between them they are 2^k from where two policies are alike, or from a rate of 0. Arguments are
+    as in `corners`.
     """
     if kind is ratio:
         return marks_between(0.0, largest[0] if fixed else largest[0] * MOST, 1.0)
@@ -98,7 +107,8 @@ class Quotient:
     corners : float64 (3 x corners), between which the terms of a visit are; see `corners`
     marks : float64 (marks), see the function `marks`
     most : the most visits of a unit
-    prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until much is known
+    prior : a guess at the mean stake of a unit, from which the variance of gains is assumed until
+        much is known
     """
 
     terms: np.ndarray
@@ -122,12 +132,14 @@ class Quotient:
 
     @property
     def estimate(self) -> float:
-        """The regression estimate: mean gain over mean stake, each less its slope times the mean excess.
+        """The regression estimate: mean gain over mean stake, each less its slope times the mean
+        excess.
 
-        The slope is that of least squares through the origin, mean(gain * excess) / mean(excess^2). The excess, whose
-        mean is 0, is a control variate. Because the slope is of the same units, the estimate has a bias, of the order
-        of 1 / units, while its error is of the order of 1 / sqrt(units) (Cochran 1977, chapter 7). Bounds do not
-        depend on it, but no lower one is above it, and no upper one below.
+        The slope is that of least squares through the origin, mean(gain * excess) / mean(excess^2).
+        The excess, whose mean is 0, is a control variate. Because the slope is of the same units,
+        the estimate has a bias, of the order of 1 / units, while its error is of the order of 1 /
+        sqrt(units) (Cochran 1977, chapter 7). Bounds do not depend on it, but no lower one is above
+        it, and no upper one below.
         """
         weighted = self.terms * self.count
         _, estimate = _regressed(weighted.sum(axis=1), weighted @ self.terms[2])
@@ -147,8 +159,9 @@ class Quotient:
 
     @cached_property
     def _earlier(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the units of all earlier stages of the terms, float64 (3 x stages), and of the products of two of
-        them, float64 (3 x 3 x stages)."""
+        """Sums over the units of all earlier stages of the terms, float64 (3 x stages), and of the
+        products of two of them, float64 (3 x 3 x stages).
+        """
         products, stages = np.empty((3, 3, len(self.units))), len(self.units)
         sums = np.array([np.bincount(self.stage, self.count * x, stages) for x in self.terms])
         for (i, x), (j, y) in combinations_with_replacement(enumerate(self.terms), 2):
@@ -157,7 +170,9 @@ class Quotient:
 
     @cached_property
     def _pooled(self) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct terms, float64 (3 x distinct), and how often each occurs in all stages, int64 (distinct)."""
+        """The distinct terms, float64 (3 x distinct), and how often each occurs in all stages,
+        int64 (distinct).
+        """
         order = np.lexsort(self.terms)
         ranked = self.terms[:, order]
         starts = np.flatnonzero(np.r_[True, (ranked[:, 1:] != ranked[:, :-1]).any(axis=0)])
@@ -165,18 +180,26 @@ class Quotient:
 
     def grown(self, factor: float) -> "Quotient":
         """That of a log with so many times the units, whose stages are all alike."""
-        units, (terms, count) = np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0), self._pooled
+        units, (terms, count) = (
+            np.diff(intervals.stage_ends(round(self.units.sum() * factor)), prepend=0),
+            self._pooled,
+        )
         return replace(
-            self, terms=np.tile(terms, len(units)), stage=np.repeat(np.arange(len(units)), len(count)),
-            count=np.outer(units / self.units.sum(), count).ravel(), units=units,
-        )  # fmt: skip
+            self,
+            terms=np.tile(terms, len(units)),
+            stage=np.repeat(np.arange(len(units)), len(count)),
+            count=np.outer(units / self.units.sum(), count).ravel(),
+            units=units,
+        )
 
     def evidence(self, level: float, sign: int) -> Callable[[float], float]:
-        """How far betting is from refuting a quotient: a function of it, which is 0 or more where it is refuted.
+        """How far betting is from refuting a quotient: a function of it, which is 0 or more where
+        it is refuted.
 
         It is the logarithm of the largest capital at the end of a stage, less that of the goal.
 
-        sign : 1 to refute that the quotient is this number or less, -1 that it is this number or more
+        sign : 1 to refute that the quotient is this number or less, -1 that it is this number or
+            more
         """
         goal, stages, (sums, products) = -np.log1p(-level), len(self.units), self._earlier
         before, cap = np.cumsum(self.units) - self.units, 1 - (1 - CAP) / np.sqrt(self.most)
@@ -184,22 +207,30 @@ class Quotient:
 
         @cache
         def bets(place: int) -> np.ndarray:
-            """The bets from the mark before this place to the one at it, and the same times c, float64 (2 x stages)."""
+            """The bets from the mark before this place to the one at it, and the same times c,
+            float64 (2 x stages).
+            """
             mark = self.marks[place if sign > 0 else place - 1]
             middle = np.clip(np.nan_to_num(estimates), *self.marks[place - 1 : place + 1])
             c = np.clip(slopes[0] - middle * slopes[1], 0.0, 1.0)
-            farthest, of_z = (sign * np.stack([np.ones(stages), -m, -c]) for m in (np.full(stages, mark), middle))
+            farthest, of_z = (
+                sign * np.stack([np.ones(stages), -m, -c]) for m in (np.full(stages, mark), middle)
+            )
             possible = farthest.T @ self.corners
             loss, most = np.maximum(-possible.min(axis=1), TINY), possible.max(axis=1)
             largest = (loss + most) ** 2 / 4
             assumed = self.prior * np.maximum(loss * most, FLOOR * largest)
             squares = np.maximum(np.einsum("is,js,ijs->s", of_z, of_z, products), 0.0)
             variance = (largest + squares) / (largest / assumed + before)
-            bet = sign * np.minimum(np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most))
+            bet = sign * np.minimum(
+                np.sqrt(2 * goal / (self.units.sum() * variance)), cap / (loss * self.most)
+            )
             return np.stack([bet, bet * c])
 
         def against(m: float) -> float:
-            place = np.searchsorted(self.marks, m, "left" if sign > 0 else "right").clip(1, len(self.marks) - 1)
+            place = np.searchsorted(self.marks, m, "left" if sign > 0 else "right").clip(
+                1, len(self.marks) - 1
+            )
             if np.isinf(m) or (sign > 0 and np.isinf(self.marks[place])):
                 return -np.inf
             bet, of_excess = bets(int(place))[:, self.stage]
@@ -210,11 +241,18 @@ class Quotient:
         return against
 
     def _bound(self, level: float, sign: int) -> float:
-        """The first quotient, from an end of the range to the estimate, that betting does not refute.
+        """The first quotient, from an end of the range to the estimate, that betting does not
+        refute.
 
-        It is looked for from mark to mark, then between two of them by false position (the Illinois rule).
+        It is looked for from mark to mark, then between two of them by false position (the Illinois
+        rule).
         """
-        against, outside, below, previous = self.evidence(level, sign), self.marks[::sign][0], 0.0, np.nan
+        against, outside, below, previous = (
+            self.evidence(level, sign),
+            self.marks[::sign][0],
+            0.0,
+            np.nan,
+        )
         for inside in self.marks[::sign]:
             if (below := against(inside)) < 0:
                 break
@@ -233,22 +271,27 @@ class Quotient:
 
 
 def _regressed(sums: np.ndarray, of_excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The slopes of gain and stake on the excess, and gain over stake, each less what its slope tells; NaN without.
+    """The slopes of gain and stake on the excess, and gain over stake, each less what its slope
+    tells; NaN without.
 
     sums : float64 (3 x ...), of gain, stake and excess
     of_excess : float64 (3 x ...), of their products with the excess
     """
-    slopes = np.divide(of_excess[:2], of_excess[2], out=np.zeros_like(sums[:2]), where=of_excess[2] > 0)
+    slopes = np.divide(
+        of_excess[:2], of_excess[2], out=np.zeros_like(sums[:2]), where=of_excess[2] > 0
+    )
     gain, stake = sums[:2] - slopes * sums[2]
     return slopes, np.divide(gain, stake, out=np.full_like(gain, np.nan), where=stake > 0)
 
 
 def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[float, float]:
-    """The approximate interval of the quotient of E[gain] and E[stake]: by empirical likelihood, in [0, 1].
+    """The approximate interval of the quotient of E[gain] and E[stake]: by empirical likelihood, in
+    [0, 1].
 
-    A quotient m is in it if gain - m stake has a mean of 0 under some probabilities of the units, and these are not
-    much less likely than equal ones (Owen 1988; of ratios: Qin and Lawless 1994). It holds in the limit of many
-    units, as the delta method does. Where gains are skewed, its ends are not equally far from the estimate.
+    A quotient m is in it if gain - m stake has a mean of 0 under some probabilities of the units,
+    and these are not much less likely than equal ones (Owen 1988; of ratios: Qin and Lawless 1994).
+    It holds in the limit of many units, as the delta method does. Where gains are skewed, its ends
+    are not equally far from the estimate.
 
     gain, stake : float64 (cells), above 0 in some; count : how often each occurs
     """
@@ -271,10 +314,12 @@ def likely(gain: np.ndarray, stake: np.ndarray, count, level: float) -> tuple[fl
 
 
 def _log_ratio(x: np.ndarray, count) -> float:
-    """How much less likely the units are where x has a mean of 0 than where all are alike, as a logarithm.
+    """How much less likely the units are where x has a mean of 0 than where all are alike, as a
+    logarithm.
 
-    It is the largest of sum log(1 + multiplier x) over multipliers: the root of its slope, which falls, by Newton's
-    steps that stay between two multipliers of slopes above and below 0. Infinite if x has one sign only.
+    It is the largest of sum log(1 + multiplier x) over multipliers: the root of its slope, which
+    falls, by Newton's steps that stay between two multipliers of slopes above and below 0. Infinite
+    if x has one sign only.
 
     x : float64 (cells); count : how often each occurs
     """

@@ -18,7 +18,8 @@ from scant_ads.text import HOPELESS, because
 from scant_ads.unit import CLICKS, Unit
 
 PAIRS = 10  # of policies that are printed, if they are not more
-SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")  # means of a row in its table
+# means of a row in its table
+SHOWN = ("estimate", "low", "high", "approx_low", "approx_high", "snips")
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,14 +33,16 @@ class Evaluation:
     seed : of the order of the rows for the betting bounds
     policies : the learnt policies, by name
     comparisons : one mapping for each pair of policies that can be compared; see `pairs.pairs`
-    choice : which policy to choose; see `pairs.chosen`. Also its lift; lift_lower and lift_upper, bounds that hold
-        however it was chosen; better, whether the lower one is above 0, and worse, whether the upper one is below 0.
-        None if no policy can be judged
-    unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and shares for clicks
+    choice : which policy to choose; see `pairs.chosen`. Also its lift; lift_lower and lift_upper,
+        bounds that hold however it was chosen; better, whether the lower one is above 0, and worse,
+        whether the upper one is below 0. None if no policy can be judged
+    unit : what rewards are counted in; numbers of rows, comparisons and choice are in it, and
+        shares for clicks
     mix : by policy, the share of visits in which it shows each ad, by its id; see `mixes`
     guards : one mapping for each guard rail and policy; see `guards.judged`
     baseline : the name of the policy with which others are compared
-    inputs : the files and folders that it was made from, which `write` and `report` do not overwrite
+    inputs : the files and folders that it was made from, which `write` and `report` do not
+        overwrite
     """
 
     level: float
@@ -67,7 +70,8 @@ class Evaluation:
         return [row for row in self.rows if row["verdict"]]
 
     def guarded(self, name: str, share: float, other: "Evaluation") -> "Evaluation":
-        """The same with a guard rail: the mean of another reward, which is not to fall by more than a share.
+        """The same with a guard rail: the mean of another reward, which is not to fall by more than
+        a share.
 
         name : of the guard rail
         share : such as 0.05
@@ -78,9 +82,15 @@ class Evaluation:
         SettingError : no such share, another level, or other policies
         """
         if other.level != self.level:
-            raise SettingError(f"guard rail {name} was evaluated with the level {other.level}, not {self.level}")
+            raise SettingError(
+                f"guard rail {name} was evaluated with the level {other.level}, not {self.level}"
+            )
         return replace(
-            self, guards=(*self.guards, *guards.judged(name, share, (self.rows[0], *self.judged), other.rows))
+            self,
+            guards=(
+                *self.guards,
+                *guards.judged(name, share, (self.rows[0], *self.judged), other.rows),
+            ),
         )
 
     def text(self) -> str:
@@ -90,14 +100,19 @@ class Evaluation:
             *self.about,
             "",
             f"{_rates(self.unit)}; each interval with {share} confidence",
-            f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with ads that the policy "
-            "shows, and fewer where weights differ",
-            f"Approximate ends, by empirical likelihood around SNIPS, hold with many {self.unit.events}: no answer "
-            "rests on them",
+            f"{self.unit.events.capitalize()} and rows are what the numbers rest on: those with "
+            "ads that the policy shows, and fewer where weights differ",
+            "Approximate ends, by empirical likelihood around SNIPS, hold with many "
+            f"{self.unit.events}: no answer rests on them",
         ]
         if any(row["bound"].startswith("betting") for row in self.rows):
-            units = "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
-            lines.append(f"Betting's bounds: for the average over the log, {units} in random order (seed {self.seed})")
+            units = (
+                "users" if any(row["bound"].endswith("by user") for row in self.rows) else "rows"
+            )
+            lines.append(
+                f"Betting's bounds: for the average over the log, {units} in random order "
+                f"(seed {self.seed})"
+            )
         lines += text.aligned([text.headings(self.unit), *self.table()])
         judged, width = self.judged, max(len(row["policy"]) for row in self.rows)
         of = self.choice["of"] if self.choice else 1
@@ -106,18 +121,27 @@ class Evaluation:
         lines += [
             "",
             f"Better than {self.against}{more}? {answers} with {share} confidence",
-            f"Lift: by {self.unit.how_much} the {self.unit.mean} is above {self.whose}, with its interval",
+            (
+                f"Lift: by {self.unit.how_much} the {self.unit.mean} is above {self.whose}, with "
+                "its interval"
+            ),
         ]
-        cells = [(f"  {row['policy']}", *self._lift(row))
-                 for row in judged]  # fmt: skip
-        lines += [f"{line}  {row['verdict']}{because(row)}"
-                  for line, row in zip(text.aligned(cells), judged, strict=True)]  # fmt: skip
-        chosen = self.choice and next(row for row in self.rows if row["policy"] == self.choice["policy"])
+        cells = [(f"  {row['policy']}", *self._lift(row)) for row in judged]
+        lines += [
+            f"{line}  {row['verdict']}{because(row)}"
+            for line, row in zip(text.aligned(cells), judged, strict=True)
+        ]
+        chosen = self.choice and next(
+            row for row in self.rows if row["policy"] == self.choice["policy"]
+        )
         if chosen and (of_periods := text.of_periods(chosen, self.unit)):
             lines.append(f"{chosen['policy']}: {of_periods}")
         if self.guards:
-            lines += ["", f"Guard rails: the lift of another reward over {self.whose}, which must not be below minus "
-                      f"the share; each answer with {share} confidence"]  # fmt: skip
+            lines += [
+                "",
+                f"Guard rails: the lift of another reward over {self.whose}, which must "
+                f"not be below minus the share; each answer with {share} confidence",
+            ]
             lines += text.aligned(self.guard_table())
         lines += self._decisions(width)
         if self.notes:
@@ -131,16 +155,23 @@ class Evaluation:
 
     def _lift(self, row: Mapping) -> tuple[str, str]:
         """The lift of a row, and its interval, as texts."""
-        return text.signed(row["lift"], self.unit), text.interval(row["lift_low"], row["lift_high"], self.unit)
+        return text.signed(row["lift"], self.unit), text.interval(
+            row["lift_low"], row["lift_high"], self.unit
+        )
 
     def table(self) -> list[tuple[str, ...]]:
         """The rows as texts, below `text.headings`."""
         return [
-            (row["policy"], *(self.unit.number(row[key]) for key in SHOWN),
-             f"{row['effective_clicks']:,.0f}", f"{row['effective']:,.0f}",
-             f"{row['largest_weight']:.3g}", f"{row['declared_weight']:.3g}")
+            (
+                row["policy"],
+                *(self.unit.number(row[key]) for key in SHOWN),
+                f"{row['effective_clicks']:,.0f}",
+                f"{row['effective']:,.0f}",
+                f"{row['largest_weight']:.3g}",
+                f"{row['declared_weight']:.3g}",
+            )
             for row in self.rows
-        ]  # fmt: skip
+        ]
 
     @property
     def whose(self) -> str:
@@ -154,10 +185,14 @@ class Evaluation:
     def guard_table(self) -> list[tuple[str, ...]]:
         """The guard rails as texts."""
         return [
-            (f"  {row['guard']} ({100 * row['share']:.3g} %), {row['policy']}", text.signed(row["lift"]),
-             text.interval(row["lift_low"], row["lift_high"]), row["answer"])
+            (
+                f"  {row['guard']} ({100 * row['share']:.3g} %), {row['policy']}",
+                text.signed(row["lift"]),
+                text.interval(row["lift_low"], row["lift_high"]),
+                row["answer"],
+            )
             for row in self.guards
-        ]  # fmt: skip
+        ]
 
     def report(self, path, *logs, settings: Mapping = (), inputs=()) -> None:
         """Write one self-contained HTML file.
@@ -176,22 +211,37 @@ class Evaluation:
             return ""
         share, lift = text.percent(self.level), choice["lift"]
         best, mean, much = choice["policy"], self.unit.mean, text.much(lift, self.unit)
-        between = f"{share} interval: {text.interval(choice['lift_lower'], choice['lift_upper'], self.unit)}"
+        between = (
+            f"{share} interval: "
+            f"{text.interval(choice['lift_lower'], choice['lift_upper'], self.unit)}"
+        )
         if choice["of"] > 1:
-            best = f"Best of {choice['of']} by its lower bound: {best}. {'Even it' if choice['worse'] else 'It'}"
+            best = (
+                f"Best of {choice['of']} by its lower bound: {best}. "
+                f"{'Even it' if choice['worse'] else 'It'}"
+            )
         if choice["worse"]:
             answer = f"{best} is worse than {self.against}: its {mean} is {much} lower ({between})"
         elif choice["better"]:
-            answer = f"{best} is better than {self.against}: its {mean} is {much} higher ({between})"
+            answer = (
+                f"{best} is better than {self.against}: its {mean} is {much} higher ({between})"
+            )
         elif lift != lift:
-            answer = (f"{best} cannot be compared with {self.against}, of which nothing is known. With {share} "
-                      f"confidence its {mean} is at least {self.unit.rate(choice['lower'])}")  # fmt: skip
+            answer = (
+                f"{best} cannot be compared with {self.against}, of which nothing is known. "
+                f"With {share} confidence its {mean} is at least {self.unit.rate(choice['lower'])}"
+            )
         else:
             about = f"its {mean} is {much} {'higher' if lift >= 0 else 'lower'} ({between})"
             answer = f"{best} is not known to be better than {self.against}: by estimate {about}"
-        answer += f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
-        rails = [f". Its guard rail {row['guard']} {row['answer']}" for row in self.guards
-                 if row["policy"] == choice["policy"]]  # fmt: skip
+        answer += (
+            f". Careful: {self.careful}, see below" if choice["better"] and self.careful else ""
+        )
+        rails = [
+            f". Its guard rail {row['guard']} {row['answer']}"
+            for row in self.guards
+            if row["policy"] == choice["policy"]
+        ]
         return answer + "".join(rails)
 
     @property
@@ -210,33 +260,59 @@ class Evaluation:
         lines, number, share = [], self.unit.number, text.percent(self.level)
         for row in self.rows:
             if row.get("dr") == row.get("dr", np.nan):
-                ends = f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to {number(row['dr_high'])}"
+                ends = (
+                    f"at least {number(row['dr_lower'])}, {number(row['dr_low'])} to "
+                    f"{number(row['dr_high'])}"
+                )
                 lines.append(f"  {row['policy']:<{width}}  {number(row['dr'])}, {ends}")
         if lines:
             lines = [
                 "",
-                f"Doubly robust {self.unit.words}, by models of rewards fitted to earlier rows of a random order:",
+                (
+                    f"Doubly robust {self.unit.words}, by models of rewards fitted to earlier rows "
+                    "of a random order:"
+                ),
                 *lines,
             ]
         if self.choice:
             lines += ["", self.decision()]
         if len(self.comparisons) > 1 or (self.comparisons and self.choice["of"] > 1):
             printed = self._pairs_printed()
-            head = f"Differences of {self.unit.words}, each with its {share} interval; answers hold together"
-            cells = [(f"  {pair['policy']} - {pair['other']}", number(pair["difference"]),
-                      f"{number(pair['low'])} to {number(pair['high'])}", _answer(pair))
-                     for pair in printed]  # fmt: skip
+            head = (
+                f"Differences of {self.unit.words}, each with its {share} interval; answers "
+                "hold together"
+            )
+            cells = [
+                (
+                    f"  {pair['policy']} - {pair['other']}",
+                    number(pair["difference"]),
+                    f"{number(pair['low'])} to {number(pair['high'])}",
+                    _answer(pair),
+                )
+                for pair in printed
+            ]
             aligned = text.aligned([cell[:-1] for cell in cells])
-            lines += [head, *(f"{line}  {cell[-1]}" for line, cell in zip(aligned, cells, strict=True))]
+            lines += [
+                head,
+                *(f"{line}  {cell[-1]}" for line, cell in zip(aligned, cells, strict=True)),
+            ]
             if more := len(self.comparisons) - len(printed):
-                lines += [f"  and {more} pairs without it: --output FILE.json and --report have all"]
+                lines += [
+                    (f"  and {more} pairs without it: --output FILE.json and --report have all")
+                ]
         return lines
 
     def _pairs_printed(self) -> list[dict]:
-        """The pairs that are printed: all, or those with the chosen policy if they are more than `PAIRS`."""
+        """The pairs that are printed: all, or those with the chosen policy if they are more than
+        `PAIRS`.
+        """
         if len(self.comparisons) <= PAIRS:
             return [*self.comparisons]
-        return [pair for pair in self.comparisons if self.choice["policy"] in (pair["policy"], pair["other"])]
+        return [
+            pair
+            for pair in self.comparisons
+            if self.choice["policy"] in (pair["policy"], pair["other"])
+        ]
 
     def to_frame(self):
         """The rows as a frame of pandas, one for each policy, today's first."""
@@ -246,7 +322,9 @@ class Evaluation:
 
     @property
     def pairs(self):
-        """The comparisons as a frame of pandas, one row for each pair of policies; see `pairs.pairs`."""
+        """The comparisons as a frame of pandas, one row for each pair of policies; see
+        `pairs.pairs`.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.comparisons, columns=pairs.COLUMNS)
@@ -261,20 +339,34 @@ class Evaluation:
     def _repr_html_(self) -> str:
         from html import escape
 
-        numbers = [[self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows]
-        cells = [(row["policy"], *values, *self._lift(row),
-                  f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row))
-                 for row, values in zip(self.rows, numbers, strict=True)]  # fmt: skip
+        numbers = [
+            [self.unit.number(row[key]) for key in ("estimate", "low", "high")] for row in self.rows
+        ]
+        cells = [
+            (
+                row["policy"],
+                *values,
+                *self._lift(row),
+                f"{row['verdict']}{because(row)}" if row["verdict"] else self._role(row),
+            )
+            for row, values in zip(self.rows, numbers, strict=True)
+        ]
         ends = ("from", "to", self.unit.lift_heading, "its interval")
         head = ("policy", self.unit.heading, *ends, f"better than {self.whose}?")
         lines = [f"<p>{escape(sentence)}</p>" for sentence in self.about]
         lines.append(
-            "<table><thead><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr></thead><tbody>"
+            "<table><thead><tr>"
+            + "".join(f"<th>{escape(cell)}</th>" for cell in head)
+            + "</tr></thead><tbody>"
         )
-        lines += ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells]
+        lines += [
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
+        ]
         lines.append(f"</tbody></table><p>Each with {text.percent(self.level)} confidence</p>")
         if self.notes:
-            lines.append("<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>")
+            lines.append(
+                "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in self.notes) + "</ul>"
+            )
         return "".join(lines)
 
     def write(self, path) -> None:
@@ -289,7 +381,11 @@ class Evaluation:
                 "baseline": self.baseline,
                 "about": self.about,
                 "notes": self.notes,
-                "unit": {"reward_max": self.unit.largest, "reward_unit": self.unit.name, "reward_min": self.unit.least},
+                "unit": {
+                    "reward_max": self.unit.largest,
+                    "reward_unit": self.unit.name,
+                    "reward_min": self.unit.least,
+                },
                 "policies": [_plain(row) for row in self.rows],
                 "pairs": [_plain(pair) for pair in self.comparisons],
                 "choice": self.choice and _plain(self.choice),
@@ -298,7 +394,9 @@ class Evaluation:
             }
             files.write_text(path, json.dumps(content, indent=1) + "\n")
         else:
-            files.write_text(path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n"))
+            files.write_text(
+                path, files.harmless(self.to_frame()).to_csv(index=False, lineterminator="\n")
+            )
 
 
 def _rates(unit: Unit) -> str:
@@ -312,7 +410,10 @@ def _rates(unit: Unit) -> str:
 
 def _plain(row: Mapping) -> dict:
     """A mapping fit for JSON: None for NaN and infinity."""
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
 
 
 def _answer(pair: Mapping) -> str:

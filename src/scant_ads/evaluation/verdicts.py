@@ -12,11 +12,16 @@ from scant_ads.diagnosis.showings import SCHEDULE, WRONG
 from scant_ads.evaluation import periods
 from scant_ads.reading.names import COSTLY
 
-OTHER_VISITS = "other-visits"  # the training log, which tells today's rate, has other visits than the test
-DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
+# the training log, which tells today's rate, has other visits than the test
+OTHER_VISITS = "other-visits"
+# why there is no verdict, by the kind of a problem: a row is refused for it, or has it as a warning
+DOUBTS = {
     WRONG: "propensities are wrong, see above",
     SCHEDULE: "ads follow a schedule, see above",
-    "user": "visits of one user depend on each other, see above. Say whose they are by --user, or --ignore the column",
+    "user": (
+        "visits of one user depend on each other, see above. Say whose they are by --user, or "
+        "--ignore the column"
+    ),
     LISTS: "several rows are of one visit, see above",
     ABOVE: "propensities are given what stands above, see above",
     LEAK: "a feature seems to come after the click, see above. Leave it out with --ignore",
@@ -28,7 +33,8 @@ DOUBTS = {  # why there is no verdict, by the kind of a problem: a row is refuse
     SCALE: "rewards of an ad look as if in another unit, see above",
     HINDSIGHT: "it looks made from the rewards of this log, see below",
 }
-WARNINGS = {  # texts that differ from those of `scant.bandits.evaluation`, since bounds here are exact
+# texts that differ from those of `scant.bandits.evaluation`, since bounds here are exact
+WARNINGS = {
     "few-clicks": "few {}: the bounds hold, but are wide",
     "no-clicks": "no {} on ads that it shows: only the upper end says something",
 }
@@ -41,14 +47,22 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
     """
     bounds = {(bound.estimator, bound.bound): bound for bound in evaluated.bounds}
     bound = bounds.get(("ips", "clopper-pearson")) or bounds["ips", "betting"]
-    blank = {"lambda": np.nan, "epsilon": np.nan, "untrained": "", "new_ads": np.nan, "drift": np.nan} | learnt
+    blank = {
+        "lambda": np.nan,
+        "epsilon": np.nan,
+        "untrained": "",
+        "new_ads": np.nan,
+        "drift": np.nan,
+    } | learnt
     return {
-        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level, "bound": bound.bound,
+        "policy": name, "lambda": blank["lambda"], "epsilon": blank["epsilon"], "level": level,
+        "bound": bound.bound,
         "estimate": np.minimum(bound.estimate, 1.0), "snips": bounds["snips", "delta"].estimate,
         "lower": bound.lower, "low": bound.low, "high": bound.high,
         "approx_low": np.nan, "approx_high": np.nan,
         "lift": np.nan, "lift_low": np.nan, "lift_high": np.nan, **periods.UNKNOWN,
-        **vars(evaluated.diagnostics), **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
+        **vars(evaluated.diagnostics),
+        **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",
         "warnings": " ".join(notice.kind for notice in evaluated.warnings),
@@ -69,8 +83,8 @@ def noticed(name: str, evaluated: evaluation.Evaluation, events: str = "clicks")
     mean = evaluated.diagnostics.mean_weight
     if mean < 1 and any(notice.kind == "mean-weight" for notice in evaluated.warnings):
         notes.append(
-            f"{name}: if propensities are right, the log cannot show the ads that it chooses in about "
-            f"{100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not known, so that there is a "
-            "lower bound alone"
+            f"{name}: if propensities are right, the log cannot show the ads that it chooses in "
+            f"about {100 * (1 - mean):.2g} % of visits (deficient support): what these earn is not "
+            "known, so that there is a lower bound alone"
         )
     return notes

@@ -35,68 +35,95 @@ class Applied:
     shown: dict[str, int]
 
 
-def drawn(policy: Policy, contexts, u: np.ndarray, epsilon: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The ad to show on each visit, int32 (rows), and the probability with which it was chosen, float64 (rows).
+def drawn(
+    policy: Policy, contexts, u: np.ndarray, epsilon: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ad to show on each visit, int32 (rows), and the probability with which it was chosen,
+    float64 (rows).
 
-    u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it does not matter how
-        visits are put into batches: below epsilon, it tells which of the other ads, or other eligible ads, is shown
+    u : float64 (rows), one number of the uniform distribution on [0, 1) for each visit, so that it
+        does not matter how visits are put into batches: below epsilon, it tells which of the other
+        ads, or other eligible ads, is shown
     epsilon : other than the policy's own
     """
     choice = policy.choice(contexts, epsilon)
     if not choice.epsilon:
         return choice.best, np.ones(len(u))
     if choice.eligible is None:
-        others = np.minimum((u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2)
+        others = np.minimum(
+            (u / choice.epsilon * (choice.actions - 1)).astype(np.int32), choice.actions - 2
+        )
         others += others >= choice.best
     else:
         among = choice.eligible.copy()
         among[np.arange(len(u)), choice.best] = False
         count = np.count_nonzero(among, axis=1)
         rank = np.minimum((u / choice.epsilon * count).astype(np.int32), count - 1)
-        others = np.where(count > 0, (np.cumsum(among, axis=1) > rank[:, None]).argmax(axis=1), choice.best)
+        others = np.where(
+            count > 0, (np.cumsum(among, axis=1) > rank[:, None]).argmax(axis=1), choice.best
+        )
     action = np.where(u < choice.epsilon, others, choice.best).astype(np.int32)
     return action, choice.probability(action)
 
 
 def apply(
-    policy: Policy, path, target, epsilon: float | None = None, seed: int | None = None, keep=(), progress=silent,
+    policy: Policy,
+    path,
+    target,
+    epsilon: float | None = None,
+    seed: int | None = None,
+    keep=(),
+    progress=silent,
     eligible: str = "",
-) -> Applied:  # fmt: skip
-    """Choose an ad for each visit in a file, batch by batch, and write them with their propensities.
+) -> Applied:
+    """Choose an ad for each visit in a file, batch by batch, and write them with their
+    propensities.
 
     Parameters
     ----------
     policy : a fitted one
-    path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy; other columns are
-        passed over
-    target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`, and then action and
-        propensity, which make a log once rewards are known
+    path : the visits: CSV, which may be packed, parquet or Arrow, with the features of the policy;
+        other columns are passed over
+    target : the file to write, CSV if its name ends in .csv, else parquet: the columns of `keep`,
+        and then action and propensity, which make a log once rewards are known
     epsilon : other than the policy's own
     seed : of exploration; None draws one. Visits of another day need another one
     keep : columns of the visits to write again, such as an id
     progress : called with a sentence on each step that begins
-    eligible : the column of lists of eligible ads; the one that the policy was learnt with, if there was one, unless
-        said
+    eligible : the column of lists of eligible ads; the one that the policy was learnt with, if
+        there was one, unless said
 
     Raises
     ------
-    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number, or a column to keep
-        of a type that the target cannot hold; a visit of whose eligible ads the policy knows none; nothing is written
-        then
-    SettingError : an epsilon out of range, a column to keep that is not there, or whose name another one has, or a
-        target that is the file of visits, or of the policy
+    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number,
+        or a column to keep of a type that the target cannot hold; a visit of whose eligible ads the
+        policy knows none; nothing is written then
+    SettingError : an epsilon out of range, a column to keep that is not there, or whose name
+        another one has, or a target that is the file of visits, or of the policy
     """
     files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:
-        raise SettingError(f"--keep {quote(clashing[0])}: another column that is written has this name")
+        raise SettingError(
+            f"--keep {quote(clashing[0])}: another column that is written has this name"
+        )
     seed = secrets.randbits(32) if seed is None else seed
     epsilon = policy.epsilon if epsilon is None else epsilon
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
-    names, texts, lists = policy.learnt.encoder.names, policy.learnt.encoder.texts, eligible or policy.learnt.lists
-    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)  # lists are one more column of texts
-    metadata = {"epsilon": epsilon, "seed": seed, "policy": policy.name, "input": files.sha256(path)}
+    names, texts, lists = (
+        policy.learnt.encoder.names,
+        policy.learnt.encoder.texts,
+        eligible or policy.learnt.lists,
+    )
+    # lists are one more column of texts
+    read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
+    metadata = {
+        "epsilon": epsilon,
+        "seed": seed,
+        "policy": policy.name,
+        "input": files.sha256(path),
+    }
     with _Writer(target, metadata) as writer:
         for table in batches.read(path, *read, keep, ROWS):
             contexts = batches.contexts(table, names, texts, path, rows, lists)
@@ -110,13 +137,18 @@ def apply(
 
 
 def _check_known(policy: Policy, contexts, path, first: int) -> None:
-    """Raise a DataError for a visit of whose eligible ads the policy knows none; `first` rows came before."""
+    """Raise a DataError for a visit of whose eligible ads the policy knows none; `first` rows came
+    before.
+    """
     eligible = policy.learnt.eligible(contexts)
     if eligible is not None and not eligible.any(axis=1).all():
         row = int(np.argmin(eligible.any(axis=1)))
         ads = logs.listing([contexts.actions[ad] for ad in np.flatnonzero(contexts.eligible[row])])
-        raise DataError(path, f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}",
-                        advice="Leave such visits to chance, and learn again with a log of these ads")  # fmt: skip
+        raise DataError(
+            path,
+            (f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}"),
+            advice=("Leave such visits to chance, and learn again with a log of these ads"),
+        )
 
 
 class _Writer:
@@ -130,10 +162,14 @@ class _Writer:
         self.path = self.stack.enter_context(files.atomic(self.target))
         return self
 
-    def write(self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]) -> None:
+    def write(
+        self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]
+    ) -> None:
         import pyarrow as pa
 
-        ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(pa.string())
+        ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(
+            pa.string()
+        )
         table = kept.append_column("action", ads) if kept.num_columns else pa.table({"action": ads})
         table = table.append_column("propensity", pa.array(propensity))
         try:
@@ -142,7 +178,9 @@ class _Writer:
             self.writer.write_table(table.cast(self.schema))
         except pa.ArrowException as error:
             advice = "Leave columns of such types out of --keep, or write .parquet in place of .csv"
-            raise DataError(self.target, f"cannot hold a column that is to be kept ({error})", advice=advice) from error
+            raise DataError(
+                self.target, f"cannot hold a column that is to be kept ({error})", advice=advice
+            ) from error
 
     def _begin(self, schema) -> None:
         """Open the file for tables of this schema."""
@@ -151,7 +189,10 @@ class _Writer:
         from pyarrow import parquet as pq
 
         # of views of texts, Arrow's writer of CSV knows nothing
-        plain = [field.with_type(pa.string()) if field.type == pa.string_view() else field for field in schema]
+        plain = [
+            field.with_type(pa.string()) if field.type == pa.string_view() else field
+            for field in schema
+        ]
         if self.is_csv:
             self.schema = pa.schema(plain)
             writer = csv.CSVWriter(str(self.path), self.schema)

@@ -1,4 +1,6 @@
-"""Features of a user's log as numbers: texts one-hot encoded, missing numbers filled in, as learnt from one log."""
+"""Features of a user's log as numbers: texts one-hot encoded, missing numbers filled in, as learnt
+from one log.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,7 +13,9 @@ from scant.errors import DataError
 from scant_ads.reading import arrays
 from scant_ads.reading.visits import Visits
 
-MOST = 32  # columns that a text feature becomes, at most: its frequent texts have one each, all others share one
+# columns that a text feature becomes, at most: its frequent texts have one each, all others share
+# one
+MOST = 32
 SAMPLE = 1 << 17  # rows from which medians are taken
 
 
@@ -22,10 +26,12 @@ class Encoder:
     names : of the features, as they came
     texts : by text feature, the texts of the training log
     numeric : indices of the other features, int (numbers)
-    lacking : indices of the features of which the training log lacks values; each has a column that says where
+    lacking : indices of the features of which the training log lacks values; each has a column that
+        says where
     medians : float32 (numbers), what a missing number becomes
-    places : by text feature, the encoded column that is 1 for each of its texts and, last, for a text that the training
-        log lacks; int (texts + 1), -1 for none. Rare texts share a column, which texts that are unknown have, too
+    places : by text feature, the encoded column that is 1 for each of its texts and, last, for a
+        text that the training log lacks; int (texts + 1), -1 for none. Rare texts share a column,
+        which texts that are unknown have, too
     encoded : names of the encoded features: numbers, then what is missing, then texts
     """
 
@@ -38,7 +44,8 @@ class Encoder:
     encoded: tuple[str, ...]
 
     def transform(self, visits: Visits, where="log") -> Log:
-        """The log with encoded features, which are the array of `visits` itself if nothing is to be done.
+        """The log with encoded features, which are the array of `visits` itself if nothing is to be
+        done.
 
         visits : a log whose features have these names, in this order
 
@@ -49,7 +56,11 @@ class Encoder:
         if odd := sorted(self.texts.keys() ^ visits.categories.keys()):
             kinds = ("text", "numbers") if odd[0] in visits.categories else ("numbers", "text")
             reason = f"feature {odd[0]!r} is {kinds[0]} here, and {kinds[1]} in the training log"
-            raise DataError(where, reason, advice=f"Take it as text in both with --categorical {quote(odd[0])}")
+            raise DataError(
+                where,
+                reason,
+                advice=(f"Take it as text in both with --categorical {quote(odd[0])}"),
+            )
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():
             numbers, raw = features[:, self.numeric], features
@@ -58,7 +69,9 @@ class Encoder:
             marks = slice(len(self.numeric), len(self.numeric) + len(self.lacking))
             features[:, marks] = np.isnan(raw[:, self.lacking])
             if self.texts:
-                for place, codes in zip(self.places.values(), _codes(visits, self.texts).T, strict=True):
+                for place, codes in zip(
+                    self.places.values(), _codes(visits, self.texts).T, strict=True
+                ):
                     columns = place[codes]  # the code of an unknown text, -1, takes the last place
                     rows = np.flatnonzero(columns >= 0)  # the others have no column, and all zeros
                     features[rows, columns[rows]] = 1
@@ -77,8 +90,13 @@ def fit(visits: Visits) -> Encoder:
     from sklearn.preprocessing import OneHotEncoder
 
     if not visits.names:
-        advice = "A policy needs something to tell users apart; ads themselves are compared by --policy each-ad"
-        raise DataError("training log", "it has no features, so that nothing can be learnt", advice=advice)
+        advice = (
+            "A policy needs something to tell users apart; ads themselves are compared by "
+            "--policy each-ad"
+        )
+        raise DataError(
+            "training log", "it has no features, so that nothing can be learnt", advice=advice
+        )
     texts = {name: visits.categories[name] for name in visits.names if name in visits.categories}
     numeric = np.array([index for index, name in enumerate(visits.names) if name not in texts], int)
     missing = visits.missing
@@ -88,7 +106,9 @@ def fit(visits: Visits) -> Encoder:
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         imputer.fit(visits.features[:: max(1, len(visits) // SAMPLE), numeric])
         medians = imputer.statistics_.astype(np.float32)
-    names = [visits.names[index] for index in numeric] + [f"{visits.names[index]} is missing" for index in lacking]
+    names = [visits.names[index] for index in numeric] + [
+        f"{visits.names[index]} is missing" for index in lacking
+    ]
     places = {}
     if texts:
         one_hot = OneHotEncoder(max_categories=MOST, handle_unknown="infrequent_if_exist")
@@ -105,7 +125,9 @@ def fit(visits: Visits) -> Encoder:
 
 
 def _codes(visits: Visits, texts: Mapping[str, tuple[str, ...]]) -> np.ndarray:
-    """The codes of text features by the texts of the training log, int32 (rows x features); -1 for another text."""
+    """The codes of text features by the texts of the training log, int32 (rows x features); -1 for
+    another text.
+    """
     codes = np.empty((len(visits), len(texts)), np.int32)
     for column, (name, labels) in enumerate(texts.items()):
         new_codes = arrays.places(visits.categories[name], labels)

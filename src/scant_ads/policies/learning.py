@@ -17,8 +17,11 @@ from scant_ads.progress import silent
 from scant_ads.reading.visits import Visits
 
 LEARNT = tuple(kind for kind, learner in KINDS.items() if learner.learns)
-FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}  # quick on millions of rows, and no worse than whole trees
-PASSES = 20  # of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for many
+# quick on millions of rows, and no worse than whole trees
+FOREST = {"trees": 40, "tree_rows": 1 << 14, "leaf": 20}
+# of gradient descent over an ad's rows: no worse than a million steps for each ad, and quick for
+# many
+PASSES = 20
 TIME_SHARE = 0.7  # the training part of a log that is split by time
 
 
@@ -48,24 +51,40 @@ class Learnt:
         DataError : the log has other features than the training log
         """
         visits = logs.align_features(visits, self.encoder.names)
-        return self.fitted.choice(self.encoder.transform(visits).features, epsilon, self.eligible(visits))
+        return self.fitted.choice(
+            self.encoder.transform(visits).features, epsilon, self.eligible(visits)
+        )
 
     def eligible(self, visits: Visits) -> np.ndarray | None:
-        """Which of its ads each visit can get, bool (rows x ads); None without lists of eligible ads."""
+        """Which of its ads each visit can get, bool (rows x ads); None without lists of eligible
+        ads.
+        """
         if visits.eligible is None:
             return None
         place = {ad: index for index, ad in enumerate(visits.actions)}
-        return np.column_stack([visits.eligible[:, place[ad]] if ad in place else np.zeros(len(visits), bool)
-                                for ad in self.actions])  # fmt: skip
+        return np.column_stack(
+            [
+                visits.eligible[:, place[ad]] if ad in place else np.zeros(len(visits), bool)
+                for ad in self.actions
+            ]
+        )
 
 
 def fit(
-    kind: str | type, log: Log, settings: scorers.Settings | None = None, lambdas=LAMBDAS, validation: float = 0.2,
-    threshold: str = "f1", select: float = 1.0, seed: int = 0, progress=silent,
-) -> run.Fit:  # fmt: skip
+    kind: str | type,
+    log: Log,
+    settings: scorers.Settings | None = None,
+    lambdas=LAMBDAS,
+    validation: float = 0.2,
+    threshold: str = "f1",
+    select: float = 1.0,
+    seed: int = 0,
+    progress=silent,
+) -> run.Fit:
     """Choose lambda on a validation part of a log, then fit a model to the whole log.
 
-    Features are selected by what they tell of clicks; of other rewards, by what they tell of rewards above the mean.
+    Features are selected by what they tell of clicks; of other rewards, by what they tell of
+    rewards above the mean.
 
     Parameters
     ----------
@@ -79,11 +98,24 @@ def fit(
     ------
     SettingError, DataError : invalid settings, or a log that cannot be learnt from
     """
-    settings, random = settings or scorers.Settings(options=FOREST, passes=PASSES), generator(seed, "advice")
+    settings, random = (
+        settings or scorers.Settings(options=FOREST, passes=PASSES),
+        generator(seed, "advice"),
+    )
     gains = information_gain(log.features, log.reward > log.reward.mean()) if select < 1 else None
     return run.fits(
-        kind, log, random, settings, lambdas, "held-out", validation, threshold, select, progress, gains
-    )[-1]  # fmt: skip
+        kind,
+        log,
+        random,
+        settings,
+        lambdas,
+        "held-out",
+        validation,
+        threshold,
+        select,
+        progress,
+        gains,
+    )[-1]
 
 
 def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
@@ -96,7 +128,11 @@ def probability(choice: policies.Choice, action: np.ndarray) -> np.ndarray:
 
 
 def split(
-    rows: int, share: float, seed: int = 0, times: np.ndarray | None = None, together: np.ndarray | None = None
+    rows: int,
+    share: float,
+    seed: int = 0,
+    times: np.ndarray | None = None,
+    together: np.ndarray | None = None,
 ) -> np.ndarray:
     """Split a log into a training part and a test part: which rows train, bool (rows).
 
@@ -106,8 +142,9 @@ def split(
     share : of the rows that train
     seed : of the rows drawn at random, if there are no times
     times : of the rows; the earliest train, and of equal times the first rows
-    together : of the rows, such as users, or ids of requests; rows that are equal in it are in one part. Without times
-        this share of its values is drawn; by time, all rows of a value train of which one does
+    together : of the rows, such as users, or ids of requests; rows that are equal in it are in one
+        part. Without times this share of its values is drawn; by time, all rows of a value train of
+        which one does
 
     Raises
     ------
@@ -119,11 +156,15 @@ def split(
     tested = round((1 - share) * rows) if times is None else rows - round(share * rows)
     trains = np.ones(rows, bool)
     if times is None:
-        trains[generator(seed, "advice", "split").choice(rows, tested, replace=False, shuffle=False)] = False
+        trains[
+            generator(seed, "advice", "split").choice(rows, tested, replace=False, shuffle=False)
+        ] = False
     else:
         trains[np.argsort(times, kind="stable")[rows - tested :]] = False
     if together is not None:
         trains |= np.isin(together, together[trains])
     if not trains.any() or trains.all():
-        raise SettingError(f"a share of {share} of {rows} rows leaves the training or the test log without any")
+        raise SettingError(
+            f"a share of {share} of {rows} rows leaves the training or the test log without any"
+        )
     return trains

@@ -1,4 +1,6 @@
-"""Models of scikit-learn's kind, as the command line names them: module:Class, and settings as JSON after it."""
+"""Models of scikit-learn's kind, as the command line names them: module:Class, and settings as JSON
+after it.
+"""
 
 import inspect
 import re
@@ -22,7 +24,8 @@ def made(text: str):
 
     Raises
     ------
-    SettingError : there is no such class, it cannot have these settings, or it is neither classifier nor regressor
+    SettingError : there is no such class, it cannot have these settings, or it is neither
+        classifier nor regressor
     """
     named, equals, written = text.partition("=")
     settings = _settings(named, written) if equals else {}
@@ -33,20 +36,35 @@ def made(text: str):
         parameters = inspect.signature(model_class).parameters.values()
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         names = [parameter.name for parameter in parameters if parameter.kind in by_name]
-        takes_more = any(parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+        takes_more = any(
+            parameter.kind == inspect.Parameter.VAR_KEYWORD for parameter in parameters
+        )
         if not takes_more and (odd := [name for name in settings if name not in names]):
             raise unknown(f"setting of {named}", odd[0], names) from None
-        raise SettingError(f"{named} cannot be made with {written or 'no settings'}: {printable(error)}") from error
+        raise SettingError(
+            f"{named} cannot be made with {written or 'no settings'}: {printable(error)}"
+        ) from error
     learners.of_model(model)
     return model
 
 
 def names_of(texts: Iterable[str]) -> dict[str, str]:
-    """What tables call some models: their classes, with as much more as tells each from the others."""
-    forms = {text: (text.partition("=")[0].partition(":")[2], text.partition(":")[2], text) for text in texts}
+    """What tables call some models: their classes, with as much more as tells each from the
+    others.
+    """
+    forms = {
+        text: (text.partition("=")[0].partition(":")[2], text.partition(":")[2], text)
+        for text in texts
+    }
     by_form = [*zip(*forms.values(), strict=True)]
-    return {text: next(form for form, others in zip(forms[text], by_form, strict=True) if others.count(form) == 1)
-            for text in forms}  # fmt: skip
+    return {
+        text: next(
+            form
+            for form, others in zip(forms[text], by_form, strict=True)
+            if others.count(form) == 1
+        )
+        for text in forms
+    }
 
 
 def _settings(named: str, written: str) -> dict:
@@ -58,8 +76,10 @@ def _settings(named: str, written: str) -> dict:
     else:
         reason = ""
     if not isinstance(settings, dict):
-        raise SettingError(f"{named}: its settings {printable(written)!r} are no object of JSON{reason}. Write them, "
-                           f"in quotes of the shell, as in '{EXAMPLE}={{\"alpha\": 10}}'")  # fmt: skip
+        raise SettingError(
+            f"{named}: its settings {printable(written)!r} are no object of "
+            f"JSON{reason}. Write them, in quotes of the shell, as in '{EXAMPLE}={{\"alpha\": 10}}'"
+        )
     return settings
 
 
@@ -69,10 +89,18 @@ def _class(named: str) -> type:
         model_class = own_class(named)
     except SettingError as error:
         cause = error.__cause__
-        if isinstance(cause, ModuleNotFoundError) and cause.name == named.partition(":")[0].partition(".")[0]:
-            raise SettingError(f"{named}: there is no module {cause.name!r} in this environment. Install the package "
-                               f"that has it, or give the name of a module in this folder") from None  # fmt: skip
+        if (
+            isinstance(cause, ModuleNotFoundError)
+            and cause.name == named.partition(":")[0].partition(".")[0]
+        ):
+            raise SettingError(
+                f"{named}: there is no module {cause.name!r} in this environment. "
+                f"Install the package that has it, or give the name of a module in this folder"
+            ) from None
         raise
     if not isinstance(model_class, type):
-        raise SettingError(f"{named} is no class. Name a classifier or a regressor as module:Class, such as {EXAMPLE}")
+        raise SettingError(
+            f"{named} is no class. Name a classifier or a regressor as "
+            f"module:Class, such as {EXAMPLE}"
+        )
     return model_class

@@ -19,8 +19,13 @@ from scant_ads.reading import batches, formats
 from scant_ads.reading.log import Log, visits_of
 from scant_ads.reading.visits import Visits
 
-KINDS = {int: "a whole number", int | None: "a whole number, or None", int | float: "a number", str: "a text",
-         bool: "true or false"}  # fmt: skip
+KINDS = {
+    int: "a whole number",
+    int | None: "a whole number, or None",
+    int | float: "a number",
+    str: "a text",
+    bool: "true or false",
+}
 
 
 class Policy:
@@ -28,44 +33,73 @@ class Policy:
 
     Parameters
     ----------
-    kind : "logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"; or a scikit-learn model, a clone of
-        which is fitted to each ad: a classifier to its clicks, which it scores by `predict_proba`, or a regressor to
-        its rewards, by `predict`. Rewards other than 0 and 1 are for regressors, and for "forest",
-        "cost-sensitive-oaa" and "filter-tree"
+    kind : "logistic", "forest", "auc-ranker", "cost-sensitive-oaa", "filter-tree"; or a
+        scikit-learn model, a clone of which is fitted to each ad: a classifier to its clicks, which
+        it scores by `predict_proba`, or a regressor to its rewards, by `predict`. Rewards other
+        than 0 and 1 are for regressors, and for "forest", "cost-sensitive-oaa" and "filter-tree"
     epsilon : the share of visits in which another ad is shown, all others alike
-    lambdas : the grid of regularisation; the best is chosen on a part of the log. Forests and models of your own
-        have none
+    lambdas : the grid of regularisation; the best is chosen on a part of the log. Forests and
+        models of your own have none
     validation : the share of that part
     threshold : what a ranker's thresholds maximise, "f1", "precision", "recall" or "none"
     select : the share of features kept, by information gain
     standardise : whether features get mean 0 and deviation 1 (never for forests)
     undersample : misses kept for each click, by classifiers; None for all
-    steps : of gradient descent for each ad; None for 20 passes over its rows, at least 50,000 and at most a million
+    steps : of gradient descent for each ad; None for 20 passes over its rows, at least 50,000 and
+        at most a million
     pair_loss : of the AUC ranker, "logistic" or "hinge"
-    trees, tree_rows, leaf : of a forest: how many trees for each ad, the rows that each learns from, and the least rows
-        of a leaf
+    trees, tree_rows, leaf : of a forest: how many trees for each ad, the rows that each learns
+        from, and the least rows of a leaf
     seed : of learning
 
     Attributes
     ----------
     learnt : the encoder of features and the model; None before `fit`
     actions : ids of the ads that it knows; `classes_` is the same as an array
-    untrained : ids of the ads that nothing could be learnt about; they are never shown, unless all are such
+    untrained : ids of the ads that nothing could be learnt about; they are never shown, unless all
+        are such
     regularisation : the lambda chosen; NaN without one
     inputs : the files that it was learnt or loaded from, which `save` does not overwrite
     """
 
     def __init__(
-        self, kind="auc-ranker", *, epsilon: float = 0.0, lambdas=LAMBDAS, validation: float = 0.2,
-        threshold: str = "f1", select: float = 1.0, standardise: bool = True, undersample: int | None = None,
-        steps: int | None = None, pair_loss: str = "logistic", trees: int = FOREST["trees"],
-        tree_rows: int | None = FOREST["tree_rows"], leaf: int = FOREST["leaf"], seed: int = 0,
-    ):  # fmt: skip
+        self,
+        kind="auc-ranker",
+        *,
+        epsilon: float = 0.0,
+        lambdas=LAMBDAS,
+        validation: float = 0.2,
+        threshold: str = "f1",
+        select: float = 1.0,
+        standardise: bool = True,
+        undersample: int | None = None,
+        steps: int | None = None,
+        pair_loss: str = "logistic",
+        trees: int = FOREST["trees"],
+        tree_rows: int | None = FOREST["tree_rows"],
+        leaf: int = FOREST["leaf"],
+        seed: int = 0,
+    ):
         self.kind, self.epsilon, self.lambdas, self.validation, self.threshold = (
-            kind, epsilon, lambdas, validation, threshold,
-        )  # fmt: skip
-        self.select, self.standardise, self.undersample, self.steps = select, standardise, undersample, steps
-        self.pair_loss, self.trees, self.tree_rows, self.leaf, self.seed = pair_loss, trees, tree_rows, leaf, seed
+            kind,
+            epsilon,
+            lambdas,
+            validation,
+            threshold,
+        )
+        self.select, self.standardise, self.undersample, self.steps = (
+            select,
+            standardise,
+            undersample,
+            steps,
+        )
+        self.pair_loss, self.trees, self.tree_rows, self.leaf, self.seed = (
+            pair_loss,
+            trees,
+            tree_rows,
+            leaf,
+            seed,
+        )
         self.learnt: learning.Learnt | None = None
         self.inputs: tuple = ()
 
@@ -77,7 +111,9 @@ class Policy:
         return self.kind if isinstance(self.kind, str) else type(self.kind).__name__
 
     def get_params(self, deep: bool = True) -> dict:
-        """The settings by name, as scikit-learn has them; settings of a model of your own are `kind__NAME`."""
+        """The settings by name, as scikit-learn has them; settings of a model of your own are
+        `kind__NAME`.
+        """
         settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         if deep and not isinstance(self.kind, str):
             settings |= {f"kind__{name}": value for name, value in self.kind.get_params().items()}
@@ -96,9 +132,15 @@ class Policy:
         return self
 
     def __repr__(self) -> str:
-        defaults = {name: setting.default for name, setting in inspect.signature(type(self)).parameters.items()}
-        changed = [f"{name}={value!r}" for name, value in self.get_params(deep=False).items() if name != "kind"
-                   and value is not defaults[name] and value != defaults[name]]  # fmt: skip
+        defaults = {
+            name: setting.default
+            for name, setting in inspect.signature(type(self)).parameters.items()
+        }
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if name != "kind" and value is not defaults[name] and value != defaults[name]
+        ]
         return f"Policy({', '.join([repr(self.kind), *changed])})"
 
     # --- learning
@@ -130,33 +172,49 @@ class Policy:
         copy.learnt = self._learnt(train, encoded, progress)
         return copy
 
-    def _learnt(self, train: Visits, encoded: tuple | None = None, progress=silent) -> learning.Learnt:
+    def _learnt(
+        self, train: Visits, encoded: tuple | None = None, progress=silent
+    ) -> learning.Learnt:
         self._check_kinds()
         if not 0 <= self.epsilon <= 1:
             raise SettingError(f"epsilon is {self.epsilon}; a probability is from 0 to 1")
         if not 0 < self.validation < 1:
-            raise SettingError(f"validation share is {self.validation}; it must be above 0 and below 1")
+            raise SettingError(
+                f"validation share is {self.validation}; it must be above 0 and below 1"
+            )
         for value in self.lambdas:  # also where the kind has none
             scorers.Settings(regularisation=value)
         options, kind = {}, self.kind
         if isinstance(kind, str):
             if kind not in LEARNT:
                 raise unknown("kind of learner", kind, LEARNT)
-            options = {name: getattr(self, name) for name in ("steps", "pair_loss", "trees", "tree_rows", "leaf")}
+            options = {
+                name: getattr(self, name)
+                for name in ("steps", "pair_loss", "trees", "tree_rows", "leaf")
+            }
             options = {name: value for name, value in options.items() if value is not None}
         else:
             kind = learners.of_model(kind)
         settings = scorers.Settings(
-            standardise=self.standardise, undersample=self.undersample, options=options,
+            standardise=self.standardise,
+            undersample=self.undersample,
+            options=options,
             passes=PASSES if self.steps is None else None,
-        )  # fmt: skip
+        )
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
         fitted = learning.fit(
-            kind, encoded[1], settings, tuple(self.lambdas), self.validation, self.threshold, self.select, self.seed,
+            kind,
+            encoded[1],
+            settings,
+            tuple(self.lambdas),
+            self.validation,
+            self.threshold,
+            self.select,
+            self.seed,
             progress,
-        )  # fmt: skip
+        )
         return learning.Learnt(encoded[0], fitted, train.lists)
 
     def _check_kinds(self) -> None:
@@ -200,8 +258,8 @@ class Policy:
 
         Raises
         ------
-        SettingError : nothing has been learnt yet, the scorer is a model of your own, or the file is one that the
-            policy was learnt or loaded from
+        SettingError : nothing has been learnt yet, the scorer is a model of your own, or the file
+            is one that the policy was learnt or loaded from
         """
         files.check_outputs([path], self.inputs)
         saving.save(self, path)
@@ -225,34 +283,43 @@ class Policy:
     def choice(self, contexts, epsilon: float | None = None) -> Choice:
         """The policy on some visits, as `scant.bandits.policies` has it.
 
-        contexts : a `Log`, or a data frame with the features of the training log, and its lists of eligible ads, if it
-            had some; other columns are ignored
+        contexts : a `Log`, or a data frame with the features of the training log, and its lists of
+            eligible ads, if it had some; other columns are ignored
         epsilon : other than the policy's own
 
         Raises
         ------
         DataError : a feature is missing, or is text in one log and numbers in the other
         """
-        return self._required().choice(self._contexts(contexts), self.epsilon if epsilon is None else epsilon)
+        return self._required().choice(
+            self._contexts(contexts), self.epsilon if epsilon is None else epsilon
+        )
 
     def predict(self, contexts) -> np.ndarray:
         """The id of the best ad for each visit, object (rows); see `choice`."""
         return self.classes_[self.choice(contexts).best]
 
     def predict_proba(self, contexts) -> np.ndarray:
-        """The probability with which the policy shows each ad of `classes_`, float64 (rows x ads); see `choice`."""
+        """The probability with which the policy shows each ad of `classes_`, float64 (rows x ads);
+        see `choice`.
+        """
         choice = self.choice(contexts)
         ads = np.broadcast_to(np.arange(choice.actions), (len(choice.best), choice.actions))
         return np.stack([choice.probability(column) for column in ads.T], axis=1)
 
     def score(self, log, y=None) -> float:
-        """The importance-weighted click rate on a log (eq. 5.4 of the thesis); see `evaluate` for what it is worth."""
+        """The importance-weighted click rate on a log (eq.
+
+        5.4 of the thesis); see `evaluate` for what it is worth.
+        """
         test = visits_of(log)
         probability = learning.probability(self.choice(test), self.numbered(test))
         return float(np.mean(test.reward * probability / test.propensity))
 
     def numbered(self, visits: Visits) -> np.ndarray:
-        """The index among the policy's ads of each ad shown in a log, int32 (rows); -1 for others."""
+        """The index among the policy's ads of each ad shown in a log, int32 (rows); -1 for
+        others.
+        """
         number = {ad: index for index, ad in enumerate(self.actions)}
         return np.array([number.get(ad, -1) for ad in visits.actions], np.int32)[visits.action]
 
@@ -260,11 +327,21 @@ class Policy:
         encoder = self._required().encoder
         if isinstance(contexts, Log | Visits):
             visits = visits_of(contexts)
-            kept = [index for index, name in enumerate(visits.names) if name in encoder.names or "=" in name]
+            kept = [
+                index
+                for index, name in enumerate(visits.names)
+                if name in encoder.names or "=" in name
+            ]
             if len(kept) < len(visits.names):
                 names = tuple(visits.names[index] for index in kept)
-                categories = {name: texts for name, texts in visits.categories.items() if name in names}
-                visits = replace(visits, features=visits.features[:, kept], names=names, categories=categories)
+                categories = {
+                    name: texts for name, texts in visits.categories.items() if name in names
+                }
+                visits = replace(
+                    visits, features=visits.features[:, kept], names=names, categories=categories
+                )
             return logs.align_features(visits, encoder.names)
         learnt = self._required()
-        return batches.contexts(formats.table_of(contexts), encoder.names, encoder.texts, lists=learnt.lists)
+        return batches.contexts(
+            formats.table_of(contexts), encoder.names, encoder.texts, lists=learnt.lists
+        )

@@ -1,4 +1,7 @@
-"""Saved policies: an Arrow file of numbers, with settings as JSON in its metadata. Loading one runs no code."""
+"""Saved policies: an Arrow file of numbers, with settings as JSON in its metadata.
+
+Loading one runs no code.
+"""
 
 import math
 from dataclasses import replace
@@ -19,13 +22,29 @@ from scant_ads.policies.encoding import Encoder
 KIND = "ads policy"  # `kind` in the metadata of a saved policy
 VERSION = 1
 TREES = {  # the arrays of forests, and their types
-    "roots": np.int64, "left": np.int32, "right": np.int32, "feature": np.int32, "threshold": float, "value": float,
-}  # fmt: skip
+    "roots": np.int64,
+    "left": np.int32,
+    "right": np.int32,
+    "feature": np.int32,
+    "threshold": float,
+    "value": float,
+}
 SETTINGS = {  # of a policy, and their types in a file
-    "kind": str, "epsilon": int | float, "lambdas": list, "validation": int | float, "threshold": str,
-    "select": int | float, "standardise": bool, "undersample": int | None, "steps": int | None, "pair_loss": str,
-    "trees": int, "tree_rows": int | None, "leaf": int, "seed": int,
-}  # fmt: skip
+    "kind": str,
+    "epsilon": int | float,
+    "lambdas": list,
+    "validation": int | float,
+    "threshold": str,
+    "select": int | float,
+    "standardise": bool,
+    "undersample": int | None,
+    "steps": int | None,
+    "pair_loss": str,
+    "trees": int,
+    "tree_rows": int | None,
+    "leaf": int,
+    "seed": int,
+}
 LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an intercept
 
 
@@ -34,8 +53,8 @@ def save(policy, path) -> None:
 
     Raises
     ------
-    SettingError : nothing has been learnt yet; or the policy scores by a model of the user's own, whose state only
-        pickle could hold
+    SettingError : nothing has been learnt yet; or the policy scores by a model of the user's own,
+        whose state only pickle could hold
     """
     import pyarrow as pa
 
@@ -44,22 +63,34 @@ def save(policy, path) -> None:
     fit, encoder = learnt.fitted, learnt.encoder
     model = fit.model
     arrays = {
-        "centre": model.centre, "width": model.width, "seen": fit.seen.astype(np.int64),
-        "numeric": encoder.numeric.astype(np.int64), "lacking": encoder.lacking.astype(np.int64),
+        "centre": model.centre,
+        "width": model.width,
+        "seen": fit.seen.astype(np.int64),
+        "numeric": encoder.numeric.astype(np.int64),
+        "lacking": encoder.lacking.astype(np.int64),
         "medians": encoder.medians,
-    }  # fmt: skip
-    arrays |= {f"place {index}": place.astype(np.int64) for index, place in enumerate(encoder.places.values())}
+    }
+    arrays |= {
+        f"place {index}": place.astype(np.int64)
+        for index, place in enumerate(encoder.places.values())
+    }
     arrays |= {f"threshold {by}": values for by, values in model.thresholds.items()}
     arrays |= _arrays(model)
     settings = policy.get_params(deep=False)
     described = {
-        "kind": KIND, "version": VERSION,
+        "kind": KIND,
+        "version": VERSION,
         "settings": settings | {"lambdas": list(map(float, settings["lambdas"]))},
-        "names": encoder.names, "texts": {name: list(texts) for name, texts in encoder.texts.items()},
-        "encoded": encoder.encoded, "actions": model.actions, "untrained": model.untrained,
-        "threshold": fit.threshold, "fitted_on": fit.fitted_on, "lists": learnt.lists,
+        "names": encoder.names,
+        "texts": {name: list(texts) for name, texts in encoder.texts.items()},
+        "encoded": encoder.encoded,
+        "actions": model.actions,
+        "untrained": model.untrained,
+        "threshold": fit.threshold,
+        "fitted_on": fit.fitted_on,
+        "lists": learnt.lists,
         "regularisation": None if math.isnan(fit.regularisation) else fit.regularisation,
-    }  # fmt: skip
+    }
     columns = {name: pa.array([values.ravel()]) for name, values in arrays.items()}
     table = pa.table(columns).replace_schema_metadata(files.encoded(described))
     with files.atomic(path) as temporary:
@@ -69,12 +100,15 @@ def save(policy, path) -> None:
 
 
 def check_kind(policy) -> None:
-    """Raise a SettingError for a policy that cannot be saved, whatever it learns: one by a model of the user's own."""
+    """Raise a SettingError for a policy that cannot be saved, whatever it learns: one by a model of
+    the user's own.
+    """
     if not isinstance(policy.kind, str):
         raise SettingError(
-            f"a policy that scores by {policy.name} cannot be saved: a file of it would have to hold code, as pickle "
-            f"does, which runs when it is loaded. Use one of {', '.join(learning.LEARNT)}, or keep the model by its "
-            "own means"
+            f"a policy that scores by {policy.name} cannot be saved: a file of it would have to "
+            "hold code, as pickle "
+            f"does, which runs when it is loaded. Use one of {', '.join(learning.LEARNT)}, or keep "
+            "the model by its own means"
         )
 
 
@@ -93,7 +127,9 @@ def load(path) -> tuple[dict, learning.Learnt]:
 
 
 def _read(path) -> tuple[dict[str, np.ndarray], dict]:
-    """The arrays of a saved policy by name, and what its metadata say; a ValueError for another file."""
+    """The arrays of a saved policy by name, and what its metadata say; a ValueError for another
+    file.
+    """
     import pyarrow as pa
 
     files.check_seal(path)
@@ -112,7 +148,9 @@ def _read(path) -> tuple[dict[str, np.ndarray], dict]:
         arrays = {}
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             values = column.flatten()
-            if values.null_count or not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
+            if values.null_count or not (
+                pa.types.is_floating(values.type) or pa.types.is_integer(values.type)
+            ):
                 raise ValueError(f"{name} is not of numbers")
             arrays[name] = values.to_numpy(zero_copy_only=False).copy()
             if arrays[name].dtype.kind == "f" and not np.isfinite(arrays[name]).all():
@@ -121,42 +159,80 @@ def _read(path) -> tuple[dict[str, np.ndarray], dict]:
 
 
 def _learnt(arrays: dict[str, np.ndarray], described: dict) -> tuple[dict, learning.Learnt]:
-    """What was learnt, from the arrays and the metadata of a file; a ValueError where they do not fit."""
+    """What was learnt, from the arrays and the metadata of a file; a ValueError where they do not
+    fit.
+    """
     names, encoded, actions, untrained = (
         tuple(described[key]) for key in ("names", "encoded", "actions", "untrained")
-    )  # fmt: skip
+    )
     texts = {name: tuple(labels) for name, labels in described["texts"].items()}
-    everything = (*names, *encoded, *actions, *untrained, *texts, *chain.from_iterable(texts.values()))
-    if not all(isinstance(text, str) for text in everything) or not actions or len({*actions}) < len(actions):
+    everything = (
+        *names,
+        *encoded,
+        *actions,
+        *untrained,
+        *texts,
+        *chain.from_iterable(texts.values()),
+    )
+    if (
+        not all(isinstance(text, str) for text in everything)
+        or not actions
+        or len({*actions}) < len(actions)
+    ):
         raise ValueError("ids that are no texts, or that occur twice")
-    if not {*untrained} <= {*actions} or not {*texts} <= {*names} or described["threshold"] not in THRESHOLDS:
+    if (
+        not {*untrained} <= {*actions}
+        or not {*texts} <= {*names}
+        or described["threshold"] not in THRESHOLDS
+    ):
         raise ValueError("names that it does not have")
-    places = {name: _index(arrays[f"place {index}"], len(encoded), -1, len(labels) + 1)
-              for index, (name, labels) in enumerate(texts.items())}  # fmt: skip
+    places = {
+        name: _index(arrays[f"place {index}"], len(encoded), -1, len(labels) + 1)
+        for index, (name, labels) in enumerate(texts.items())
+    }
     numeric = _index(arrays["numeric"], len(names), 0, len(names) - len(texts))
-    encoder = Encoder(names, texts, numeric, _index(arrays["lacking"], len(names)),
-                      _sized(arrays["medians"].astype(np.float32), len(numeric)), places, encoded)  # fmt: skip
+    encoder = Encoder(
+        names,
+        texts,
+        numeric,
+        _index(arrays["lacking"], len(names)),
+        _sized(arrays["medians"].astype(np.float32), len(numeric)),
+        places,
+        encoded,
+    )
     if len(encoded) < len(numeric) + len(encoder.lacking):
         raise ValueError("too few encoded features")
     seen = _index(arrays["seen"], len(encoded))
-    centre, width = (_sized(arrays[name].astype(np.float32), len(seen)) for name in ("centre", "width"))
+    centre, width = (
+        _sized(arrays[name].astype(np.float32), len(seen)) for name in ("centre", "width")
+    )
     if not (width > 0).all():
         raise ValueError("a width of 0")
     settings = dict(described["settings"])
     if odd := [name for name, kind in SETTINGS.items() if not isinstance(settings[name], kind)]:
         raise ValueError(f"the setting {odd[0]} is {settings[odd[0]]!r}")
-    if not 0 <= settings["epsilon"] <= 1 or not all(isinstance(value, int | float) for value in settings["lambdas"]):
+    if not 0 <= settings["epsilon"] <= 1 or not all(
+        isinstance(value, int | float) for value in settings["lambdas"]
+    ):
         raise ValueError("settings that cannot be")
     settings["lambdas"] = tuple(settings["lambdas"])
     kind, value = settings["kind"], described["regularisation"]
     if kind not in learning.LEARNT:
         raise ValueError(f"of the kind {kind!r}")
-    thresholds = {name.removeprefix("threshold "): _sized(values, len(actions))
-                  for name, values in arrays.items() if name.startswith("threshold ")}  # fmt: skip
+    thresholds = {
+        name.removeprefix("threshold "): _sized(values, len(actions))
+        for name, values in arrays.items()
+        if name.startswith("threshold ")
+    }
     empty = scorers.Model(kind, actions, centre, width, untrained, thresholds=thresholds)
     model = _restored(empty, arrays, 1.0 if value is None else float(value))
-    fit = run.Fit(model, seen, described["threshold"], math.nan if value is None else float(value),
-                  described["fitted_on"])  # fmt: skip
+    fit = run.Fit(
+        model,
+        seen,
+        described["threshold"],
+        math.nan if value is None else float(value),
+        described["fitted_on"],
+    )
     return settings, learning.Learnt(encoder, fit, str(described.get("lists", "")))
 
 
@@ -168,7 +244,9 @@ def _sized(values: np.ndarray, size: int) -> np.ndarray:
 
 def _index(values: np.ndarray, below: int, lowest: int = 0, size: int | None = None) -> np.ndarray:
     """Whole numbers from `lowest` to `below` - 1, `size` of them."""
-    if values.dtype.kind != "i" or (len(values) and not lowest <= values.min() <= values.max() < below):
+    if values.dtype.kind != "i" or (
+        len(values) and not lowest <= values.min() <= values.max() < below
+    ):
         raise ValueError("indices out of range")
     return values if size is None else _sized(values, size)
 
@@ -188,25 +266,38 @@ def _arrays(model: scorers.Model) -> dict[str, np.ndarray]:
         nodes = np.array([0 if forest is None else len(forest.left) for forest in forests])
         trees = np.array([0 if forest is None else len(forest.roots) for forest in forests])
         learnt = [forest for forest in forests if forest is not None]
-        stacked = {name: np.concatenate([getattr(forest, name) for forest in learnt]) if learnt else np.zeros(0, kind)
-                   for name, kind in TREES.items()}  # fmt: skip
+        stacked = {
+            name: np.concatenate([getattr(forest, name) for forest in learnt])
+            if learnt
+            else np.zeros(0, kind)
+            for name, kind in TREES.items()
+        }
         return stacked | {"nodes": nodes.astype(np.int64), "trees": trees.astype(np.int64)}
     if model.kind == "cost-sensitive-oaa":
         regression = model.whole.regression
-        return {"weights": np.asarray(regression.coef_).reshape(-1, d),
-                "intercepts": np.asarray(regression.intercept_).reshape(-1)}  # fmt: skip
+        return {
+            "weights": np.asarray(regression.coef_).reshape(-1, d),
+            "intercepts": np.asarray(regression.intercept_).reshape(-1),
+        }
     tree = model.whole
     fixed = [int(referee) if isinstance(referee, bool) else -1 for _, _, referee in tree.matches]
     referees = [None if isinstance(referee, bool) else referee for _, _, referee in tree.matches]
     return {
-        "leaves": tree.leaves.astype(np.int64), "fixed": np.array(fixed, np.int64),
+        "leaves": tree.leaves.astype(np.int64),
+        "fixed": np.array(fixed, np.int64),
         "sides": np.array([(left, right) for left, right, _ in tree.matches], np.int64).reshape(-1),
-        "weights": np.array([np.zeros(d) if referee is None else referee.weights for referee in referees]).reshape(-1),
-        "intercepts": np.array([0.0 if referee is None else referee.intercept for referee in referees]),
-    }  # fmt: skip
+        "weights": np.array(
+            [np.zeros(d) if referee is None else referee.weights for referee in referees]
+        ).reshape(-1),
+        "intercepts": np.array(
+            [0.0 if referee is None else referee.intercept for referee in referees]
+        ),
+    }
 
 
-def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float) -> scorers.Model:
+def _restored(
+    model: scorers.Model, arrays: dict[str, np.ndarray], regularisation: float
+) -> scorers.Model:
     """The model with its scorers, or its learner of the whole log."""
     kind, ads, d = model.kind, len(model.actions), len(model.centre)
     learnt = [ad for ad, action in enumerate(model.actions) if action not in model.untrained]
@@ -226,7 +317,10 @@ def _restored(model: scorers.Model, arrays: dict[str, np.ndarray], regularisatio
             if kind == "forest":
                 ad_scorers[ad].forest = parts[ad]
             else:
-                ad_scorers[ad].weights, ad_scorers[ad].intercept = weights[ad], float(intercepts[ad])
+                ad_scorers[ad].weights, ad_scorers[ad].intercept = (
+                    weights[ad],
+                    float(intercepts[ad]),
+                )
         return replace(model, scorers=tuple(ad_scorers))
     whole = made()
     if kind == "cost-sensitive-oaa":
@@ -268,9 +362,14 @@ def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
         node = np.arange(nodes[ad])
         for side in ("left", "right"):
             child = parts[side]
-            if child.dtype.kind != "i" or not (((child > node) & (child < nodes[ad])) | (child == -1)).all():
+            if (
+                child.dtype.kind != "i"
+                or not (((child > node) & (child < nodes[ad])) | (child == -1)).all()
+            ):
                 raise ValueError("a tree that does not end")
         if ((parts["left"] < 0) != (parts["right"] < 0)).any():
             raise ValueError("a node with one child")
-        forests.append(Trees(**{name: values.astype(TREES[name]) for name, values in parts.items()}))
+        forests.append(
+            Trees(**{name: values.astype(TREES[name]) for name, values in parts.items()})
+        )
     return forests

@@ -1,4 +1,6 @@
-"""Rewards and propensities as a log writes them: numbers, yes and no, amounts of money, digits; and other scales."""
+"""Rewards and propensities as a log writes them: numbers, yes and no, amounts of money, digits; and
+other scales.
+"""
 
 import math
 import re
@@ -13,14 +15,19 @@ from scant.schema import GREATEST
 
 UNIFORM = "uniform"  # a split that shows all eligible ads alike
 ABOVE = 1e-6  # by which a probability may be above 1, since it is rounded to single precision
-SPLIT = 0.01  # by which the shares of a split that is stated may not sum to 1, since they are rounded
+# by which the shares of a split that is stated may not sum to 1, since they are rounded
+SPLIT = 0.01
 PROPENSITIES, REWARDS = ("percent", "log"), ("costs", "losses")  # other ways to write these
 WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
 SIGNS = {"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR"}
 CURRENCY = rf"[{''.join(SIGNS)}]|[A-Z]{{3}}"
 AMOUNT = re.compile(rf"([+-]?)\s*({CURRENCY})?\s*([+-]?)(\d[\d.,'\u2019\s]*?)\s*({CURRENCY})?")
-GROUPED = r"\d{{1,3}}(?:{0}\d{{3}})+(?:{1}\d+)?|\d+(?:{1}\d+)?"  # with marks between thousands, and of decimals
-POINT, COMMA = (re.compile(GROUPED.format(*marks)) for marks in ((r"[,'\u2019\s]", r"\."), (r"[.'\u2019\s]", ",")))
+# with marks between thousands, and of decimals
+GROUPED = r"\d{{1,3}}(?:{0}\d{{3}})+(?:{1}\d+)?|\d+(?:{1}\d+)?"
+POINT, COMMA = (
+    re.compile(GROUPED.format(*marks))
+    for marks in ((r"[,'\u2019\s]", r"\."), (r"[.'\u2019\s]", ","))
+)
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,15 @@ class Units:
     """What a log's propensities and rewards are written as.
 
     propensities : "percent", or "log" for natural logarithms; None for probabilities
-    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the reward; None for rewards
+    rewards : "costs" for rewards times -1, as from Vowpal Wabbit, or "losses" for 1 minus the
+        reward; None for rewards
     reward_max, reward_min : the largest and the least reward possible, which become 1 and 0
     reward_unit : what rewards are counted in, such as EUR; "" for clicks, or shares of the largest
-    propensity : the split of a log that has no propensities: with which probability chance showed each ad, by its id,
-        or one for all ads; "uniform" for one that shows all ads of a list alike; None for a log that has them
-    less : whether less is better, so that rewards are minus what is written; None where nobody has said
+    propensity : the split of a log that has no propensities: with which probability chance showed
+        each ad, by its id, or one for all ads; "uniform" for one that shows all ads of a list
+        alike; None for a log that has them
+    less : whether less is better, so that rewards are minus what is written; None where nobody has
+        said
 
     Raises
     ------
@@ -49,24 +59,40 @@ class Units:
     less: bool | None = None
 
     def __post_init__(self):
-        shares = [*self.split.values()] or ([] if self.propensity in (None, UNIFORM) else [self.propensity])
+        shares = [*self.split.values()] or (
+            [] if self.propensity in (None, UNIFORM) else [self.propensity]
+        )
         if not all(is_number(share, 0, 1) and share > 0 for share in shares):
-            raise SettingError("--propensity: a share is above 0 and at most 1, as 0.5, or control=0.5,treatment=0.5")
+            raise SettingError(
+                "--propensity: a share is above 0 and at most 1, as 0.5, or "
+                "control=0.5,treatment=0.5"
+            )
         if self.split and abs(sum(shares) - 1) > SPLIT + 1e-9:
-            raise SettingError(f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give the share that each "
-                               "ad of the log was to have among its rows")  # fmt: skip
+            raise SettingError(
+                f"--propensity: the shares sum to {sum(shares):.4g}, not to 1. Give "
+                "the share that each ad of the log was to have among its rows"
+            )
         if not is_number(self.reward_min, -GREATEST, GREATEST):
-            raise SettingError(f"--reward-min is {self.reward_min}; the least reward is a number from {-GREATEST:g}")
+            raise SettingError(
+                f"--reward-min is {self.reward_min}; the least reward is a number "
+                f"from {-GREATEST:g}"
+            )
         if not (is_number(self.reward_max, most=GREATEST) and self.reward_min < self.reward_max):
-            raise SettingError(f"--reward-max is {self.reward_max}; the largest reward is a number above "
-                               f"{self.reward_min:g}, at most {GREATEST:g}")  # fmt: skip
+            raise SettingError(
+                f"--reward-max is {self.reward_max}; the largest reward is a number above "
+                f"{self.reward_min:g}, at most {GREATEST:g}"
+            )
         if not isinstance(self.reward_unit, str):
             raise SettingError(f"--reward-unit is {self.reward_unit!r}; it is a text, such as EUR")
         if self.less not in (None, False, True) or (self.less is not None and self.rewards):
-            raise SettingError("--less says that less is better of rewards as they are written: give either --less or "
-                               "--rewards")  # fmt: skip
+            raise SettingError(
+                "--less says that less is better of rewards as they are written: "
+                "give either --less or --rewards"
+            )
         if self.rewards == "losses" and (self.reward_min, self.reward_max) != (0, 1):
-            raise SettingError("--rewards losses are from 0 to 1: leave --reward-min and --reward-max out")
+            raise SettingError(
+                "--rewards losses are from 0 to 1: leave --reward-min and --reward-max out"
+            )
         for what, ways in (("propensities", PROPENSITIES), ("rewards", REWARDS)):
             value = getattr(self, what)
             if value is not None and value not in ways:
@@ -78,17 +104,24 @@ class Units:
         return dict(self.propensity) if isinstance(self.propensity, Mapping) else {}
 
     def probabilities(self, values: np.ndarray) -> np.ndarray:
-        """Probabilities, from what is written of them; 1 for one that is above it by at most `ABOVE`."""
+        """Probabilities, from what is written of them; 1 for one that is above it by at most
+        `ABOVE`.
+        """
         with np.errstate(over="ignore"):
-            shares = {"log": np.exp, "percent": lambda values: values / 100}.get(self.propensities, np.copy)(values)
+            shares = {"log": np.exp, "percent": lambda values: values / 100}.get(
+                self.propensities, np.copy
+            )(values)
         return np.where((shares > 1) & (shares <= 1 + ABOVE), 1.0, shares)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
-        """Rewards as shares of the way from the least to the largest, from what is written; outside [0, 1] if wrong."""
+        """Rewards as shares of the way from the least to the largest, from what is written; outside
+        [0, 1] if wrong.
+        """
         if self.less:
             return (self.reward_max - values) / (self.reward_max - self.reward_min)
         if self.rewards:
-            values = (1 if self.rewards == "losses" else 0) - values + 0.0  # without a negative zero
+            # without a negative zero
+            values = (1 if self.rewards == "losses" else 0) - values + 0.0
         return (values - self.reward_min) / (self.reward_max - self.reward_min)
 
     def refusal(self, value: float, low: float, high: float, currency: str = "") -> tuple[str, str]:
@@ -99,7 +132,9 @@ class Units:
         currency : in which it is written
         """
         lowest, highest = self.reward_min, self.reward_max
-        ends = {None: (lowest, highest), "costs": (0.0 - highest, 0.0 - lowest), "losses": (0, 1)}[self.rewards]
+        ends = {None: (lowest, highest), "costs": (0.0 - highest, 0.0 - lowest), "losses": (0, 1)}[
+            self.rewards
+        ]
         what = "cost" if self.rewards or self.less else "reward"
         reason = f"{what} {value} is not in [{ends[0]:g}, {ends[1]:g}]; "
         reason += f"they are from {low:g} to {high + 0.0:g}" if low < high else "all are alike"
@@ -107,16 +142,27 @@ class Units:
         limits = "The limits are what is possible, and may be further apart than what was seen"
         if not self.rewards:
             if low >= 0:
-                named = f", such as --reward-max {_written(high)}{unit}. Name" if high > highest else ". Name"
-                return reason, ("Say the largest reward possible, which may be above the largest seen, by "
-                                f"--reward-max{named} what it is counted in by --reward-unit")  # fmt: skip
+                named = (
+                    f", such as --reward-max {_written(high)}{unit}. Name"
+                    if high > highest
+                    else ". Name"
+                )
+                return reason, (
+                    "Say the largest reward possible, which may be above the largest seen, by "
+                    f"--reward-max{named} what it is counted in by --reward-unit"
+                )
             wide = f"--reward-min {_written(low)} --reward-max {_written(max(high, 0.0))}{unit}"
             costs = f"If less is better, read them with {_costs(low, high)}"
             return reason, f"{costs}; if more is better, with {wide}. {limits}"
         if self.rewards == "losses":
-            return reason, f"Losses are from 0 to 1. Read costs of any size with {_costs(low, high)}. {limits}"
+            return reason, (
+                f"Losses are from 0 to 1. Read costs of any size with {_costs(low, high)}. {limits}"
+            )
         if low >= 0 and high <= 1:
-            return reason, "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 is a click, write -1"
+            return reason, (
+                "If 1 is the worst, --rewards losses takes 1 - cost as the reward. If 1 "
+                "is a click, write -1"
+            )
         return reason, f"Rewards are minus the cost: read them with {_costs(low, high)}. {limits}"
 
 
@@ -131,15 +177,19 @@ def _costs(low: float, high: float) -> str:
 
 
 def _written(value: float) -> str:
-    """A number as an option takes it back, without an exponent or a decimal point that says nothing."""
+    """A number as an option takes it back, without an exponent or a decimal point that says
+    nothing.
+    """
     return f"{value + 0.0:.12g}" if float(f"{value:.12g}") == value else repr(value + 0.0)
 
 
 def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
-    """The numbers that texts are, if they are yes and no, or amounts of money of one currency; and the currency.
+    """The numbers that texts are, if they are yes and no, or amounts of money of one currency; and
+    the currency.
 
-    What is a mark of decimals, and what of thousands, has to follow from the texts: 1,234.50 tells, 1,234 does not.
-    None if they are neither, or do not tell. The currency is "" where none is written.
+    What is a mark of decimals, and what of thousands, has to follow from the texts: 1,234.50 tells,
+    1,234 does not. None if they are neither, or do not tell. The currency is "" where none is
+    written.
     """
     words = [WORDS.get(text.strip().lower()) for text in texts]
     if None not in words:
@@ -152,25 +202,33 @@ def amounts(texts: Sequence[str]) -> tuple[list[float], str] | None:
     readings = []
     for pattern, marks, decimal in ((POINT, r"[,'\u2019\s]", "."), (COMMA, r"[.'\u2019\s]", ",")):
         if all(map(pattern.fullmatch, digits)):
-            readings.append([float(re.sub(marks, "", text).replace(decimal, ".")) for text in digits])
+            readings.append(
+                [float(re.sub(marks, "", text).replace(decimal, ".")) for text in digits]
+            )
     if len(currencies) > 1 or not readings or any(reading != readings[0] for reading in readings):
         return None
-    signed = [-number if "-" in (match[1], match[3]) else number
-              for match, number in zip(matches, readings[0], strict=True)]  # fmt: skip
+    signed = [
+        -number if "-" in (match[1], match[3]) else number
+        for match, number in zip(matches, readings[0], strict=True)
+    ]
     currency = min(currencies, default="")
     return signed, SIGNS.get(currency, currency)
 
 
 def alike(propensity: float, ads: int) -> int | None:
-    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its digits tell.
+    """How many ads are shown alike if every ad has this propensity: 1 / propensity, as far as its
+    digits tell.
 
-    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number of ads that rows
-    show. It may be above that, since not every ad need have been shown.
+    None if no whole number, or more than one, has such digits, or if it is below `ads`, the number
+    of ads that rows show. It may be above that, since not every ad need have been shown.
     """
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
         half = rounding(propensity)
-        fewest, most = math.ceil(1 / (propensity + half) - 1e-9), math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
+        fewest, most = (
+            math.ceil(1 / (propensity + half) - 1e-9),
+            math.floor(1 / max(propensity - half, 1e-300) + 1e-9),
+        )
         if fewest <= ads <= most:
             whole = ads
         else:

@@ -1,4 +1,6 @@
-"""The columns of an Arrow table as arrays: their values, the numbers that texts are, and codes of distinct values."""
+"""The columns of an Arrow table as arrays: their values, the numbers that texts are, and codes of
+distinct values.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +8,9 @@ import numpy as np
 
 from scant.data import logs
 
-MISSING = frozenset(("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A"))
+MISSING = frozenset(
+    ("", "NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", "#N/A")
+)
 
 
 def plain(column):
@@ -58,7 +62,9 @@ def is_number(column_type) -> bool:
 
 
 def has_texts(column_type) -> bool:
-    """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values, dates and times."""
+    """Whether what an Arrow type holds, no dictionary, can be taken as text: numbers, truth values,
+    dates and times.
+    """
     from pyarrow import types
 
     return is_text(column_type) or is_number(column_type) or types.is_temporal(column_type)
@@ -73,7 +79,9 @@ def is_single(column_type) -> bool:
 
 
 def kind_of(column_type) -> str | None:
-    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without values."""
+    """What a feature of an Arrow type holds: "text", "times" or "numbers"; None for a type without
+    values.
+    """
     from pyarrow import types
 
     kind = _of_values(column_type)
@@ -85,7 +93,8 @@ def kind_of(column_type) -> str | None:
 
 
 def numeric(column):
-    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of text.
+    """Values as float64 (rows), NaN where there is no number, and the texts if it is a column of
+    text.
 
     Values are None for a type that holds no numbers.
     """
@@ -118,12 +127,16 @@ def as_number(text: str) -> float | None:
 def days(column) -> np.ndarray:
     """Times as days since 1970, float64 (rows); NaN where one is missing."""
     times = column.cast("timestamp[us]", safe=False)
-    days = np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    days = (
+        np.asarray(times.cast("int64", safe=False).to_numpy(zero_copy_only=False), float) / 86400e6
+    )
     return np.where(np.asarray(column.is_null()), np.nan, days)
 
 
 def distinct(column):
-    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an Arrow array."""
+    """The code of each row, int64 (rows), -1 where a value is missing; and the distinct values, an
+    Arrow array.
+    """
     import pyarrow as pa
     from pyarrow import types
 
@@ -151,18 +164,22 @@ def as_text(value) -> str:
 def places(texts: Sequence[str], labels: Sequence[str]) -> np.ndarray:
     """The index of each text among other ones, int32 (texts); -1 if it is none of them.
 
-    A number, or a truth value, that is none as it is written is the only one that has its value: 1067.0 is 1067 or
-    01067, and True is true, as where one file has numbers, and another texts.
+    A number, or a truth value, that is none as it is written is the only one that has its value:
+    1067.0 is 1067 or 01067, and True is true, as where one file has numbers, and another texts.
     """
     place, by_value = {label: index for index, label in enumerate(labels)}, {}
     for label in labels:
         by_value.setdefault(_value(label), []).append(place[label])
-    alike = (by_value.get(_value(text), ()) if text not in place else (place[text],) for text in texts)
+    alike = (
+        by_value.get(_value(text), ()) if text not in place else (place[text],) for text in texts
+    )
     return np.array([few[0] if len(few) == 1 else -1 for few in alike], np.int32)
 
 
 def _value(text: str) -> str:
-    """A text of a whole number, or of a truth value, as it is written most briefly; any other text as it is."""
+    """A text of a whole number, or of a truth value, as it is written most briefly; any other text
+    as it is.
+    """
     number = as_number(text)
     if number is not None and number.is_integer():
         return as_text(number)

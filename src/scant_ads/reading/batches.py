@@ -15,8 +15,9 @@ from scant_ads.reading.visits import ELIGIBLE, KEY, Visits
 def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> Iterator:
     """Visits in a file, as Arrow tables of at most `rows` rows, one after the other.
 
-    Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are read as numbers or
-    texts as the features ask for. A feature `COLUMN.KEY` may be in a column of JSON objects, or of structs.
+    Of parquet and Arrow all of a file's columns that are asked for are read; in text, cells are
+    read as numbers or texts as the features ask for. A feature `COLUMN.KEY` may be in a column of
+    JSON objects, or of structs.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
         for table in parts:
             empty = empty and not table.num_rows
             if table.num_rows:
-                yield table.replace_schema_metadata()  # what others keep there, such as pandas, need not be so
+                # what others keep there, such as pandas, need not be so
+                yield table.replace_schema_metadata()
     if empty:
         raise DataError(path, "it has no rows")
 
@@ -91,7 +93,10 @@ def _csv_batches(path, names, texts, keep):
     with formats.Unpacked(path) as stream:
         head = stream.first_lines()
     if kind := wabbit.kind(path, head):
-        advice = "Write CSV or parquet, with a column for each feature, or the contexts as a column c of JSON"
+        advice = (
+            "Write CSV or parquet, with a column for each feature, or the contexts as a "
+            "column c of JSON"
+        )
         raise DataError(path, f"it is {kind}, of which logs can be read", advice=advice)
     header, delimiter, comma = formats.sniffed(path, head)
     columns = formats.roles(path, header, {})
@@ -99,22 +104,35 @@ def _csv_batches(path, names, texts, keep):
     texts = {*texts, *_holders(columns, names)}
     numeric = [name for name in wanted if name not in texts and name not in keep]
     decimals = {"decimal_point": "," if comma else "."}
-    reading = csv.ReadOptions(use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1)
+    reading = csv.ReadOptions(
+        use_threads=False, block_size=formats.BLOCK, column_names=columns, skip_rows=1
+    )
     parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     kinds = dict.fromkeys(numeric, pa.float64())
     with suppress(pa.ArrowInvalid):  # truth values and times, as the first lines have them
         lines = head[: head.rfind(b"\n") + 1]
-        guess = csv.ConvertOptions(include_columns=numeric, null_values=sorted(arrays.MISSING), **decimals)
-        sample = csv.read_csv(
-            pa.BufferReader(lines), csv.ReadOptions(column_names=columns, skip_rows=1), parsing, guess
+        guess = csv.ConvertOptions(
+            include_columns=numeric, null_values=sorted(arrays.MISSING), **decimals
         )
-        kinds |= {field.name: field.type for field in sample.schema
-                  if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)}  # fmt: skip
+        sample = csv.read_csv(
+            pa.BufferReader(lines),
+            csv.ReadOptions(column_names=columns, skip_rows=1),
+            parsing,
+            guess,
+        )
+        kinds |= {
+            field.name: field.type
+            for field in sample.schema
+            if pa.types.is_boolean(field.type) or pa.types.is_temporal(field.type)
+        }
     options = csv.ConvertOptions(
-        column_types=kinds | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
-        include_columns=wanted, null_values=sorted(arrays.MISSING),
-        strings_can_be_null=False, **decimals,
-    )  # fmt: skip
+        column_types=kinds
+        | dict.fromkeys((*(name for name in texts if name in columns), *keep), pa.string()),
+        include_columns=wanted,
+        null_values=sorted(arrays.MISSING),
+        strings_can_be_null=False,
+        **decimals,
+    )
     rows = 0
     with formats.Unpacked(path) as stream:
         try:
@@ -122,7 +140,8 @@ def _csv_batches(path, names, texts, keep):
                 for batch in reader:
                     rows += batch.num_rows
                     yield pa.Table.from_batches([batch])
-            if stream.ends > rows + 1:  # a text of several lines, or one whose quotation mark was left open
+            # a text of several lines, or one whose quotation mark was left open
+            if stream.ends > rows + 1:
                 formats.refuse_unclosed(path, delimiter)
             if stream.last != b"\n":
                 raise DataError(path, formats.CUT[0], advice=formats.CUT[1])
@@ -134,7 +153,9 @@ def _csv_batches(path, names, texts, keep):
 
 
 def _coded(name: str, column, where) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The codes of a column's texts, int (rows), and the texts that they stand for; a missing one counts as ""."""
+    """The codes of a column's texts, int (rows), and the texts that they stand for; a missing one
+    counts as "".
+    """
     with files.foreign(where, f"log whose column {name!r} holds texts", "Look at its type"):
         codes, texts = arrays.distinct(column)
     labels, missing = arrays.as_texts(texts), codes < 0
@@ -145,22 +166,25 @@ def _coded(name: str, column, where) -> tuple[np.ndarray, tuple[str, ...]]:
     return codes, tuple(labels)
 
 
-def contexts(table, names: tuple[str, ...], texts, where="data frame", first: int = 0, lists: str = "") -> Visits:
+def contexts(
+    table, names: tuple[str, ...], texts, where="data frame", first: int = 0, lists: str = ""
+) -> Visits:
     """The features of visits that no ad was chosen for yet.
 
     Parameters
     ----------
     table : Arrow; columns that are no features are passed over
-    names : of the features, in their order; a one-hot column ("variable=category") that is absent is 0, if another of
-        its variable is there; `COLUMN.KEY` may be in a column of JSON objects, or of structs, and is missing where
-        that lacks the key
+    names : of the features, in their order; a one-hot column ("variable=category") that is absent
+        is 0, if another of its variable is there; `COLUMN.KEY` may be in a column of JSON objects,
+        or of structs, and is missing where that lacks the key
     texts : the names of the columns that are text
     where, first : what messages call the table, and how many rows came before its first one
     lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
 
     Raises
     ------
-    DataError : a feature is not there, or has a value that is not a number; lists are not there, or are none
+    DataError : a feature is not there, or has a value that is not a number; lists are not there, or
+        are none
     """
     table = _taken_apart(table, names, texts, where, first, lists)
     actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
@@ -178,21 +202,39 @@ def contexts(table, names: tuple[str, ...], texts, where="data frame", first: in
         if values is None:
             raise DataError(where, f"column {name!r} has type {column.type}; numbers are needed")
         if strings is not None:
-            wrong = np.isnan(values) & np.array([text is not None and text.strip() not in arrays.MISSING
-                                                 for text in column.to_pylist()], bool)  # fmt: skip
+            wrong = np.isnan(values) & np.array(
+                [
+                    text is not None and text.strip() not in arrays.MISSING
+                    for text in column.to_pylist()
+                ],
+                bool,
+            )
             if wrong.any():
                 row = int(np.argmax(wrong))
                 text = short(str(column[row].as_py()))
-                raise DataError(where, f"row {first + row + 1}: {name} {text} is not a number",
-                                advice="The policy learnt from numbers there. Empty the cell")  # fmt: skip
+                raise DataError(
+                    where,
+                    f"row {first + row + 1}: {name} {text} is not a number",
+                    advice="The policy learnt from numbers there. Empty the cell",
+                )
         with np.errstate(over="ignore"):  # too large is infinite, which is found next
             features[:, index] = values
         if (bad := np.isinf(features[:, index])).any():
-            reason = f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
+            reason = (
+                f"row {first + int(np.argmax(bad)) + 1}: {name} is not finite in single precision"
+            )
             raise DataError(where, reason, advice="Leave the cell empty")
     nothing = np.zeros(rows)
-    return Visits(features, np.zeros(rows, np.int32), nothing, nothing + 1, actions, names, eligible=eligible,
-                  categories=categories)  # fmt: skip
+    return Visits(
+        features,
+        np.zeros(rows, np.int32),
+        nothing,
+        nothing + 1,
+        actions,
+        names,
+        eligible=eligible,
+        categories=categories,
+    )
 
 
 def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
@@ -200,12 +242,19 @@ def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np
     import pyarrow as pa
 
     if lists not in table.column_names:
-        advice = "The policy chooses among each visit's own: --eligible COLUMN says which column has them"
-        raise DataError(where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice)
+        advice = (
+            "The policy chooses among each visit's own: --eligible COLUMN says which column "
+            "has them"
+        )
+        raise DataError(
+            where, f"there is no column {lists!r}, the lists of eligible ads", advice=advice
+        )
     columns = layout.Columns(where, "", pa.table({KEY + ELIGIBLE: table.column(lists)}))
     ads, eligible = columns.lists()
     for problem in columns.problems:
-        raise DataError(where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend)
+        raise DataError(
+            where, f"row {first + problem.row + 1}: {problem.reason}", advice=problem.mend
+        )
     return tuple(ads), eligible
 
 
@@ -220,13 +269,17 @@ def _holders(columns, names: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists: str):
-    """An Arrow table of visits with a column for each feature that is in a column of objects; see `contexts`."""
+    """An Arrow table of visits with a column for each feature that is in a column of objects; see
+    `contexts`.
+    """
     import pyarrow as pa
     from pyarrow import types
 
     whole, table = table, nested.unstructured(table, kept=[lists]).table
     plan = nested.Plan(where)
-    for column, features in _holders(whole.column_names, (*names, lists) if lists else names).items():
+    for column, features in _holders(
+        whole.column_names, (*names, lists) if lists else names
+    ).items():
         kind = whole.schema.field(column).type
         kinds = {name: "text" if name in texts or name == lists else "numbers" for name in features}
         if types.is_struct(kind) or types.is_null(kind):
@@ -238,19 +291,26 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
             plan.keys[column] = nested.Keys(column, f"{column}.", eligible=lists, kinds=kinds)
         else:
             raise DataError(
-                where, f"there is no column {features[0]!r}, a feature of the policy, nor objects in {column!r}"
+                where,
+                (
+                    f"there is no column {features[0]!r}, a feature of the policy, nor objects "
+                    f"in {column!r}"
+                ),
             )
     table, problems = plan.apply(table)
     for problem in problems:
         if problem.severity == "error":
             raise DataError(
-                where, f"row {first + problem.row + 1}: {problem.reason}", advice="Mend the cell, or empty it"
+                where,
+                f"row {first + problem.row + 1}: {problem.reason}",
+                advice=("Mend the cell, or empty it"),
             )
     return table
 
 
 def _absent(columns, names: tuple[str, ...], where) -> list[str]:
-    """The one-hot columns among the features `names` that are absent, though others of their variables are there.
+    """The one-hot columns among the features `names` that are absent, though others of their
+    variables are there.
 
     Raises
     ------
@@ -260,11 +320,19 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:
         raise DataError(where, f"two columns are called {twice[0]!r}", advice="Rename one of them")
     all_columns, variables = {*columns}, {name.partition("=")[0] for name in columns if "=" in name}
-    absent = [name for name in names if name not in all_columns and not nested.holder(name, all_columns - features)]
-    if lacking := [name for name in absent if "=" not in name or name.partition("=")[0] not in variables]:
+    absent = [
+        name
+        for name in names
+        if name not in all_columns and not nested.holder(name, all_columns - features)
+    ]
+    if lacking := [
+        name for name in absent if "=" not in name or name.partition("=")[0] not in variables
+    ]:
         near = nearest(lacking[0], [name for name in columns if name not in features])
         advice = f"Is it {near!r}? Rename it" if near else "The policy learnt from it"
-        raise DataError(where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice)
+        raise DataError(
+            where, f"there is no column {lacking[0]!r}, a feature of the policy", advice=advice
+        )
     return absent
 
 

@@ -1,13 +1,15 @@
 """Digests of rows, which find equal rows in logs larger than memory.
 
-A digest has 128 bits, two sums modulo 2^64 over the columns (`scant_ads.reading.hashing`). As 0 adds nothing, a one-hot
-column that a part lacks counts as one of zeros. Equal rows have the same digest. Two different rows have the same with
-a probability of about 2^-128, and any two of 10^10 rows with about 10^-19, unless rows were made to collide.
+A digest has 128 bits, two sums modulo 2^64 over the columns (`scant_ads.reading.hashing`). As 0
+adds nothing, a one-hot column that a part lacks counts as one of zeros. Equal rows have the same
+digest. Two different rows have the same with a probability of about 2^-128, and any two of 10^10
+rows with about 10^-19, unless rows were made to collide.
 
-Numbers are compared as they were given. Where a log has some in single precision, a log written from it as text has
-the same only in single precision: then that is what is compared.
+Numbers are compared as they were given. Where a log has some in single precision, a log written
+from it as text has the same only in single precision: then that is what is compared.
 
-Rows of a log with ids are told apart by id, ad and position alone: its digests begin with a hash of the id.
+Rows of a log with ids are told apart by id, ad and position alone: its digests begin with a hash of
+the id.
 """
 
 import os
@@ -29,13 +31,15 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     """The digests of a log's rows, uint64 (2 x rows).
 
     log : a log; codes of texts and the order of features may differ between logs
-    roles : columns besides features and ads: some of reward, propensity, position, timestamp and user. None for all
-        that the log has, with the columns of policies; or, if the log has ids, for id, ad and position alone
+    roles : columns besides features and ads: some of reward, propensity, position, timestamp and
+        user. None for all that the log has, with the columns of policies; or, if the log has ids,
+        for id, ad and position alone
     single : whether to take features in single precision though they were given in double
     """
     if roles is None and log.id is not None:
         return _of_ids(log)
-    exact = None if single else log.exact  # the digests of numbers as they were given, in double precision
+    # the digests of numbers as they were given, in double precision
+    exact = None if single else log.exact
     numeric = [index for index, name in enumerate(log.names) if name not in log.categories]
     digests = _of_numbers(
         log,
@@ -54,8 +58,12 @@ def of(log: Visits, roles: Sequence[str] | None = None, single: bool = False) ->
     return digests
 
 
-def _of_numbers(log: Visits, features: list[int], roles: Sequence[str], probabilities: np.ndarray | None) -> np.ndarray:
-    """What numbers add to digests, uint64 (2 x rows): those of some features, of roles, and of policies unless None."""
+def _of_numbers(
+    log: Visits, features: list[int], roles: Sequence[str], probabilities: np.ndarray | None
+) -> np.ndarray:
+    """What numbers add to digests, uint64 (2 x rows): those of some features, of roles, and of
+    policies unless None.
+    """
     names = [*(f"feature:{log.names[index]}" for index in features), *roles]
     if probabilities is not None:
         names += [f"policy:{name}" for name in log.policies]
@@ -63,7 +71,9 @@ def _of_numbers(log: Visits, features: list[int], roles: Sequence[str], probabil
     digests = np.empty((2, len(log)), np.uint64)
     for start in range(0, len(log), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
-        values = log.features[rows] if len(features) == len(log.names) else log.features[rows, features]
+        values = (
+            log.features[rows] if len(features) == len(log.names) else log.features[rows, features]
+        )
         columns = [values, *(getattr(log, role)[rows] for role in roles)]
         if probabilities is not None:
             columns.append(probabilities[rows])
@@ -74,7 +84,9 @@ def _of_numbers(log: Visits, features: list[int], roles: Sequence[str], probabil
 
 
 def _of_ids(log: Visits) -> np.ndarray:
-    """The digests of rows by id, ad and position, uint64 (2 x rows): a hash of the id, and one of all three."""
+    """The digests of rows by id, ad and position, uint64 (2 x rows): a hash of the id, and one of
+    all three.
+    """
     digests = log.id.T.copy()
     rest = np.zeros_like(digests)
     _add_texts(rest, "action", log.actions, log.action)
@@ -85,22 +97,30 @@ def _of_ids(log: Visits) -> np.ndarray:
 
 
 def _add_eligible(digests: np.ndarray, log: Visits) -> None:
-    """Add what lists of eligible ads add to digests, in place: the sum of their hashes, whatever their order."""
-    entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of("eligible")
+    """Add what lists of eligible ads add to digests, in place: the sum of their hashes, whatever
+    their order.
+    """
+    entries = np.array([hashing.of_text(ad) for ad in log.actions], np.uint64) * hashing.weights_of(
+        "eligible"
+    )
     for start in range(0, len(log), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
         digests[:, rows] += hashing.mixed((log.eligible[rows].astype(np.uint64) @ entries).T.copy())
 
 
 def _add_texts(digests: np.ndarray, name: str, labels: Sequence[str], code: np.ndarray) -> None:
-    """Add what a column of texts adds to digests, in place; `code` has the index of each row's text."""
+    """Add what a column of texts adds to digests, in place; `code` has the index of each row's
+    text.
+    """
     entries = np.array([hashing.of_text(text) for text in labels], np.uint64).reshape(-1, 2).T
     for half, weight in enumerate(hashing.weights_of(name)):
         digests[half] += hashing.mixed(entries[half] * weight)[code]
 
 
 def roles_of(log: Visits) -> tuple[str, ...]:
-    """The columns besides features and ads by which rows of a log are told apart, unless it has ids."""
+    """The columns besides features and ads by which rows of a log are told apart, unless it has
+    ids.
+    """
     optional = (*logs.OPTIONAL, "user")
     return ("reward", "propensity", *(role for role in optional if getattr(log, role) is not None))
 
@@ -111,7 +131,8 @@ class Index:
     def __init__(self, digests: np.ndarray):
         order = np.argsort(digests[0])
         self.first, self.second = digests[:, order]
-        # by the first bits of a digest, whether there is any with these: most digests that are none of these end here
+        # by the first bits of a digest, whether there is any with these: most digests that are none
+        # of these end here
         self.table = np.zeros(1 << (64 - TABLE), bool)
         self.table[self.first >> np.uint64(TABLE)] = True
 
@@ -120,12 +141,16 @@ class Index:
         present = self.table[digests[0] >> np.uint64(TABLE)]
         rows = np.flatnonzero(present)
         places = np.minimum(np.searchsorted(self.first, digests[0, rows]), len(self.first) - 1)
-        present[rows] = (self.first[places] == digests[0, rows]) & (self.second[places] == digests[1, rows])
+        present[rows] = (self.first[places] == digests[0, rows]) & (
+            self.second[places] == digests[1, rows]
+        )
         return present
 
 
 class Digests:
-    """All digests of a log, 16 bytes for each row, in a temporary file that ends with the process."""
+    """All digests of a log, 16 bytes for each row, in a temporary file that ends with the
+    process.
+    """
 
     def __init__(self):
         self.file, self.counts, self.repeats = None, [], {}
@@ -153,7 +178,9 @@ class Digests:
             start += 2 * rows
 
     def equal(self, half: bool = False) -> int:
-        """How many rows equal an earlier one; `half` compares first halves alone, which are hashes of ids."""
+        """How many rows equal an earlier one; `half` compares first halves alone, which are hashes
+        of ids.
+        """
         if half not in self.repeats:
             self.repeats[half] = self._equal(half) if self.counts else 0
         return self.repeats[half]
@@ -162,7 +189,8 @@ class Digests:
         counts = np.array(self.counts)
         ends = np.cumsum(counts, axis=1)
         rows = ends[:, -1]
-        places = (2 * (np.cumsum(rows) - rows))[:, None] + ends - counts  # of each group in each run
+        # of each group in each run
+        places = (2 * (np.cumsum(rows) - rows))[:, None] + ends - counts
         count = 0
         for place, size in zip(places.T, counts.T, strict=True):
             first = np.concatenate([self._read(*part) for part in zip(place, size, strict=True)])
@@ -171,14 +199,20 @@ class Digests:
             if half or not len(twice):
                 count += len(twice)
                 continue
-            second = np.concatenate([self._read(*part) for part in zip(place + rows, size, strict=True)])
+            second = np.concatenate(
+                [self._read(*part) for part in zip(place + rows, size, strict=True)]
+            )
             suspects = np.isin(first, twice)
             first, second = first[suspects], second[suspects]
             order = np.lexsort((second, first))
-            count += int(np.count_nonzero((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)))
+            count += int(
+                np.count_nonzero((np.diff(first[order]) == 0) & (np.diff(second[order]) == 0))
+            )
         return count
 
     def _read(self, start: int, count: int) -> np.ndarray:
         """Some of the numbers in the file, by the first one's place."""
         self.file.flush()
-        return np.frombuffer(os.pread(self.file.fileno(), 8 * int(count), 8 * int(start)), np.uint64)
+        return np.frombuffer(
+            os.pread(self.file.fileno(), 8 * int(count), 8 * int(start)), np.uint64
+        )

@@ -1,6 +1,8 @@
-"""Which ads could be shown at a visit, as a column of lists says: Arrow lists, or texts such as `a|b` or `["a", "b"]`.
+"""Which ads could be shown at a visit, as a column of lists says: Arrow lists, or texts such as
+`a|b` or `["a", "b"]`.
 
-Such a column is named by the role `eligible`, or recognised by a usual name if its lists have the ads shown.
+Such a column is named by the role `eligible`, or recognised by a usual name if its lists have the
+ads shown.
 """
 
 import json
@@ -13,10 +15,25 @@ import numpy as np
 from scant_ads.reading.literals import literal
 
 NAMES = (
-    "eligible", "eligible_ads", "eligible_actions", "eligible_items", "eligible_arms", "candidates", "candidate_ads",
-    "candidate_actions", "candidate_items", "available", "available_ads", "available_actions", "available_items",
-    "available_arms", "allowed_actions", "valid_actions", "action_set", "actions",
-)  # fmt: skip
+    "eligible",
+    "eligible_ads",
+    "eligible_actions",
+    "eligible_items",
+    "eligible_arms",
+    "candidates",
+    "candidate_ads",
+    "candidate_actions",
+    "candidate_items",
+    "available",
+    "available_ads",
+    "available_actions",
+    "available_items",
+    "available_arms",
+    "allowed_actions",
+    "valid_actions",
+    "action_set",
+    "actions",
+)
 MARKS = "|;,"  # between the ads of a text
 BRACKETS = ("[]", "()", "{}")  # around them
 HEAD = 1000  # the first rows, by which it is decided whether a column holds lists
@@ -36,26 +53,37 @@ def is_usual(name: str) -> bool:
 
 
 def usual(names: Iterable[str], column_of: Callable) -> str | None:
-    """The column that has a usual name, and lists that mostly have the ad shown; None if there is none.
+    """The column that has a usual name, and lists that mostly have the ad shown; None if there is
+    none.
 
-    column_of : gives a column by its name or role, or its first rows, Arrow; None for one that is not there
+    column_of : gives a column by its name or role, or its first rows, Arrow; None for one that is
+        not there
     """
     actions = column_of("action")
     if actions is not None:
         actions = texts_of(actions.slice(0, HEAD).to_pylist())
-        return next((name for name in filter(is_usual, names)
-                     if fits(column_of(name).slice(0, HEAD).to_pylist(), actions)), None)  # fmt: skip
+        return next(
+            (
+                name
+                for name in filter(is_usual, names)
+                if fits(column_of(name).slice(0, HEAD).to_pylist(), actions)
+            ),
+            None,
+        )
     return None
 
 
 def texts_of(values: Iterable) -> list[str]:
     """Ids as texts, whole numbers without a decimal point."""
-    return [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
+    return [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in values
+    ]
 
 
 def fits(values: Sequence, actions: Sequence[str]) -> bool:
-    """Whether values, each a list or a text of one, have the ads shown in at least half of the rows, and some have
-    others, too.
+    """Whether values, each a list or a text of one, have the ads shown in at least half of the
+    rows, and some have others, too.
     """
     texts = [value for value in values if isinstance(value, str)]
     if texts:
@@ -72,15 +100,20 @@ def fits(values: Sequence, actions: Sequence[str]) -> bool:
 
 
 def of_texts(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The ads of some texts of lists; and which of them each has, bool (texts x ads), none if it is no list.
+    """The ads of some texts of lists; and which of them each has, bool (texts x ads), none if it is
+    no list.
 
-    Ads stand in brackets, as JSON, Python, NumPy or PostgreSQL writes them, or have that mark between them which most
-    of the texts have. A text without either is one ad.
+    Ads stand in brackets, as JSON, Python, NumPy or PostgreSQL writes them, or have that mark
+    between them which most of the texts have. A text without either is one ad.
     """
     bare = [text.strip() for text in texts]
-    marks = Counter(mark for text in bare if not _is_bracketed(text) for mark in MARKS if mark in text)
+    marks = Counter(
+        mark for text in bare if not _is_bracketed(text) for mark in MARKS if mark in text
+    )
     parts = [_parts(text, marks.most_common(1)[0][0] if marks else None) for text in bare]
-    place = {ad: index for index, ad in enumerate(dict.fromkeys(ad for part in parts for ad in part))}
+    place = {
+        ad: index for index, ad in enumerate(dict.fromkeys(ad for part in parts for ad in part))
+    }
     has = np.zeros((len(bare), len(place)), bool)
     for index, part in enumerate(parts):
         has[index, [place[ad] for ad in part]] = True
@@ -103,9 +136,12 @@ def _parts(text: str, mark: str | None) -> list[str]:
             values = read(text)
         except (ValueError, SyntaxError, RecursionError):
             continue
-        fits = isinstance(values, list | tuple | set) and all(type(value) in (str, int) for value in values)
+        fits = isinstance(values, list | tuple | set) and all(
+            type(value) in (str, int) for value in values
+        )
         return [*map(str, values)] if fits else []
     if quoted := re.findall(r"(['\"])(.*?)\1", inside):  # as NumPy writes it
         return [ad for _, ad in quoted]
-    parts = inside.split(",") if "," in inside else re.split(r"\s+", inside)  # as PostgreSQL, or NumPy, writes it
+    # as PostgreSQL, or NumPy, writes it
+    parts = inside.split(",") if "," in inside else re.split(r"\s+", inside)
     return [part.strip() for part in parts if part.strip()]

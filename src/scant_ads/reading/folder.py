@@ -1,4 +1,6 @@
-"""A log in a folder of parquet files, its parts, which is read in batches: it may be larger than memory."""
+"""A log in a folder of parquet files, its parts, which is read in batches: it may be larger than
+memory.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -32,7 +34,8 @@ class Head(NamedTuple):
 
 
 class Folder:
-    """The parts of a log, in the order of their names, which have the same columns, and of each feature the same kind.
+    """The parts of a log, in the order of their names, which have the same columns, and of each
+    feature the same kind.
 
     files, counts : the parts, in order, and their rows
     left_out : files that are no parts; see `files.parts`
@@ -40,17 +43,27 @@ class Folder:
 
     Raises
     ------
-    DataError : a folder without parquet files, with one that is there twice, or with fewer than two rows; a damaged
-        file, or one with other columns, or with other kinds of features
+    DataError : a folder without parquet files, with one that is there twice, or with fewer than two
+        rows; a damaged file, or one with other columns, or with other kinds of features
     SettingError : a column of `columns` that a file lacks
     """
 
     def __init__(
-        self, folder, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+        self,
+        folder,
+        columns: Mapping[str, str] | None = None,
+        ignore=(),
+        categorical=(),
+        units: Units = NO_UNITS,
     ):
         import pyarrow.parquet as pq
 
-        self.path, self.renamed, self.ignore, self.categorical = Path(folder), dict(columns or {}), ignore, categorical
+        self.path, self.renamed, self.ignore, self.categorical = (
+            Path(folder),
+            dict(columns or {}),
+            ignore,
+            categorical,
+        )
         self.units, self.parts, self.inside, self.lists = units, None, {}, ""
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
@@ -66,7 +79,9 @@ class Folder:
             renaming = formats.Renaming(path, self.renamed, frozenset(ignore))
             names, self.inside = renaming.names(schema.names), renaming.inside
             # columns of one-hot variables may differ, since a part may lack a category
-            of_file = {name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)}
+            of_file = {
+                name.partition("=")[0] for name in names if name and not name.startswith(logs.FULL)
+            }
             variables = of_file if variables is None else variables
             if odd := sorted(of_file ^ variables):
                 reason = f"columns that only one of it and {self.files[0]} has: {logs.listing(odd)}"
@@ -82,14 +97,18 @@ class Folder:
                 first, first_path = where.setdefault(name, (kind, path))
                 if first != kind:
                     reason = f"column {name!r} has {kind}, and {first} in {first_path}"
-                    advice = f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
+                    advice = (
+                        f"Write the same in all parts, or leave it out with --ignore {quote(name)}"
+                    )
                     raise DataError(path, reason, advice=advice)
         self.form, self.rows = f"{len(self.files):,} parquet files{self.lists}", sum(self.counts)
         if self.rows < 2:
             raise DataError(folder, "the log has fewer than two rows, of which nothing can be said")
 
     def _find_lists(self, path: Path, all_names: list[str]) -> None:
-        """Take a column of the first file as that of eligible ads, if it looks like one; see `eligibility.usual`."""
+        """Take a column of the first file as that of eligible ads, if it looks like one; see
+        `eligibility.usual`.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -99,23 +118,31 @@ class Folder:
             if name not in all_names:
                 return None
             with pq.ParquetFile(path) as file:
-                batch = next(file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table())
+                batch = next(
+                    file.iter_batches(layout.HEAD, columns=[name]), file.schema_arrow.empty_table()
+                )
             return nested.unstructured(pa.table(batch), ignore=(), kept=[name]).table.column(name)
 
         with files.foreign(path):
-            names = [name for name in all_names if name not in (*self.ignore, *self.renamed.values())]
+            names = [
+                name for name in all_names if name not in (*self.ignore, *self.renamed.values())
+            ]
             if column := eligibility.usual(names, head):
                 self.renamed[ELIGIBLE], self.lists = column, eligibility.SAID.format(column)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns of the first file, and of the values of its columns of objects."""
+        """The names of all columns of the first file, and of the values of its columns of
+        objects.
+        """
         return (*self.parts.table.column_names, *self._plan.names)
 
     @property
     def policies(self) -> tuple[str, ...]:
         """The names of the user's own policies."""
-        return tuple(name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY))
+        return tuple(
+            name.removeprefix(logs.POLICY) for name in self.types if name.startswith(logs.POLICY)
+        )
 
     @property
     def optional(self) -> tuple[str, ...]:
@@ -141,24 +168,40 @@ class Folder:
         The ads and propensities of all rows are read for it, but only as far as this is possible.
         """
         ads = {name.removeprefix(logs.FULL) for name in self.types if name.startswith(logs.FULL)}
-        tables = () if KEY + ELIGIBLE in self.types else self._tables(ROWS, ["action", "propensity"])
+        tables = (
+            () if KEY + ELIGIBLE in self.types else self._tables(ROWS, ["action", "propensity"])
+        )
         first = None
         for table, path, *_ in tables:
             columns = layout.Columns(path, self.form, table, units=self.units)
             action, actions = columns.action([])
-            values = columns.propensity() if self.units.propensity is None else columns.stated(action, actions, None)
-            first, ads = values[:1] if first is None and values is not None else first, ads | {*actions}
-            if values is None or (values != first).any() or abs(round(1 / first[0]) * first[0] - 1) < 1e-12:
+            values = (
+                columns.propensity()
+                if self.units.propensity is None
+                else columns.stated(action, actions, None)
+            )
+            first, ads = (
+                values[:1] if first is None and values is not None else first,
+                ads | {*actions},
+            )
+            if (
+                values is None
+                or (values != first).any()
+                or abs(round(1 / first[0]) * first[0] - 1) < 1e-12
+            ):
                 return 0
         return layout.shown_alike(first, len(ads)) if first is not None else 0
 
     @property
     def exact(self) -> bool:
         """Whether no feature is given in single precision."""
-        return not any(arrays.is_single(kind) for name, kind in self.types.items() if is_feature(name))
+        return not any(
+            arrays.is_single(kind) for name, kind in self.types.items() if is_feature(name)
+        )
 
     def batches(self, rows: int) -> Iterator[tuple[Reading, Path, int, int]]:
-        """Readings of the rows, with their file, and the indices of the first row in it and in the log.
+        """Readings of the rows, with their file, and the indices of the first row in it and in the
+        log.
 
         rows : of a batch
         """
@@ -182,22 +225,32 @@ class Folder:
         if self.left_out:
             names = logs.listing([str(path.relative_to(self.path)) for path in self.left_out])
             reason = f"files that are no parts, by their names, are left out: {names}"
-            mend = ("Parts end in .parquet, and neither their names nor those of their folders begin with '.' or '_': "
-                    "rename what is one, or write it so")  # fmt: skip
+            mend = (
+                "Parts end in .parquet, and neither their names nor those of their folders "
+                "begin with '.' or '_': rename what is one, or write it so"
+            )
             problems.append(Problem("left-out", "warning", reason, mend))
         return problems + self._head.problems
 
     @cached_property
     def _head(self) -> Head:
-        """The features that have a value in some row, and the problems of the log, by its first rows."""
+        """The features that have a value in some row, and the problems of the log, by its first
+        rows.
+        """
         import pyarrow as pa
 
-        names = [name for name in filter(is_feature, self.types) if not pa.types.is_nested(self.types[name])]
+        names = [
+            name
+            for name in filter(is_feature, self.types)
+            if not pa.types.is_nested(self.types[name])
+        ]
         head = self._first_rows(names)
         lacking = {name for name in names if head.column(name).null_count == head.num_rows}
         if lacking:  # a value may come later
             for table, *_ in self._tables(layout.HEAD, names=sorted(lacking)):
-                lacking -= {name for name in lacking if table.column(name).null_count < table.num_rows}
+                lacking -= {
+                    name for name in lacking if table.column(name).null_count < table.num_rows
+                }
         kept = [name for name in names if name not in lacking and name not in self._plan.keys]
         kinds = dict.fromkeys((*kept, *self._plan.features), "")
         reading = self._reading(head, self.path, kinds)
@@ -205,14 +258,21 @@ class Folder:
 
     @cached_property
     def _plan(self) -> nested.Plan:
-        """What becomes of columns of objects, by the first rows of columns of text, which alone may hold some."""
+        """What becomes of columns of objects, by the first rows of columns of text, which alone may
+        hold some.
+        """
         import pyarrow as pa
 
         plan = nested.Plan(self.path, frozenset(self.ignore), self.inside, self.parts)
-        texts = [name for name, kind in self.types.items() if is_feature(name) and arrays.kind_of(kind) == "text"]
+        texts = [
+            name
+            for name, kind in self.types.items()
+            if is_feature(name) and arrays.kind_of(kind) == "text"
+        ]
         if not texts:
             return plan.decide(pa.table({}), self.categorical)
-        # a list in an object is told to be of eligible ads by the ads shown, if no column of its own has the lists
+        # a list in an object is told to be of eligible ads by the ads shown, if no column of its
+        # own has the lists
         roles = [role for role in ("action", KEY + ELIGIBLE) if role in self.types]
         return plan.decide(self._first_rows([*texts, *roles]), self.categorical)
 
@@ -228,21 +288,33 @@ class Folder:
                 break
         for name in names:
             kinds = {table.schema.field(name).type for table in tables}
-            if len(kinds) > 1 and not is_feature(name):  # ads may be numbers in one part and texts in another
+            # ads may be numbers in one part and texts in another
+            if len(kinds) > 1 and not is_feature(name):
                 place = tables[0].column_names.index(name)
-                tables = [table.set_column(place, name, _as_text(table.column(name))) for table in tables]
+                tables = [
+                    table.set_column(place, name, _as_text(table.column(name))) for table in tables
+                ]
         return pa.concat_tables(tables).slice(0, layout.HEAD)
 
     def _reading(self, table, path, kinds: dict[str, str]) -> Reading:
         categorical = frozenset(self.categorical)
         columns = layout.Columns(
-            path, self.form, table, categorical=categorical, kinds=kinds, plan=self._plan, units=self.units,
-            listing=self.renamed.get(ELIGIBLE, ELIGIBLE), alike=self.alike,
-        )  # fmt: skip
+            path,
+            self.form,
+            table,
+            categorical=categorical,
+            kinds=kinds,
+            plan=self._plan,
+            units=self.units,
+            listing=self.renamed.get(ELIGIBLE, ELIGIBLE),
+            alike=self.alike,
+        )
         return columns.reading()
 
     def _tables(self, rows: int, names: list[str] | None = None) -> Iterator[tuple]:
-        """Arrow tables of all columns, or some; their file, and the indices of the first row in it and in the log."""
+        """Arrow tables of all columns, or some; their file, and the indices of the first row in it
+        and in the log.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -259,20 +331,33 @@ class Folder:
                     asked = [name for name in header if role[name] in wanted]
                     for batch in files.batches(file, rows, columns=asked):
                         if batch.num_rows:
-                            table = nested.unstructured(pa.Table.from_batches([batch]), self.ignore, kept).table
+                            table = nested.unstructured(
+                                pa.Table.from_batches([batch]), self.ignore, kept
+                            ).table
                             columns = {role[name]: table.column(name) for name in asked}
-                            table = pa.table({name: self._column(name, columns.get(name), batch) for name in wanted})
+                            table = pa.table(
+                                {
+                                    name: self._column(name, columns.get(name), batch)
+                                    for name in wanted
+                                }
+                            )
                             yield table, path, first_row, start + first_row
                         first_row += batch.num_rows
             start += count
 
     def _column(self, name: str, column, batch):
-        """A column of a batch, a feature in its type for all parts; 0 for a category that this part lacks."""
+        """A column of a batch, a feature in its type for all parts; 0 for a category that this part
+        lacks.
+        """
         import pyarrow as pa
 
         if column is None:
             column = pa.array(np.zeros(batch.num_rows))
-        kept = not is_feature(name) or pa.types.is_nested(column.type) or pa.types.is_nested(self.types[name])
+        kept = (
+            not is_feature(name)
+            or pa.types.is_nested(column.type)
+            or pa.types.is_nested(self.types[name])
+        )
         return column if kept else column.cast(self.types[name], safe=False)
 
 
@@ -282,11 +367,15 @@ def _as_text(column):
 
     if not pa.types.is_nested(column.type):
         return column.cast(pa.string())
-    return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    return pa.array(
+        [None if value is None else str(value) for value in column.to_pylist()], pa.string()
+    )
 
 
 def _common(first, second):
-    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken as text."""
+    """The Arrow type for columns of two types that hold the same kind of feature, or are both taken
+    as text.
+    """
     import pyarrow as pa
 
     if first == second or pa.types.is_null(second) or pa.types.is_nested(first):

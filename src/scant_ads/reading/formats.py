@@ -1,7 +1,7 @@
 """Logs that users bring, read from CSV, parquet or Arrow, or taken from a data frame.
 
-A log of a study has finite features and no texts (`read_log`). A log of a practitioner may lack values and have texts
-(`read`), which a policy's encoder turns into numbers.
+A log of a study has finite features and no texts (`read_log`). A log of a practitioner may lack
+values and have texts (`read`), which a policy's encoder turns into numbers.
 """
 
 import codecs
@@ -42,33 +42,42 @@ CUT = (  # what is wrong with a text like 0.2 of 0.25, which no reader could see
 
 
 def read(
-    path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS,
-    study: bool = False, whole: bool = False,
-) -> Reading:  # fmt: skip
-    """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart by how they begin.
+    path,
+    columns: Mapping[str, str] | None = None,
+    ignore=(),
+    categorical=(),
+    units: Units = NO_UNITS,
+    study: bool = False,
+    whole: bool = False,
+) -> Reading:
+    """Read a user's log: CSV, parquet, Arrow (Feather), or a log of Vowpal Wabbit; all told apart
+    by how they begin.
 
-    Text is UTF-8, and may be packed with gzip or zstd; its last line has to end. CSV has a header. Its delimiter
-    (comma, semicolon, tab or bar) and its decimal sign are found out from its first lines. Blank lines are skipped. A
-    first column without a name that numbers the rows, as pandas writes its index, is left out. For Vowpal Wabbit's
-    forms see `wabbit`.
+    Text is UTF-8, and may be packed with gzip or zstd; its last line has to end. CSV has a header.
+    Its delimiter (comma, semicolon, tab or bar) and its decimal sign are found out from its first
+    lines. Blank lines are skipped. A first column without a name that numbers the rows, as pandas
+    writes its index, is left out. For Vowpal Wabbit's forms see `wabbit`.
 
     Columns
     -------
     action : id of the ad shown, text or number
     reward : from 0 to 1; 1 for a click
     propensity : the logging policy's probability of showing that ad to that user, in (0, 1]
-    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given; or seconds, or thousandths, millionths,
-        billionths of seconds, since 1970
+    timestamp : optional; ISO 8601 if it is text, in UTC unless a zone is given; or seconds, or
+        thousandths, millionths, billionths of seconds, since 1970
     position : optional; a whole number
-    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which has to sum to 1 and
+    propensity:ACTION : optional, one column for each ad that occurs; the full distribution, which
+    has to sum to 1 and
         to agree with `propensity` (each within 1e-4, which allows for rounding)
     policy:NAME : the probability that one of the user's own policies gives to the ad shown
-    id, user : optional, and only where `columns` says which they are; the visit, and who it was. Numbers or text
-    eligible : optional, where `columns` says which it is, or the column has a usual name (`eligibility.NAMES`) and
-        lists; the ads that could be shown, a list, or a text such as `a|b`. The ad shown has to be among them
-    any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells, and those of
-        `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or of structs, each key becomes a
-        feature of its own, `COLUMN.KEY` (`nested`)
+    id, user : optional, and only where `columns` says which they are; the visit, and who it was.
+        Numbers or text
+    eligible : optional, where `columns` says which it is, or the column has a usual name
+        (`eligibility.NAMES`) and lists; the ads that could be shown, a list, or a text such as
+        `a|b`. The ad shown has to be among them
+    any other : a feature: numbers, true or false, times (as days since 1970) or text. Empty cells,
+        and those of `MISSING` in a column of numbers, are missing. Of a column of JSON objects, or
+        of structs, each key becomes a feature of its own, `COLUMN.KEY` (`nested`)
 
     Actions are sorted as numbers if all are numbers, else as text.
 
@@ -76,15 +85,18 @@ def read(
     ----------
     columns : by role, one of `ROLES`, the column of the file that has it
     ignore : columns to leave out; names that the file lacks are passed over
-    categorical : features to take as texts, as they are written, though they are numbers or times; names that the file
-        lacks are passed over
+    categorical : features to take as texts, as they are written, though they are numbers or times;
+        names that the file lacks are passed over
     units : what propensities and rewards are written as
-    study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of Vowpal Wabbit
-    whole : whether something else, such as a checksum, tells that a text is whole whose last line does not end
+    study : whether it is for a study, which has no columns `policy:NAME`, no objects and no logs of
+        Vowpal Wabbit
+    whole : whether something else, such as a checksum, tells that a text is whole whose last line
+        does not end
 
     Raises
     ------
-    DataError : there is no such file, or its columns cannot be read at all. All other defects are `problems`
+    DataError : there is no such file, or its columns cannot be read at all. All other defects are
+        `problems`
     SettingError : an unknown role; a column of `columns` that is not there, or is used twice
     """
     first = first_bytes(path)
@@ -108,14 +120,24 @@ def read(
     if not study:
         return _read(path, form, table, lines, problems, renaming, categorical, units)
     table = table if lines is not None else renaming.applied(table)
-    table = table.select([name for name in table.column_names if not name.startswith((logs.POLICY, KEY))])
+    table = table.select(
+        [name for name in table.column_names if not name.startswith((logs.POLICY, KEY))]
+    )
     return layout.Columns(
-        path, form, table, columns=renaming.header, lines=lines, problems=problems, categorical=frozenset(categorical),
+        path,
+        form,
+        table,
+        columns=renaming.header,
+        lines=lines,
+        problems=problems,
+        categorical=frozenset(categorical),
         units=units,
-    ).reading()  # fmt: skip
+    ).reading()
 
 
-def _read(path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units) -> Reading:
+def _read(
+    path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units
+) -> Reading:
     """The reading of a table, whose columns have been given their roles if it has `lines`."""
     with files.foreign(path, "readable log"):
         parts = None
@@ -125,16 +147,28 @@ def _read(path, form: str, table, lines, problems, renaming: "Renaming", categor
             table = renaming.applied(parts.table)
         elif said := renaming.find_lists(table):
             form, column = form + said, renaming.columns[ELIGIBLE]
-            table = table.rename_columns([KEY + ELIGIBLE if name == column else name for name in table.column_names])
+            table = table.rename_columns(
+                [KEY + ELIGIBLE if name == column else name for name in table.column_names]
+            )
         plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
     columns = layout.Columns(
-        path, form, table, columns=renaming.header, lines=lines, problems=problems, categorical=frozenset(categorical),
-        plan=plan, units=units, listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
-    )  # fmt: skip
+        path,
+        form,
+        table,
+        columns=renaming.header,
+        lines=lines,
+        problems=problems,
+        categorical=frozenset(categorical),
+        plan=plan,
+        units=units,
+        listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
+    )
     return columns.reading()
 
 
-def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool) -> Reading:
+def _of_wabbit(
+    path, kind: str, renaming: "Renaming", categorical, units: Units, study: bool, whole: bool
+) -> Reading:
     """The reading of a log of Vowpal Wabbit's."""
     if study:
         raise DataError(path, f"it is {kind}", advice="A study takes CSV, parquet and Arrow")
@@ -142,7 +176,8 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
         content = wabbit.read(path, kind, stream, renaming.ignore)
     if stream.last != b"\n" and not whole:
         content.problems.append(Problem("cut", "error", *CUT))
-    if wabbit.ID not in renaming.columns.values():  # then it is the id of visits, unless there is to be another or none
+    # then it is the id of visits, unless there is to be another or none
+    if wabbit.ID not in renaming.columns.values():
         is_id = not {wabbit.ID, "id"} & {*renaming.ignore, *renaming.columns}
         if is_id and wabbit.ID in content.table.column_names:
             renaming.columns = {"id": wabbit.ID, **renaming.columns}
@@ -155,9 +190,15 @@ def _of_wabbit(path, kind: str, renaming: "Renaming", categorical, units: Units,
         renaming.ignore |= {KEY + ELIGIBLE}
     columns = (*names, *content.keys.lists, *content.keys.met)
     reading = layout.Columns(
-        path, ", ".join(form), renaming.applied(content.table), columns=columns, lines=content.lines,
-        problems=content.problems, categorical=frozenset(categorical), units=units,
-    ).reading()  # fmt: skip
+        path,
+        ", ".join(form),
+        renaming.applied(content.table),
+        columns=columns,
+        lines=content.lines,
+        problems=content.problems,
+        categorical=frozenset(categorical),
+        units=units,
+    ).reading()
     column = content.keys.column
     return replace(reading, flattened={column: len(content.keys.kinds)}) if column else reading
 
@@ -171,9 +212,15 @@ def first_bytes(path) -> bytes:
 
 
 def read_frame(
-    frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), units: Units = NO_UNITS
+    frame,
+    columns: Mapping[str, str] | None = None,
+    ignore=(),
+    categorical=(),
+    units: Units = NO_UNITS,
 ) -> Reading:
-    """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data frame" then."""
+    """Take a log from a data frame of pandas, polars or Arrow; see `read`, whose `path` is "data
+    frame" then.
+    """
     name = "data frame"
     renaming = Renaming(name, columns or {}, frozenset(ignore))
     return _read(name, name, table_of(frame), None, [], renaming, categorical, units)
@@ -182,8 +229,8 @@ def read_frame(
 def read_log(path, whole: bool = False) -> Log:
     """Read a user's log for a study: `read`, but all features are to be numbers, and none missing.
 
-    Texts have to be one-hot encoded as 0/1 columns called "variable=category" ("colour=red"); the logs of a study may
-    have different categories (`logs.align`).
+    Texts have to be one-hot encoded as 0/1 columns called "variable=category" ("colour=red"); the
+    logs of a study may have different categories (`logs.align`).
 
     whole : see `read`
 
@@ -196,7 +243,9 @@ def read_log(path, whole: bool = False) -> Log:
     if lacking := visits.missing:
         name = next(iter(lacking))
         row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
-        logs.refuse_row(path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out")
+        logs.refuse_row(
+            path, row, f"{name} is missing", reading.lines, ("Fill it in, or leave the row out")
+        )
     if visits.categories:
         name, texts = next(iter(visits.categories.items()))
         numeric = np.array([arrays.as_number(text) is not None for text in texts])
@@ -204,16 +253,24 @@ def read_log(path, whole: bool = False) -> Log:
         row = int(np.argmin(numeric[codes]))
         text = texts[codes[row]]
         reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
-        logs.refuse_row(path, row, reason, reading.lines, "One-hot encode a column of text, or drop it")
+        logs.refuse_row(
+            path, row, reason, reading.lines, ("One-hot encode a column of text, or drop it")
+        )
     log = Log(**{part.name: getattr(visits, part.name) for part in fields(Log)})
     return logs.check(log, path, reading.lines)
 
 
 def _of_a_study(path, renaming: "Renaming") -> Reading:
-    """The reading of a log that the project wrote; a SettingError for columns of other roles than they have there."""
+    """The reading of a log that the project wrote; a SettingError for columns of other roles than
+    they have there.
+    """
     log, _ = logs.read(path)
-    if renaming.names(log.columns()) and any(role != name for role, name in renaming.columns.items()):
-        raise SettingError(f"{path}: the columns of a log of a study have their roles: leave --columns out")
+    if renaming.names(log.columns()) and any(
+        role != name for role, name in renaming.columns.items()
+    ):
+        raise SettingError(
+            f"{path}: the columns of a log of a study have their roles: leave --columns out"
+        )
     visits = Visits(**{part.name: getattr(log, part.name) for part in fields(Log)})
     return Reading(path, "parquet of a study", (*log.columns(),), (), visits)
 
@@ -223,17 +280,22 @@ def table_of(frame):
 
     Raises
     ------
-    DataError : no data frame, one whose columns have names that are no text, or with objects in its cells
+    DataError : no data frame, one whose columns have names that are no text, or with objects in its
+        cells
     """
     import pyarrow as pa
 
-    with files.foreign("data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"):
-        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):  # of pandas, which would add its index
+    with files.foreign(
+        "data frame", "data frame with columns of numbers, texts or times", ("Look at its dtypes")
+    ):
+        # of pandas, which would add its index
+        if hasattr(frame, "to_numpy") and hasattr(frame, "index"):
             if odd := [name for name in frame.columns if not isinstance(name, str)]:
                 raise ValueError(f"the column name {odd[0]!r} is no text")
             try:
                 return pa.Table.from_pandas(frame, preserve_index=False)
-            except pa.ArrowException:  # so it is with dictionaries whose values have different types
+            # so it is with dictionaries whose values have different types
+            except pa.ArrowException:
                 return pa.Table.from_pandas(nested.as_texts(frame), preserve_index=False)
         if isinstance(frame, pa.RecordBatch):
             return pa.Table.from_batches([frame])
@@ -245,7 +307,9 @@ def table_of(frame):
 
 
 def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
-    """The names of a file's columns by their roles, "" if a column is left out; raises what `read` does of them."""
+    """The names of a file's columns by their roles, "" if a column is left out; raises what `read`
+    does of them.
+    """
     return Renaming(path, columns, frozenset(ignore)).names(header)
 
 
@@ -261,7 +325,13 @@ class Renaming:
         for role in columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path, self.columns, self.ignore, self.header, self.line = path, dict(columns), ignore, (), None
+        self.path, self.columns, self.ignore, self.header, self.line = (
+            path,
+            dict(columns),
+            ignore,
+            (),
+            None,
+        )
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
@@ -284,24 +354,42 @@ class Renaming:
                 first = roles[column].removeprefix(KEY)
                 raise SettingError(f"{self.path}: column {column!r} cannot be {first} and {role}")
             if column in logs.NEEDED and column not in (role, *self.columns):
-                raise SettingError(f"{self.path}: column {column!r} cannot be {column} and {role}: --columns "
-                                   f"{column}=COLUMN says which other one is the {column}")  # fmt: skip
-            free = role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
+                raise SettingError(
+                    f"{self.path}: column {column!r} cannot be {column} and {role}: --columns "
+                    f"{column}=COLUMN says which other one is the {column}"
+                )
+            free = (
+                role in KEYS or role not in header or role in (*self.ignore, *self.columns.values())
+            )
             if column != role and not free:
-                raise SettingError(f"{self.path}: {role} is to be column {column!r}, but there is also a column "
-                                   f"{role!r}. Leave it out with --ignore {quote(role)}")  # fmt: skip
+                raise SettingError(
+                    f"{self.path}: {role} is to be column {column!r}, but there is also a column "
+                    f"{role!r}. Leave it out with --ignore {quote(role)}"
+                )
             roles[column] = KEY + role if role in KEYS else role
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
         if twice := logs.repeated(name for name in names if name):
-            raise DataError(self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them")
+            raise DataError(
+                self.path, f"two columns are called {twice[0]!r}", self.line, ("Rename one of them")
+            )
         return names
 
     def find_lists(self, table) -> str:
-        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of it, or ""."""
+        """Take a column as that of eligible ads, if one has a usual name and lists; what to say of
+        it, or "".
+        """
         if ELIGIBLE in self.columns:
             return ""
-        names = [name for name in table.column_names if name not in (*self.ignore, *self.columns.values())]
-        places = {"action": self.columns.get("action", "action")} if "action" not in table.column_names else {}
+        names = [
+            name
+            for name in table.column_names
+            if name not in (*self.ignore, *self.columns.values())
+        ]
+        places = (
+            {"action": self.columns.get("action", "action")}
+            if "action" not in table.column_names
+            else {}
+        )
 
         def column_of(name: str):
             place = places.get(name, name)
@@ -335,7 +423,11 @@ def _arrow(path):
     import pyarrow as pa
 
     limit, parts = max(files.FREE, files.RATIO * Path(path).stat().st_size), []
-    with files.foreign(path, "readable Arrow file"), pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+    with (
+        files.foreign(path, "readable Arrow file"),
+        pa.OSFile(str(path)) as file,
+        pa.ipc.open_file(file) as reader,
+    ):
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number)
             batch.validate(full=True)
@@ -347,7 +439,9 @@ def _arrow(path):
 
 
 def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
-    """The table of a CSV file, its form in words, the line of each row, and the problems of its lines."""
+    """The table of a CSV file, its form in words, the line of each row, and the problems of its
+    lines.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
@@ -356,7 +450,9 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     renaming.line = 1
     names = renaming.names(header)
     index = not header[0] and len(header) > 1  # whether the first column may be one
-    nameless = [number for number, name in enumerate(header) if not name and not (index and number == 0)]
+    nameless = [
+        number for number, name in enumerate(header) if not name and not (index and number == 0)
+    ]
     if nameless:
         raise DataError(path, f"column {nameless[0] + 1} has no name", 1, NAMELESS)
     unequal = []  # the number of each row that is left out, and how many fields it has
@@ -370,16 +466,25 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     are_texts = {"action", "timestamp", *categorical}
     texts = {name: pa.string() for name in names if name in are_texts or name.startswith(KEY)}
     options = {
-        "read_options": csv.ReadOptions(use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1),
+        "read_options": csv.ReadOptions(
+            use_threads=False, block_size=BLOCK, column_names=places, skip_rows=1
+        ),
         "parse_options": csv.ParseOptions(
             # Empty lines are kept, so that rows can be counted as lines.
-            delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=odd, newlines_in_values=True
+            delimiter=delimiter,
+            ignore_empty_lines=False,
+            invalid_row_handler=odd,
+            newlines_in_values=True,
         ),
         "convert_options": csv.ConvertOptions(
-            column_types=texts, null_values=[""], strings_can_be_null=True, decimal_point="," if comma else ".",
-            include_columns=included, check_utf8=False,
+            column_types=texts,
+            null_values=[""],
+            strings_can_be_null=True,
+            decimal_point="," if comma else ".",
+            include_columns=included,
+            check_utf8=False,
         ),
-    }  # fmt: skip
+    }
     with Unpacked(path) as stream:
         try:
             table = csv.read_csv(stream, **options)
@@ -390,8 +495,11 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
             table = pa.table({name: pa.array([], pa.string()) for name in included})
     if stream.ends > table.num_rows + len(unequal) + 1:
         refuse_unclosed(path, delimiter)
-    lines = np.delete(np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal])
-    if table.num_columns and all(column.null_count for column in table.columns):  # some rows may be blank
+    lines = np.delete(
+        np.arange(table.num_rows + len(unequal)) + 2, [number - 2 for number, _ in unequal]
+    )
+    # some rows may be blank
+    if table.num_columns and all(column.null_count for column in table.columns):
         blank = np.all([column.is_null().to_numpy() for column in table.columns], axis=0)
         table, lines = table.filter(pa.array(~blank)), lines[~blank]
     problems = []
@@ -431,17 +539,27 @@ def check_header(path, header: list[str], named) -> None:
     reason = f"its first line is no header: {short(numbers[0])} is a number" if numbers else ""
     if len(header) == 1 and re.search(r"\s|\d", header[0]):
         reason = f"its first line is no header of several columns: {short(header[0])}"
-    mostly = len(header) == 1 or 2 * len(numbers) >= len(header) or any("." in cell for cell in numbers)
+    mostly = (
+        len(header) == 1 or 2 * len(numbers) >= len(header) or any("." in cell for cell in numbers)
+    )
     if reason and mostly and role_names.isdisjoint([*header, *(name.lower() for name in header)]):
-        advice = "A log is CSV, whose first line names action, reward, propensity and the features: write it above"
+        advice = (
+            "A log is CSV, whose first line names action, reward, propensity and the "
+            "features: write it above"
+        )
         raise DataError(path, reason, 1, advice)
 
 
 def refuse_unclosed(path, delimiter: str) -> None:
-    """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a cell."""
+    """Raise a DataError if a CSV file has a text of several lines that never ends, or ends within a
+    cell.
+    """
     apart = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening, closing = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'), re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
+    opening, closing = (
+        re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'),
+        re.compile(rf'(?:[^"]|"")*+"({apart}|$)?'),
+    )
     opened = None
     with Unpacked(path) as stream:
         for number, line in wabbit.lines_of(path, stream):
@@ -453,7 +571,9 @@ def refuse_unclosed(path, delimiter: str) -> None:
                 opened = number
     if opened:
         reason = "a quotation mark begins a text here that does not end as one"
-        raise DataError(path, reason, opened, "Close it; within a quoted text write a quotation mark twice")
+        raise DataError(
+            path, reason, opened, ("Close it; within a quoted text write a quotation mark twice")
+        )
 
 
 def said(error: Exception) -> str:
@@ -464,7 +584,8 @@ def said(error: Exception) -> str:
 
 
 class Unpacked:
-    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the limits allow.
+    """The bytes of a text file, unpacked if it is packed: UTF-8, and no more of them than the
+    limits allow.
 
     packing : "gzip" or "zstd"; None for a plain text
     last : the last byte that was read
@@ -477,7 +598,9 @@ class Unpacked:
         first = first_bytes(path)
         files.refuse_page(path)
         self.path, self.left = path, max(files.FREE, files.RATIO * Path(path).stat().st_size)
-        self.packing = next((name for magic, name in PACKED.items() if first.startswith(magic)), None)
+        self.packing = next(
+            (name for magic, name in PACKED.items() if first.startswith(magic)), None
+        )
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def __enter__(self):
@@ -494,14 +617,18 @@ class Unpacked:
         try:
             block = self.stream.read(size if size >= 0 else self.left + 1)
         except OSError as error:
-            raise DataError(self.path, f"damaged, or cut short ({error})", advice="Make it again") from None
+            raise DataError(
+                self.path, f"damaged, or cut short ({error})", advice="Make it again"
+            ) from None
         self.left -= len(block)
         if self.left < 0:
             raise DataError(self.path, "a small file that holds too much")
         try:
             self.decoder.decode(block, final=not block)
         except UnicodeDecodeError:
-            raise DataError(self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8") from None
+            raise DataError(
+                self.path, "not text in UTF-8", advice="Save it as CSV in UTF-8"
+            ) from None
         self.last, self.ends = block[-1:] or self.last, self.ends + block.count(b"\n")
         return block
 
@@ -512,25 +639,33 @@ class Unpacked:
         """The context closes the stream."""
 
     def first_lines(self) -> bytes:
-        """The first 64 KB, or more if the first line is longer; a DataError if it is longer than `files.LONGEST`."""
+        """The first 64 KB, or more if the first line is longer; a DataError if it is longer than
+        `files.LONGEST`.
+        """
         blocks, size, ended = [], 0, False
         while (size < 1 << 16 or not ended) and (block := self.read(1 << 16)):
             blocks.append(block)
             size, ended = size + len(block), ended or b"\n" in block
             if size > files.LONGEST and not ended:
-                raise DataError(self.path, f"the line is longer than {files.LONGEST:,} bytes", 1, "It is no log")
+                raise DataError(
+                    self.path, f"the line is longer than {files.LONGEST:,} bytes", 1, "It is no log"
+                )
         return b"".join(blocks)
 
 
 def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
-    """The column names of a CSV file, its delimiter, and whether it has decimal commas, from its first lines."""
+    """The column names of a CSV file, its delimiter, and whether it has decimal commas, from its
+    first lines.
+    """
     import csv
 
     if not head.strip():
         raise DataError(path, "the file is empty")
     line = head.partition(b"\n")[0]
     if len(line) >= BLOCK:
-        raise DataError(path, f"the line is longer than {BLOCK:,} bytes", 1, "It is to name the columns")
+        raise DataError(
+            path, f"the line is longer than {BLOCK:,} bytes", 1, ("It is to name the columns")
+        )
     line = line.decode("utf-8-sig", errors="replace").rstrip("\r")
     if not line.strip():
         raise DataError(path, "the first line is blank; it is to name the columns", 1)
@@ -544,6 +679,13 @@ def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
     except csv.Error as error:
         raise DataError(path, f"the header is not readable ({error})", 1) from None
     rows = head.decode(errors="replace").splitlines()[1:100]
-    cells = [cell.strip(' "') for row in rows for cell in row.split(delimiter)] if delimiter != "," else []
-    commas, points = (sum(bool(re.fullmatch(rf"[+-]?\d*{sign}\d+", cell)) for cell in cells) for sign in (",", r"\."))
+    cells = (
+        [cell.strip(' "') for row in rows for cell in row.split(delimiter)]
+        if delimiter != ","
+        else []
+    )
+    commas, points = (
+        sum(bool(re.fullmatch(rf"[+-]?\d*{sign}\d+", cell)) for cell in cells)
+        for sign in (",", r"\.")
+    )
     return header, delimiter, commas > points

@@ -1,7 +1,8 @@
 """Hashes of entries, which add up to the hashes of rows: sums modulo 2^64 over the columns.
 
-What a column adds is its entry times an odd number that comes of the column's name, mixed as splitmix64 ends (Steele,
-Lea & Flood 2014). So the order of the columns does not matter, and 0 adds nothing.
+What a column adds is its entry times an odd number that comes of the column's name, mixed as
+splitmix64 ends (Steele, Lea & Flood 2014). So the order of the columns does not matter, and 0 adds
+nothing.
 """
 
 import hashlib
@@ -42,7 +43,9 @@ def bits(column: np.ndarray) -> np.ndarray:
 
 
 def add(sums: np.ndarray, name: str, values: np.ndarray) -> None:
-    """Add what a column adds to the hashes of rows, uint64 (rows x 2), in place; `values` are of 8 bytes (rows)."""
+    """Add what a column adds to the hashes of rows, uint64 (rows x 2), in place; `values` are of 8
+    bytes (rows).
+    """
     for start in range(0, len(values), logs.CHUNK):
         rows = slice(start, start + logs.CHUNK)
         entries = bits(values[rows])[:, 0]

@@ -1,4 +1,6 @@
-"""The columns of a log that a user brings: what each holds, and all that is wrong with it, each with its mend."""
+"""The columns of a log that a user brings: what each holds, and all that is wrong with it, each
+with its mend.
+"""
 
 from shlex import quote
 
@@ -9,11 +11,18 @@ from scant.data import logs
 from scant.errors import SettingError, nearest, short
 from scant_ads.reading import arrays, eligibility, hashing, tables
 from scant_ads.reading.amounts import NO_UNITS, SPLIT, UNIFORM, alike, amounts, rounding
-from scant_ads.reading.names import ALIASES, EPOCHS, is_called_a_user, is_called_a_visit, looks_like_times
+from scant_ads.reading.names import (
+    ALIASES,
+    EPOCHS,
+    is_called_a_user,
+    is_called_a_visit,
+    looks_like_times,
+)
 from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, Reading, Visits, is_feature
 
 LIKE = 0.75  # how like a role a name has to be to be proposed for it
-MOSTLY = 0.9  # a column of text with this share of numbers, or more, is one of numbers with mistakes
+# a column of text with this share of numbers, or more, is one of numbers with mistakes
+MOSTLY = 0.9
 LEAST_PROPENSITY = 1e-12  # with smaller ones, squares of weights could overflow
 PERCENT = 1.01  # propensities that go further, and mostly exceed 1, look like percent
 HEAD = 1 << 16  # the first rows of a log, by which it is decided what a feature holds
@@ -29,18 +38,32 @@ STATED = (  # of a log without propensities
 class Columns:
     """Turns the columns of an Arrow table into a log, and gathers their problems.
 
-    kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no entry, where the
-        first `HEAD` rows of this one decide, which is then put in. With an entry, no row needs to have a value
-    plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as they are
+    kinds : by feature, "text" or "numbers", for a table that is not the first of its log; "", or no
+        entry, where the first `HEAD` rows of this one decide, which is then put in. With an entry,
+        no row needs to have a value
+    plan : a `nested.Plan`, by which columns of JSON objects are taken apart; None to take them as
+        they are
     listing : the column of lists of eligible ads, as the log calls it
-    alike : how many ads the log shows alike, if that is what its only propensity says with few digits, and 0 if not;
-        None where this table tells, see `Columns.shown_alike`
+    alike : how many ads the log shows alike, if that is what its only propensity says with few
+        digits, and 0 if not; None where this table tells, see `Columns.shown_alike`
     """
 
     def __init__(
-        self, path, form, table, *, columns=(), lines=None, problems=(), categorical=frozenset(), kinds=None, plan=None,
-        units=NO_UNITS, listing=ELIGIBLE, alike=None,
-    ):  # fmt: skip
+        self,
+        path,
+        form,
+        table,
+        *,
+        columns=(),
+        lines=None,
+        problems=(),
+        categorical=frozenset(),
+        kinds=None,
+        plan=None,
+        units=NO_UNITS,
+        listing=ELIGIBLE,
+        alike=None,
+    ):
         self.alike, self.fraction = alike, ""
         self.path, self.form, self.columns, self.lines = path, form, columns, lines
         self.kinds, self.units = {} if kinds is None else kinds, units
@@ -50,9 +73,13 @@ class Columns:
         if plan:
             with files.foreign(path, "readable log"):
                 table, row_problems = plan.apply(table)
-            self.columns, self.problems = (*columns, *plan.names), [*self.problems, *plan.problems, *row_problems]
+            self.columns, self.problems = (
+                (*columns, *plan.names),
+                [*self.problems, *plan.problems, *row_problems],
+            )
         self.names = table.column_names
-        self.table = {name: table.column(name) for name in self.names}  # columns are dropped once they are read
+        # columns are dropped once they are read
+        self.table = {name: table.column(name) for name in self.names}
 
     def reading(self) -> Reading:
         import pyarrow as pa
@@ -69,11 +96,25 @@ class Columns:
             visits = None
         problems = sorted(self.problems, key=lambda problem: problem.severity)  # errors first
         visits = None if any(problem.severity == "error" for problem in problems) else visits
-        return Reading(self.path, self.form, self.columns, tuple(problems), visits, self.lines, self.flattened,
-                       self.fraction)  # fmt: skip
+        return Reading(
+            self.path,
+            self.form,
+            self.columns,
+            tuple(problems),
+            visits,
+            self.lines,
+            self.flattened,
+            self.fraction,
+        )
 
     def add(
-        self, kind: str, severity: str, reason: str, mend: str = "", bad: np.ndarray | None = None, column: str = ""
+        self,
+        kind: str,
+        severity: str,
+        reason: str,
+        mend: str = "",
+        bad: np.ndarray | None = None,
+        column: str = "",
     ) -> None:
         """Note a problem; `bad`, bool (rows), marks the rows at fault."""
         count, row = (0, None) if bad is None else (int(np.count_nonzero(bad)), int(np.argmax(bad)))
@@ -93,18 +134,28 @@ class Columns:
             if role == lacking[-1] and len(options) == len(lacking) > 1:
                 mend += f". All together: {' '.join(options)}"
             listed = logs.listing(names)
-            self.add("column", "error", f"there is no column {role!r}; columns: {listed}", mend, column=role)
+            self.add(
+                "column",
+                "error",
+                f"there is no column {role!r}; columns: {listed}",
+                mend,
+                column=role,
+            )
 
     def visits(self) -> Visits | None:
         self.missing_columns()
         names = list(filter(is_feature, self.names))
         full = [name.removeprefix(logs.FULL) for name in self.names if name.startswith(logs.FULL)]
-        policies = tuple(name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY))
+        policies = tuple(
+            name.removeprefix(logs.POLICY) for name in self.names if name.startswith(logs.POLICY)
+        )
         reward, propensity = self.reward(), self.propensity()
         listed, lists = self.lists()
         action, actions = self.action([*full, *self.units.split, *listed])
         eligible = None if lists is None else self.eligible(listed, lists, action, actions)
-        propensity = propensity if self.units.propensity is None else self.stated(action, actions, eligible)
+        propensity = (
+            propensity if self.units.propensity is None else self.stated(action, actions, eligible)
+        )
         probabilities = [self.probability(logs.POLICY + name) for name in policies]
         distribution = self.distribution(full, actions, action, propensity, eligible)
         if propensity is not None:
@@ -116,33 +167,63 @@ class Columns:
         if distribution is False or any(problem.severity == "error" for problem in self.problems):
             return None
         return Visits(
-            features, action, reward, propensity, actions, names, position, timestamp, eligible,
-            categories, np.column_stack(probabilities) if probabilities else None, policies, exact, visit, user,
+            features,
+            action,
+            reward,
+            propensity,
+            actions,
+            names,
+            position,
+            timestamp,
+            eligible,
+            categories,
+            np.column_stack(probabilities) if probabilities else None,
+            policies,
+            exact,
+            visit,
+            user,
             "" if eligible is None else self.listing,
-        )  # fmt: skip
+        )
 
     # numbers
 
     def numbers(self, name: str, mend: str = "") -> np.ndarray:
-        """A column that needs a number in every row, float64 (rows); NaN where there is a problem."""
+        """A column that needs a number in every row, float64 (rows); NaN where there is a
+        problem.
+        """
         column = arrays.plain(self.table.pop(name))
         values, texts = arrays.numeric(column)
         if values is None:
-            self.add(f"{name}-type", "error", f"column {name!r} has type {column.type}; numbers are needed", mend)
+            self.add(
+                f"{name}-type",
+                "error",
+                (f"column {name!r} has type {column.type}; numbers are needed"),
+                mend,
+            )
             return np.full(self.rows, np.nan)
         lacking = np.isnan(values)
         if lacking.any():
             row = int(np.argmax(lacking))
             text = None if texts is None else column[row].as_py()
             if text is None or text in arrays.MISSING:
-                self.add(f"{name}-missing", "error", f"{name} is missing", "Fill it in, or leave the rows out", lacking)
+                self.add(
+                    f"{name}-missing",
+                    "error",
+                    f"{name} is missing",
+                    ("Fill it in, or leave the rows out"),
+                    lacking,
+                )
             else:
-                self.add(f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking)
+                self.add(
+                    f"{name}-text", "error", f"{name} {short(text)} is not a number", mend, lacking
+                )
         return values
 
     def within(self, name: str, values, bad, reason: str, mend: str) -> None:
         if bad.any():
-            self.add(f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad)
+            self.add(
+                f"{name}-range", "error", f"{name} {values[np.argmax(bad)]} {reason}", mend, bad
+            )
 
     def reward(self) -> np.ndarray | None:
         """The rewards as shares of the largest; see `Units.shares`."""
@@ -159,10 +240,13 @@ class Columns:
                 number_of = dict(zip(written, numbers, strict=True))
                 # A missing cell has the code -1, so that the last value, of "", is its own: NaN.
                 values = [number_of.get(text, np.nan) for text in (*texts.to_pylist(), "")]
-                self.table["reward"] = pa.chunked_array([pa.array(np.array(values)[codes], from_pandas=True)])
+                self.table["reward"] = pa.chunked_array(
+                    [pa.array(np.array(values)[codes], from_pandas=True)]
+                )
         click = "-1" if self.units.rewards else "1"
         mend = (
-            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as €1,234.50, whose marks of "
+            f"Write {click} for a click, and 0 for none; or amounts of one currency, such as "
+            "€1,234.50, whose marks of "
         )
         values = self.numbers("reward", f"{mend}thousands and decimals are clear")
         shares = self.units.shares(values)
@@ -180,78 +264,137 @@ class Columns:
         if "propensity" not in self.table:
             return None
         texts = arrays.decoded(self.table["propensity"])
-        if arrays.is_text(texts.type) and any(text.as_py().strip().endswith("%") for text in arrays.distinct(texts)[1]):
+        if arrays.is_text(texts.type) and any(
+            text.as_py().strip().endswith("%") for text in arrays.distinct(texts)[1]
+        ):
             if self.units.propensities != "percent":
                 self.table.pop("propensity")
-                self.add("percent", "error", "propensities are written with a percent sign",
-                         "Read them with --propensities percent")  # fmt: skip
+                self.add(
+                    "percent",
+                    "error",
+                    "propensities are written with a percent sign",
+                    "Read them with --propensities percent",
+                )
                 return None
             bare = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
             self.table["propensity"] = pa.chunked_array([bare])
-        numbers = self.numbers("propensity", "It is the probability with which the ad shown was to be shown")
+        numbers = self.numbers(
+            "propensity", ("It is the probability with which the ad shown was to be shown")
+        )
         values = self.units.probabilities(numbers)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
         top, low = np.nanmax(numbers, initial=-np.inf), np.nanmin(numbers, initial=np.inf)
         seems = None
         if not self.units.propensities and bad.any():
-            if low > 0 and PERCENT < top <= 100 and np.count_nonzero(bad) > np.count_nonzero(values <= 1):
+            if (
+                low > 0
+                and PERCENT < top <= 100
+                and np.count_nonzero(bad) > np.count_nonzero(values <= 1)
+            ):
                 seems = "percent", "percent"
             elif top <= 0 and low < 0:
                 seems = "log", "natural logarithms"
         if seems:
             unit, words = seems
             first = numbers[np.argmax(bad)]
-            reason = f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
+            reason = (
+                f"propensity {first:g} is not in (0, 1]; they are from {low:g} to {top:g}, which "
+            )
             mend = f"Read them with --propensities {unit}"
             self.add("percent", "error", f"{reason}looks like {words}", mend, bad)
         elif low == top == 0:
-            mend = "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
-            self.within("propensity", values, bad, "is not in (0, 1], as in every row: none was logged", mend)
+            mend = (
+                "It is the probability of the ad shown; a logarithm of 0 says that each was certain"
+            )
+            self.within(
+                "propensity",
+                values,
+                bad,
+                ("is not in (0, 1], as in every row: none was logged"),
+                mend,
+            )
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
-            self.within("propensity", values, bad, "is above 1", "It looks rounded: write 1 where one is above")
+            self.within(
+                "propensity",
+                values,
+                bad,
+                "is above 1",
+                ("It looks rounded: write 1 where one is above"),
+            )
         else:
-            mend = "It is the probability with which the logging policy chose the action that it logged"
+            mend = (
+                "It is the probability with which the logging policy chose the action that it "
+                "logged"
+            )
             self.within("propensity", values, bad, "is not in (0, 1]", mend)
             tiny = ~bad & (values < LEAST_PROPENSITY)
-            self.within("propensity", values, tiny, f"is below {LEAST_PROPENSITY:g}, too small to be one", mend)
+            self.within(
+                "propensity",
+                values,
+                tiny,
+                (f"is below {LEAST_PROPENSITY:g}, too small to be one"),
+                mend,
+            )
         return values
 
     def stated(
         self, action: np.ndarray | None, actions: tuple[str, ...], eligible: np.ndarray | None
     ) -> np.ndarray | None:
         """The propensities by the split that is stated, float64 (rows)."""
-        if has := [name for name in self.names if name == "propensity" or name.startswith(logs.FULL)]:
-            raise SettingError(f"--propensity states the split of a log without propensities, and {self.path} has a "
-                               f"column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}")  # fmt: skip
+        if has := [
+            name for name in self.names if name == "propensity" or name.startswith(logs.FULL)
+        ]:
+            raise SettingError(
+                "--propensity states the split of a log without propensities, and "
+                f"{self.path} has a column {has[0]!r}: leave --propensity out, or --ignore "
+                f"{quote(has[0])}"
+            )
         if action is None or (action < 0).any():
             return None
         if (self.units.propensity == UNIFORM) != (eligible is not None):
             if eligible is None:
-                raise SettingError(f"--propensity uniform is for visits with lists of eligible ads, and {self.path} "
-                                   "has none: name them by --eligible, or state a share, as 0.25")  # fmt: skip
-            raise SettingError(f"{self.path} has lists of eligible ads: one split can be stated of it, all ads of a "
-                               "list alike, by --propensity uniform. Else give a column of propensities")  # fmt: skip
+                raise SettingError(
+                    "--propensity uniform is for visits with lists of eligible "
+                    f"ads, and {self.path} "
+                    "has none: name them by --eligible, or state a share, as 0.25"
+                )
+            raise SettingError(
+                f"{self.path} has lists of eligible ads: one split can be stated of "
+                "it, all ads of a list alike, by --propensity uniform. Else give a column of "
+                "propensities"
+            )
         if eligible is not None:
             return 1 / np.maximum(eligible.sum(axis=1), 1)
         split = self.units.split
         if not split:
             share, ads = self.units.propensity, len(actions)
             if (total := ads * share) > 1 + SPLIT and alike(share, ads) is None:
-                raise SettingError(f"--propensity {share:g} for each of {ads:,} ads is "
-                                   f"{total:.4g} in all, more than 1: give each ad its share, as AD=SHARE,AD=SHARE, or "
-                                   "leave out rows of other ads")  # fmt: skip
+                raise SettingError(
+                    f"--propensity {share:g} for each of {ads:,} ads is "
+                    f"{total:.4g} in all, more than 1: give each ad its share, as "
+                    "AD=SHARE,AD=SHARE, or leave out rows of other ads"
+                )
             return np.full(self.rows, share)
         values = np.array([split.get(ad, np.nan) for ad in actions])[action] / sum(split.values())
         if (bad := np.isnan(values)).any():
             ad = actions[int(action[np.argmax(bad)])]
-            self.add("split", "error", f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
-                     "Give one for every ad of the log", bad)  # fmt: skip
+            self.add(
+                "split",
+                "error",
+                (f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}"),
+                "Give one for every ad of the log",
+                bad,
+            )
         return values
 
-    def meant(self, propensity: np.ndarray, probabilities: list[np.ndarray], eligible, ads: int) -> np.ndarray:
-        """What propensities mean that are written with few digits, float64 (rows): 0.333 of each of three ads is 1/3.
+    def meant(
+        self, propensity: np.ndarray, probabilities: list[np.ndarray], eligible, ads: int
+    ) -> np.ndarray:
+        """What propensities mean that are written with few digits, float64 (rows): 0.333 of each of
+        three ads is 1/3.
 
-        The same number among the `probabilities` of a policy, which are changed in place, means the same.
+        The same number among the `probabilities` of a policy, which are changed in place, means the
+        same.
         """
         if eligible is not None:
             return _meant(propensity, eligible)
@@ -265,38 +408,67 @@ class Columns:
         return np.full(self.rows, 1 / number)
 
     def probability(self, name: str) -> np.ndarray:
-        values = NO_UNITS.probabilities(self.numbers(name, "It is the policy's probability of `action`"))
+        values = NO_UNITS.probabilities(
+            self.numbers(name, ("It is the policy's probability of `action`"))
+        )
         bad = (values < 0) | (values > 1)
-        self.within(name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`")
+        self.within(
+            name, values, bad, "is not in [0, 1]", ("It is the policy's probability of `action`")
+        )
         return values
 
     def position(self) -> np.ndarray:
-        values = self.numbers("position", "It is a whole number, or leave the column out with --ignore position")
+        values = self.numbers(
+            "position", ("It is a whole number, or leave the column out with --ignore position")
+        )
         bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
-        self.within("position", values, bad, "is not a whole number", "Leave the column out with --ignore position")
+        self.within(
+            "position",
+            values,
+            bad,
+            "is not a whole number",
+            ("Leave the column out with --ignore position"),
+        )
         return np.where(np.isnan(values) | bad, 0, values).astype(np.int32)
 
     # ids
 
     def key(self, role: str, otherwise: str) -> np.ndarray | None:
-        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are none."""
+        """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are
+        none.
+        """
         import pyarrow as pa
         from pyarrow import compute, types
 
         if KEY + role not in self.table:
             return None
         column = arrays.decoded(self.table.pop(KEY + role))
-        if types.is_floating(column.type):  # whole numbers, in a table whose other rows may lack one
-            ids = [value if value is None else arrays.as_text(value) for value in column.to_pylist()]
+        # whole numbers, in a table whose other rows may lack one
+        if types.is_floating(column.type):
+            ids = [
+                value if value is None else arrays.as_text(value) for value in column.to_pylist()
+            ]
             texts = pa.array(ids, pa.string())
         elif types.is_integer(column.type) or arrays.is_text(column.type):
             texts = column.cast(pa.string())
         else:
-            self.add(f"{role}-type", "error", f"the {role} has type {column.type}; numbers or text are needed")
+            self.add(
+                f"{role}-type",
+                "error",
+                (f"the {role} has type {column.type}; numbers or text are needed"),
+            )
             return None
-        absent = np.asarray(compute.is_in(texts, value_set=pa.array([None, *sorted(arrays.MISSING)], pa.string())))
+        absent = np.asarray(
+            compute.is_in(texts, value_set=pa.array([None, *sorted(arrays.MISSING)], pa.string()))
+        )
         if absent.any():
-            self.add(f"{role}-missing", "error", f"{role} is missing", f"Fill it in, or {otherwise}", absent)
+            self.add(
+                f"{role}-missing",
+                "error",
+                f"{role} is missing",
+                (f"Fill it in, or {otherwise}"),
+                absent,
+            )
             return None
         return hashing.of_texts(texts.to_numpy(zero_copy_only=False))
 
@@ -313,7 +485,13 @@ class Columns:
         column = arrays.plain(self.table.pop("action"))
         codes, texts = arrays.distinct(column)
         if (codes < 0).any():
-            self.add("action-missing", "error", "action is missing", "Fill it in, or leave the rows out", codes < 0)
+            self.add(
+                "action-missing",
+                "error",
+                "action is missing",
+                ("Fill it in, or leave the rows out"),
+                codes < 0,
+            )
         ids = arrays.as_texts(texts)
         actions = logs.ordered({*ids, *full})
         index_of = {action: index for index, action in enumerate(actions)}
@@ -321,7 +499,9 @@ class Columns:
         return moved, actions
 
     def lists(self) -> tuple[list[str], np.ndarray | None]:
-        """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads); None without lists."""
+        """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads);
+        None without lists.
+        """
         import pyarrow as pa
         from pyarrow import compute
 
@@ -341,18 +521,27 @@ class Columns:
             texts = arrays.as_texts(values)
             lacking = [text in arrays.MISSING for text in texts]
             codes = np.append(np.where(lacking, -1, np.arange(len(texts))), -1)[codes]
-            ads, has = eligibility.of_texts(["" if text in arrays.MISSING else text for text in texts])
+            ads, has = eligibility.of_texts(
+                ["" if text in arrays.MISSING else text for text in texts]
+            )
             has = np.vstack([has, np.zeros((1, len(ads)), bool)])[codes]
         empty = ~has.any(axis=1)
-        for kind, bad, what in (("missing", empty & (codes < 0), "are missing"), ("text", empty & (codes >= 0), "")):
+        for kind, bad, what in (
+            ("missing", empty & (codes < 0), "are missing"),
+            ("text", empty & (codes >= 0), ""),
+        ):
             if bad.any():
                 what = what or f"{short(texts[int(codes[np.argmax(bad)])])} are no list of ids"
-                mend = 'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
+                mend = (
+                    'Write those that could be shown, as ["a", "b"] or a|b, or leave the rows out'
+                )
                 self.add(f"eligible-{kind}", "error", f"eligible ads {what}", mend, bad)
         return ads, has
 
     def eligible(self, listed: list[str], lists: np.ndarray, action, actions) -> np.ndarray:
-        """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could not."""
+        """Which ads could be shown in each row, bool (rows x actions); notes rows whose ad could
+        not.
+        """
         eligible = np.zeros((self.rows, len(actions)), bool)
         index_of = {name: index for index, name in enumerate(actions)}
         eligible[:, [index_of[name] for name in listed]] = lists
@@ -361,9 +550,15 @@ class Columns:
             if bad.any():
                 row = int(np.argmax(bad))
                 among = logs.listing([actions[ad] for ad in np.flatnonzero(eligible[row])])
-                reason = f"ad {actions[action[row]]!r} is shown, and not among the visit's eligible ads: {among}"
-                mend = ("Write the list of the moment when the ad was drawn, and ids in one way. If the column says "
-                        f"something else, leave it out with --ignore {quote(self.listing)}")  # fmt: skip
+                reason = (
+                    f"ad {actions[action[row]]!r} is shown, and not among the visit's "
+                    f"eligible ads: {among}"
+                )
+                mend = (
+                    "Write the list of the moment when the ad was drawn, and ids in one way. "
+                    "If the column says "
+                    f"something else, leave it out with --ignore {quote(self.listing)}"
+                )
                 self.add("eligible", "error", reason, mend, bad)
         return eligible
 
@@ -386,12 +581,25 @@ class Columns:
         has_total = ~np.isnan(total)
         for kind, bad, reason, values in (
             ("full-range", outside, "a propensity is not in [0, 1]; they sum to {}", total),
-            ("full-eligible", strange, "an ad that is not eligible has a propensity above 0; they sum to {}", total),
-            ("full-sum", has_total & (np.abs(total - 1) > logs.SLACK),
-             "the propensities sum to {:.6g}, not to 1", total),
-            ("full-differs", has_total & (np.abs(logged - propensity) > logs.SLACK),
-             "propensity differs from that of the action's own column, {}", logged),
-        ):  # fmt: skip
+            (
+                "full-eligible",
+                strange,
+                "an ad that is not eligible has a propensity above 0; they sum to {}",
+                total,
+            ),
+            (
+                "full-sum",
+                has_total & (np.abs(total - 1) > logs.SLACK),
+                "the propensities sum to {:.6g}, not to 1",
+                total,
+            ),
+            (
+                "full-differs",
+                has_total & (np.abs(logged - propensity) > logs.SLACK),
+                "propensity differs from that of the action's own column, {}",
+                logged,
+            ),
+        ):
             if bad.any():
                 self.add(kind, "error", reason.format(values[np.argmax(bad)]), "", bad)
         return None
@@ -403,7 +611,9 @@ class Columns:
         from pyarrow import types
 
         column = arrays.decoded(self.table.pop("timestamp"))
-        mend = "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
+        mend = (
+            "Write it as 2019-11-24 00:03:13+00:00, or leave the column out with --ignore timestamp"
+        )
         if arrays.is_text(column.type):
             codes, texts = arrays.distinct(column)
             numbers = [arrays.as_number(text) for text in texts.to_pylist()]
@@ -411,15 +621,25 @@ class Columns:
                 return self.epoch(np.array([*numbers, np.nan])[codes], mend)
             series = pd.Series(texts.to_pylist(), dtype=object)
             parsed = pd.to_datetime(series, utc=True, errors="coerce", format="ISO8601")
-            times = np.append(parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us"))[codes]
+            times = np.append(
+                parsed.dt.tz_localize(None).to_numpy("datetime64[us]"), np.datetime64("NaT", "us")
+            )[codes]
         elif types.is_timestamp(column.type) or types.is_date(column.type):
-            times = column.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False).astype("datetime64[us]")
+            times = (
+                column.cast("timestamp[us]", safe=False)
+                .to_numpy(zero_copy_only=False)
+                .astype("datetime64[us]")
+            )
         else:
             values, _ = arrays.numeric(column)
             return self.epoch(np.full(self.rows, np.nan) if values is None else values, mend)
         if (bad := np.isnat(times)).any():
             text = column[int(np.argmax(bad))].as_py()
-            reason = "timestamp is missing" if text is None else f"timestamp {short(str(text))} is not a time"
+            reason = (
+                "timestamp is missing"
+                if text is None
+                else (f"timestamp {short(str(text))} is not a time")
+            )
             self.add("timestamp", "error", reason, mend, bad)
         return times
 
@@ -431,15 +651,23 @@ class Columns:
             return nothing
         for lowest in EPOCHS:
             if values.min() >= lowest and values.max() < 10 * lowest:
-                # The times of today are from 1e9 on in seconds: how much larger they are tells the unit.
+                # The times of today are from 1e9 on in seconds: how much larger they are tells the
+                # unit.
                 return (values * (1e6 * 1e9 / lowest)).astype(np.int64).view("datetime64[us]")
-        self.add("timestamp", "error", "the timestamps are plain numbers, and no seconds since 1970", mend)
+        self.add(
+            "timestamp",
+            "error",
+            ("the timestamps are plain numbers, and no seconds since 1970"),
+            mend,
+        )
         return nothing
 
     # features
 
     def features(self, names: list[str]) -> tuple:
-        """The features, float32 (rows x features), their names, the texts of some, and `Visits.exact`."""
+        """The features, float32 (rows x features), their names, the texts of some, and
+        `Visits.exact`.
+        """
         matrix, categories, kept = np.empty((self.rows, len(names)), np.float32), {}, []
         single = any(arrays.is_single(self.table[name].type) for name in names)
         exact = None if single else np.zeros((self.rows, 2), np.uint64)
@@ -454,24 +682,43 @@ class Columns:
                 categories[name] = texts
             elif (bad := np.isinf(matrix[:, len(kept)])).any():
                 reason = f"feature {name!r} is not finite in single precision"
-                self.add("infinite", "error", reason, "Leave the cells empty, or scale the feature", bad, name)
+                self.add(
+                    "infinite",
+                    "error",
+                    reason,
+                    "Leave the cells empty, or scale the feature",
+                    bad,
+                    name,
+                )
             elif exact is not None:
                 hashing.add(exact, f"feature:{name}", values)
             kept.append(name)
         if not kept:
-            mend = "Nothing can be learnt from it: only ads, and policies in columns of probabilities, can be judged"
+            mend = (
+                "Nothing can be learnt from it: only ads, and policies in columns of "
+                "probabilities, can be judged"
+            )
             self.add("no-features", "warning", "the log has no features", mend)
         matrix = matrix if len(kept) == len(names) else matrix[:, : len(kept)].copy()
         return matrix, tuple(kept), categories, exact
 
     def feature(self, name: str, column):
-        """The values of a feature, float (rows), and its texts if they are codes; None for one that is left out."""
+        """The values of a feature, float (rows), and its texts if they are codes; None for one that
+        is left out.
+        """
         from pyarrow import types
 
         if column.null_count == self.rows and name not in self.kinds:
-            self.add("empty", "warning", f"feature {name!r} has no value in any row, and is left out", column=name)
+            self.add(
+                "empty",
+                "warning",
+                (f"feature {name!r} has no value in any row, and is left out"),
+                column=name,
+            )
             return None, None
-        if arrays.is_text(column.type) or (name in self.categorical and arrays.has_texts(column.type)):
+        if arrays.is_text(column.type) or (
+            name in self.categorical and arrays.has_texts(column.type)
+        ):
             return self.text_feature(name, column)
         if types.is_timestamp(column.type) or types.is_date(column.type):
             return arrays.days(column), None
@@ -501,7 +748,9 @@ class Columns:
     def text_feature(self, name: str, column):
         codes, texts = arrays.distinct(column)
         labels = arrays.as_texts(texts)
-        numbers = np.array([np.nan if (number := arrays.as_number(text)) is None else number for text in labels])
+        numbers = np.array(
+            [np.nan if (number := arrays.as_number(text)) is None else number for text in labels]
+        )
         absent = np.array([text.strip() in arrays.MISSING for text in labels], bool)
         first = codes[:HEAD]
         counts = np.bincount(first[first >= 0], minlength=len(labels))
@@ -515,13 +764,24 @@ class Columns:
             wrong = np.append(np.isnan(numbers) & ~absent, False)[codes]
             if wrong.any():
                 text = labels[codes[np.argmax(wrong)]]
-                self.add("mixed", "error", f"{name} {short(text)} is not a number; most cells are",
-                         f"Empty these cells, or take all as texts with --categorical {quote(name)}", wrong,
-                         name)  # fmt: skip
+                self.add(
+                    "mixed",
+                    "error",
+                    f"{name} {short(text)} is not a number; most cells are",
+                    (f"Empty these cells, or take all as texts with --categorical {quote(name)}"),
+                    wrong,
+                    name,
+                )
             return np.append(numbers, np.nan)[codes], None
         if len(labels) >= CODES:
             mend = f"Leave it out with --ignore {quote(name)}"
-            self.add("texts", "error", f"feature {name!r} has {len(labels):,} different texts", mend, column=name)
+            self.add(
+                "texts",
+                "error",
+                f"feature {name!r} has {len(labels):,} different texts",
+                mend,
+                column=name,
+            )
             return None, None
         if (codes < 0).any():
             if "" not in labels:
@@ -530,7 +790,9 @@ class Columns:
         return codes, tuple(labels)
 
     def note_ids(self, name: str, several: int, rows: int, are_texts: bool) -> None:
-        """Note a feature whose values, so many different ones in some rows, look like ids, or like users."""
+        """Note a feature whose values, so many different ones in some rows, look like ids, or like
+        users.
+        """
         called = is_called_a_user(name)
         if several == rows >= LEAST_ID and (are_texts or called or is_called_a_visit(name)):
             self.id_like(name)
@@ -541,40 +803,58 @@ class Columns:
 
     def id_like(self, name: str, why: str = "another value in every row") -> None:
         mend = f"Leave it out with --ignore {quote(name)}"
-        mend += "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
-        reason = f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
+        mend += (
+            "" if KEY + "id" in self.names else (f", or say that it is one with --id {quote(name)}")
+        )
+        reason = (
+            f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
+        )
         self.add("id", "warning", reason, mend, column=name)
 
     def times_like(self, name: str) -> None:
         word = quote(name)
         mend = f"Leave it out with --ignore {word}"
-        mend = mend if "timestamp" in self.names else f"--time {word} says that it is the time. {mend} if it is not"
+        mend = (
+            mend
+            if "timestamp" in self.names
+            else (f"--time {word} says that it is the time. {mend} if it is not")
+        )
         reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
         self.add("time", "warning", reason, mend, column=name)
 
     def users_like(self, name: str, several: int, rows: int) -> None:
-        """Note a feature with so many different values in some rows, most of which occur several times."""
+        """Note a feature with so many different values in some rows, most of which occur several
+        times.
+        """
         if KEY + "user" in self.names:
             if several > rows / 2:
                 self.id_like(name, f"{several:,} different values in {rows:,} rows")
         elif several >= LEAST_USERS:
-            reason = (f"feature {name!r} has {several:,} different values in {rows:,} rows: it looks like users. "
-                      "Visits of one are not independent, which bounds ignore")  # fmt: skip
+            reason = (
+                f"feature {name!r} has {several:,} different values in {rows:,} rows: it "
+                "looks like users. Visits of one are not independent, which bounds ignore"
+            )
             word = quote(name)
-            mend = f"--user {word} takes visits of one together; --ignore {word} leaves it out if it is something else"
+            mend = (
+                f"--user {word} takes visits of one together; --ignore {word} leaves it out if "
+                "it is something else"
+            )
             self.add("user", "warning", reason, mend, column=name)
 
 
 def shown_alike(propensity: np.ndarray, ads: int) -> int:
-    """How many ads are shown alike if the only propensity of some rows says so with few digits, see `amounts.alike`; 0
-    if it does not, or is that fraction as it is."""
+    """How many ads are shown alike if the only propensity of some rows says so with few digits, see
+    `amounts.alike`; 0 if it does not, or is that fraction as it is.
+    """
     first = float(propensity[0])
     number = alike(first, ads) if first > 0 and (propensity == first).all() else None
     return number if number and abs(first * number - 1) > 1e-12 else 0
 
 
 def _meant(propensity: np.ndarray, eligible: np.ndarray) -> np.ndarray:
-    """What the propensities of a log mean: 1 / the number of eligible ads if each is this rounded, else as they are."""
+    """What the propensities of a log mean: 1 / the number of eligible ads if each is this rounded,
+    else as they are.
+    """
     alike = 1 / np.maximum(eligible.sum(axis=1), 1)
     if not (np.abs(propensity - alike) < 0.05).all():
         return propensity

@@ -6,7 +6,8 @@ LONGEST, DEEPEST = 1 << 16, 50  # of a text that is read: its characters, and it
 
 
 def literal(text: str):
-    """The value of a text of Python's: texts, numbers, True, False and None, or dictionaries and lists of such values.
+    """The value of a text of Python's: texts, numbers, True, False and None, or dictionaries and
+    lists of such values.
 
     No code is run.
 

@@ -1,4 +1,6 @@
-"""A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and evaluated on."""
+"""A practitioner's log, from a file, a folder or a data frame, ready to be checked, learnt from and
+evaluated on.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -23,16 +25,20 @@ from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import Batch, Problem, Reading, Visits
 from scant_ads.unit import Unit
 
-LEARNT = 1 << 21  # rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
-SAMPLE = 1 << 20  # times from which the ends of pieces of a log are taken, if it is not in their order
+# rows of a folder that are learnt from, about: as many as fit in memory, and more than steps take
+LEARNT = 1 << 21
+# times from which the ends of pieces of a log are taken, if it is not in their order
+SAMPLE = 1 << 20
 
 
 class Log:
-    """A log of visits: which ad was shown to whom, with what probability, and whether it was clicked.
+    """A log of visits: which ad was shown to whom, with what probability, and whether it was
+    clicked.
 
-    Made by `Log.read` or `Log.from_frame`. Reading never fails for what is wrong with single rows: `check` lists all of
-    it, and whoever uses the log gets the first error as a DataError. A log in a folder of parquet files is read in
-    batches, and may be larger than memory; others are in memory.
+    Made by `Log.read` or `Log.from_frame`. Reading never fails for what is wrong with single rows:
+    `check` lists all of it, and whoever uses the log gets the first error as a DataError. A log in
+    a folder of parquet files is read in batches, and may be larger than memory; others are in
+    memory.
 
     source : the log in memory, or its folder
     chosen : bool (rows), which rows of the source belong to it; None for all
@@ -41,9 +47,14 @@ class Log:
     """
 
     def __init__(
-        self, source: Reading | Folder, name: str | None = None, half_of: "Log | None" = None, chosen=None,
-        units: Units = NO_UNITS, reward: str = "reward",
-    ):  # fmt: skip
+        self,
+        source: Reading | Folder,
+        name: str | None = None,
+        half_of: "Log | None" = None,
+        chosen=None,
+        units: Units = NO_UNITS,
+        reward: str = "reward",
+    ):
         self.reward = reward
         self.source, self.name = source, name or str(source.path)
         self.half_of, self.chosen, self.units = half_of, chosen, units
@@ -51,31 +62,42 @@ class Log:
 
     @classmethod
     def read(
-        cls, path, columns: Mapping[str, str] | None = None, ignore=(), categorical=(), propensities: str | None = None,
-        rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+        cls,
+        path,
+        columns: Mapping[str, str] | None = None,
+        ignore=(),
+        categorical=(),
+        propensities: str | None = None,
+        rewards: str | None = None,
+        reward_max: float = 1.0,
+        reward_unit: str = "",
+        reward_min: float = 0.0,
+        propensity: float | str | Mapping[str, float] | None = None,
         less: bool | None = None,
-    ) -> "Log":  # fmt: skip
-        """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or Vowpal Wabbit's forms.
+    ) -> "Log":
+        """Read a log: CSV, which may be packed, parquet or Arrow, a folder of parquet files, or
+        Vowpal Wabbit's forms.
 
         Parameters
         ----------
         path : the file, or the folder
-        columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by these names; and
-            which of its columns are `id`, by which visits are told apart, `user`, whose visit it was, and `eligible`,
-            lists of the ads that could be shown
+        columns : what the file calls `action`, `reward`, `propensity`, `timestamp`, `position`, by
+            these names; and which of its columns are `id`, by which visits are told apart, `user`,
+            whose visit it was, and `eligible`, lists of the ads that could be shown
         ignore : columns to leave out
-        categorical : features to take as text, as they are written, though they are numbers or times, such as 01067 or
-            08:30; columns of JSON to take as they are
-        propensities : what they are written as, "percent" or "log" (natural logarithms); None for probabilities
-        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the reward); None for
-            rewards, but for costs in Vowpal Wabbit's forms
-        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such as EUR
+        categorical : features to take as text, as they are written, though they are numbers or
+            times, such as 01067 or 08:30; columns of JSON to take as they are
+        propensities : what they are written as, "percent" or "log" (natural logarithms); None for
+            probabilities
+        rewards : what they are written as, "costs" (minus the reward) or "losses" (1 minus the
+            reward); None for rewards, but for costs in Vowpal Wabbit's forms
+        reward_max, reward_unit : the largest reward possible, and what rewards are counted in, such
+            as EUR
         reward_min : the least reward possible
-        propensity : the split of a log that has no propensities: the share that chance was to give each ad, by its id,
-            or one share for all ads; "uniform" for all eligible ads alike
-        less : whether less is better, so that rewards are minus what is written, from minus `reward_max`; None where it
-            is asked if the name of the column is one of costs
+        propensity : the split of a log that has no propensities: the share that chance was to give
+            each ad, by its id, or one share for all ads; "uniform" for all eligible ads alike
+        less : whether less is better, so that rewards are minus what is written, from minus
+            `reward_max`; None where it is asked if the name of the column is one of costs
 
         Raises
         ------
@@ -85,16 +107,31 @@ class Log:
         read = Folder if Path(path).is_dir() else formats.read
         units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
         _check_names(columns, ignore=ignore, categorical=categorical)
-        return cls(read(path, columns, ignore, categorical, units), units=units, reward=_name_of_reward(columns))
+        return cls(
+            read(path, columns, ignore, categorical, units),
+            units=units,
+            reward=_name_of_reward(columns),
+        )
 
     @classmethod
     def from_frame(
-        cls, frame, columns: Mapping[str, str] | None = None, ignore=(), categorical=(),
-        propensities: str | None = None, rewards: str | None = None, reward_max: float = 1.0, reward_unit: str = "",
-        reward_min: float = 0.0, propensity: float | str | Mapping[str, float] | None = None,
+        cls,
+        frame,
+        columns: Mapping[str, str] | None = None,
+        ignore=(),
+        categorical=(),
+        propensities: str | None = None,
+        rewards: str | None = None,
+        reward_max: float = 1.0,
+        reward_unit: str = "",
+        reward_min: float = 0.0,
+        propensity: float | str | Mapping[str, float] | None = None,
         less: bool | None = None,
-    ) -> "Log":  # fmt: skip
-        """Take a data frame of pandas, polars or Arrow; see `read`. An index of pandas is not a column."""
+    ) -> "Log":
+        """Take a data frame of pandas, polars or Arrow; see `read`.
+
+        An index of pandas is not a column.
+        """
         units = Units(propensities, rewards, reward_max, reward_unit, reward_min, propensity, less)
         _check_names(columns, ignore=ignore, categorical=categorical)
         reading = formats.read_frame(frame, columns, ignore, categorical, units)
@@ -111,7 +148,13 @@ class Log:
         """All rows in memory; a DataError with the first problem that must be mended, if any."""
         if self.in_folder:
             batches = list(self.batches())
-            self.refuse([(place, problem, problem.count) for batch in batches for place, problem in batch.problems])
+            self.refuse(
+                [
+                    (place, problem, problem.count)
+                    for batch in batches
+                    for place, problem in batch.problems
+                ]
+            )
             log = _joined([batch.visits for batch in batches])
         else:
             log = self.source.required()
@@ -129,7 +172,9 @@ class Log:
     def _drawn(self) -> "Log":
         random, share = generator(0, "advice", "learnt"), LEARNT / len(self)
         starts = range(0, len(self), ROWS)  # by parts, so that few random numbers are in memory
-        drawn = np.concatenate([random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts])
+        drawn = np.concatenate(
+            [random.random(min(ROWS, len(self) - start), np.float32) < share for start in starts]
+        )
         chosen = np.ones(self.source.rows, bool) if self.chosen is None else self.chosen.copy()
         chosen[chosen] = drawn  # of the rows of this log, which may be a part of its source
         return type(self)(self.source, self.name, self.half_of, chosen, self.units, self.reward)
@@ -158,7 +203,9 @@ class Log:
     def problems(self) -> list[Problem]:
         """What there is to know of the columns as a whole."""
         return [problem for problem in self.source.problems if problem.kind in OF_LOG] + [
-            *self._of_rewards, *self._of_features]  # fmt: skip
+            *self._of_rewards,
+            *self._of_features,
+        ]
 
     def __len__(self) -> int:
         return self.source.rows if self.chosen is None else int(np.count_nonzero(self.chosen))
@@ -170,7 +217,9 @@ class Log:
         return f"Log({self.name!r}, {len(self):,} rows, {of_what})"
 
     def refuse(self, problems) -> None:
-        """Raise a DataError for the first error among problems, each with its place, and how many rows have it."""
+        """Raise a DataError for the first error among problems, each with its place, and how many
+        rows have it.
+        """
         if isinstance(self.source, Reading):
             self.source.required()
         for place, problem, count in problems:
@@ -178,18 +227,24 @@ class Log:
                 raise DataError(place, f"{problem.reason} ({count:,} rows)", advice=problem.mend)
 
     def check(self, progress=silent) -> "Report":
-        """What the log holds, and all that is wrong with it; rows that have been evaluated are not read again.
+        """What the log holds, and all that is wrong with it; rows that have been evaluated are not
+        read again.
 
         progress : called with a sentence on each step that begins
         """
         progress(f"looks through {self.name}")
-        return Report(overview.facts(self, self.summarised or summing.summary(self, progress=progress)))
+        return Report(
+            overview.facts(self, self.summarised or summing.summary(self, progress=progress))
+        )
 
-    def split(self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0) -> tuple["Log", "Log"]:
-        """A part to learn from and a part to evaluate on, whose rows keep their order; see `learning.split`.
+    def split(
+        self, share: float = learning.TIME_SHARE, by: str = "random", seed: int = 0
+    ) -> tuple["Log", "Log"]:
+        """A part to learn from and a part to evaluate on, whose rows keep their order; see
+        `learning.split`.
 
-        Where it is known who visited, a user's visits are in one part, unless the log is split by time. Rows of one id,
-        such as those of a request, always are.
+        Where it is known who visited, a user's visits are in one part, unless the log is split by
+        time. Rows of one id, such as those of a request, always are.
         """
         if not is_number(share, 0, 1):
             raise SettingError(f"the share {share!r} is no number from 0 to 1")
@@ -198,10 +253,16 @@ class Log:
         times = None
         if by == "time":
             if "timestamp" not in self.source.optional:
-                raise SettingError(f"{self.name} has no column timestamp to split by; --columns timestamp=COLUMN says "
-                                   "which it is")  # fmt: skip
+                raise SettingError(
+                    f"{self.name} has no column timestamp to split by; --columns "
+                    "timestamp=COLUMN says which it is"
+                )
             times = np.concatenate(list(self._entries("timestamp")))
-        roles = [role for role in ("user", "id") if role in self.source.optional and (by, role) != ("time", "user")]
+        roles = [
+            role
+            for role in ("user", "id")
+            if role in self.source.optional and (by, role) != ("time", "user")
+        ]
         together = np.concatenate(list(self._entries(roles[0]))) if roles else None
         earlier = learning.split(len(self), share, seed, times, together)
         rows = np.arange(len(self)) if self.chosen is None else np.flatnonzero(self.chosen)
@@ -210,7 +271,11 @@ class Log:
         for which, marks in (("training", earlier), ("test", ~earlier)):
             chosen = np.zeros(size, bool)
             chosen[rows[marks]] = True
-            parts.append(type(self)(self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward))
+            parts.append(
+                type(self)(
+                    self.source, f"{self.name}, {which} part", self, chosen, self.units, self.reward
+                )
+            )
         return tuple(parts)
 
     def batches(self, rows: int = ROWS) -> Iterator[Batch]:
@@ -220,8 +285,11 @@ class Log:
         """
         ends, by_time = self.ends
         for reading, path, first_row, start in self.source.batches(rows):
-            problems = [(_place(reading, problem, path, first_row), problem) for problem in reading.problems
-                        if problem.kind not in OF_LOG]  # fmt: skip
+            problems = [
+                (_place(reading, problem, path, first_row), problem)
+                for problem in reading.problems
+                if problem.kind not in OF_LOG
+            ]
             log = reading.visits
             if log is None:
                 yield Batch(None, path or self.name, np.empty(0, int), problems)
@@ -237,26 +305,44 @@ class Log:
     @cached_property
     def groups(self) -> Groups:
         """The groups of rows in which showings are looked at, by its first rows."""
-        return Groups.of(self._head, {problem.column for problem in self._of_features if problem.kind == leaks.LEAK})
+        return Groups.of(
+            self._head,
+            {problem.column for problem in self._of_features if problem.kind == leaks.LEAK},
+        )
 
     @property
     def _of_rewards(self) -> list[Problem]:
         """The question whether less is better, if that is open, and rewards are called so."""
         units = self.units
-        if units.less is not None or units.rewards or units.reward_max <= 0 or not is_called_a_cost(self.reward):
+        if (
+            units.less is not None
+            or units.rewards
+            or units.reward_max <= 0
+            or not is_called_a_cost(self.reward)
+        ):
             return []
         reason = f"rewards are column {self.reward!r}, of which less may be better"
-        return [Problem(COSTLY, "warning", reason, "Say --less if it is, and --no-less if more is better",
-                        column=self.reward)]  # fmt: skip
+        return [
+            Problem(
+                COSTLY,
+                "warning",
+                reason,
+                "Say --less if it is, and --no-less if more is better",
+                column=self.reward,
+            )
+        ]
 
     @cached_property
     def _of_features(self) -> list[Problem]:
-        """Features that come after the click, or are something else than features, by its first rows."""
+        """Features that come after the click, or are something else than features, by its first
+        rows.
+        """
         reported = {problem.column for problem in self.source.problems}
         return [
-            *leaks.problems(self._head, self.unit.nothing), *shapes.problems(self._head, reported),
+            *leaks.problems(self._head, self.unit.nothing),
+            *shapes.problems(self._head, reported),
             *lists.problems((self.half_of or self)._head),  # a part has some rows of a list
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def _head(self) -> list[Visits]:
@@ -274,13 +360,17 @@ class Log:
         start = 0
         for values in self.source.entries(role, ROWS):
             start += len(values)
-            yield values if self.chosen is None else values[self.chosen[start - len(values) : start]]
+            yield (
+                values if self.chosen is None else values[self.chosen[start - len(values) : start]]
+            )
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, bool]:
-        """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are not in their order.
+        """The ends of the pieces at `tally.CUTS` of the log: numbers of rows, or times if rows are
+        not in their order.
 
-        These are the times of every j-th row in order, of 2^20 rows at most. Rows of one time have no order.
+        These are the times of every j-th row in order, of 2^20 rows at most. Rows of one time have
+        no order.
         """
         if isinstance(self.source, Reading) and self.source.visits is None:
             return np.zeros(len(CUTS)), False
@@ -308,7 +398,9 @@ def _name_of_reward(columns: Mapping[str, str] | None) -> str:
 
 
 def _check_names(columns, **names) -> None:
-    """Raise a SettingError for columns that are no mapping, or for a text in place of a list of names."""
+    """Raise a SettingError for columns that are no mapping, or for a text in place of a list of
+    names.
+    """
     if not isinstance(columns, Mapping | None):
         raise SettingError(f"columns are {columns!r}; they are a mapping, as {{'reward': 'click'}}")
     for what, value in names.items():
@@ -332,7 +424,9 @@ def _joined(parts: list[Visits]) -> Visits:
     alike = (name for name in parts[0].columns() if name not in ("action", "eligible"))
     columns = {name: np.concatenate([part.columns()[name] for part in parts]) for name in alike}
     new_actions = [_new_numbers(part.actions, actions) for part in parts]
-    columns["action"] = np.concatenate([new[part.action] for new, part in zip(new_actions, parts, strict=True)])
+    columns["action"] = np.concatenate(
+        [new[part.action] for new, part in zip(new_actions, parts, strict=True)]
+    )
     if parts[0].eligible is not None:
         columns["eligible"], start = np.zeros((len(columns["action"]), len(actions)), bool), 0
         for new, part in zip(new_actions, parts, strict=True):
@@ -344,7 +438,10 @@ def _joined(parts: list[Visits]) -> Visits:
         if "" in texts:  # last, as where rows are read at once
             texts[""] = texts.pop("")
         column, categories[name] = parts[0].names.index(name), tuple(texts)
-        codes = [_new_numbers(part.categories[name], texts)[part.features[:, column].astype(int)] for part in parts]
+        codes = [
+            _new_numbers(part.categories[name], texts)[part.features[:, column].astype(int)]
+            for part in parts
+        ]
         columns["features"][:, column] = np.concatenate(codes)
     return replace(parts[0], **columns, actions=actions, categories=categories)
 
@@ -356,7 +453,9 @@ def _new_numbers(own: Iterable[str], common: Iterable[str]) -> np.ndarray:
 
 
 class Report(dict):
-    """What `Log.check` found: facts, see `overview.facts`; shown as text, or as HTML in a notebook."""
+    """What `Log.check` found: facts, see `overview.facts`; shown as text, or as HTML in a
+    notebook.
+    """
 
     @property
     def ok(self) -> bool:

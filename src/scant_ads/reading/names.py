@@ -1,4 +1,6 @@
-"""What the names of a log's columns suggest: which role one has, and whether it holds users, ids or times."""
+"""What the names of a log's columns suggest: which role one has, and whether it holds users, ids or
+times.
+"""
 
 import re
 
@@ -25,31 +27,115 @@ ALIASES = {  # what others call these columns
         "product_id",
         "content_id",
     ),
-    "reward": ("click", "clicked", "clicks", "is_click", "label", "converted", "conversion", "y", "cost"),
-    "propensity": ("pscore", "propensity_score", "action_prob", "probability", "prob", "p", "logprob", "log_prob"),
+    "reward": (
+        "click",
+        "clicked",
+        "clicks",
+        "is_click",
+        "label",
+        "converted",
+        "conversion",
+        "y",
+        "cost",
+    ),
+    "propensity": (
+        "pscore",
+        "propensity_score",
+        "action_prob",
+        "probability",
+        "prob",
+        "p",
+        "logprob",
+        "log_prob",
+    ),
     "timestamp": ("time", "datetime", "ts", "date"),
     "position": ("slot", "place", "rank"),
 }
-COSTS = frozenset((  # words for what is better if it is less
-    "bounce", "bounced", "cancelled", "churn", "churned", "complaint", "complaints", "cost", "costs", "crash", "delay",
-    "error", "errors", "failure", "failures", "latency", "loss", "losses", "refund", "refunded", "refunds",
-    "unsubscribe", "unsubscribed", "wait",
-))  # fmt: skip
+COSTS = frozenset(
+    (  # words for what is better if it is less
+        "bounce",
+        "bounced",
+        "cancelled",
+        "churn",
+        "churned",
+        "complaint",
+        "complaints",
+        "cost",
+        "costs",
+        "crash",
+        "delay",
+        "error",
+        "errors",
+        "failure",
+        "failures",
+        "latency",
+        "loss",
+        "losses",
+        "refund",
+        "refunded",
+        "refunds",
+        "unsubscribe",
+        "unsubscribed",
+        "wait",
+    )
+)
 COSTLY = "costs"  # the kind of the problem
-AVOIDED = frozenset(("avoided", "no", "non", "not", "prevented", "saved", "saving", "savings", "without"))
-EPOCHS = (1e9, 1e12, 1e15, 1e18)  # times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
-PEOPLE = frozenset((  # words for whose visits may depend on each other
-    "account", "cid", "client", "cookie", "customer", "device", "email", "fingerprint", "gaid", "household", "idfa",
-    "ip", "login", "member", "msisdn", "person", "query", "session", "subscriber", "uid", "user", "username", "users",
-    "visitor",
-))  # fmt: skip
+AVOIDED = frozenset(
+    ("avoided", "no", "non", "not", "prevented", "saved", "saving", "savings", "without")
+)
+# times from 2001 to 2286 in s, ms, us and ns are from this to ten times this
+EPOCHS = (1e9, 1e12, 1e15, 1e18)
+PEOPLE = frozenset(
+    (  # words for whose visits may depend on each other
+        "account",
+        "cid",
+        "client",
+        "cookie",
+        "customer",
+        "device",
+        "email",
+        "fingerprint",
+        "gaid",
+        "household",
+        "idfa",
+        "ip",
+        "login",
+        "member",
+        "msisdn",
+        "person",
+        "query",
+        "session",
+        "subscriber",
+        "uid",
+        "user",
+        "username",
+        "users",
+        "visitor",
+    )
+)
 # words for what may have several rows, the places of a list
 VISITS = frozenset(("impression", "pageview", "request", "serp", "slate", "visit"))
 PLACES = frozenset(("placement", "pos", *ALIASES["position"], "position"))
-IDS = frozenset((  # words that stand beside these
-    "", "address", "guid", "hash", "hashed", "id", "ids", "key", "md", "no", "nr", "number", "sha", "uuid",
-))  # fmt: skip
-TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))  # words in names of times
+IDS = frozenset(
+    (  # words that stand beside these
+        "",
+        "address",
+        "guid",
+        "hash",
+        "hashed",
+        "id",
+        "ids",
+        "key",
+        "md",
+        "no",
+        "nr",
+        "number",
+        "sha",
+        "uuid",
+    )
+)
+# words in names of times
+TIMES = frozenset(("date", "datetime", "epoch", "time", "times", "timestamp", "ts"))
 
 
 def words_of(name: str) -> set[str]:
@@ -58,7 +144,9 @@ def words_of(name: str) -> set[str]:
 
 
 def is_called_a_cost(name: str) -> bool:
-    """Whether a column has a name as one of which less is better: refund_eur, latencyMs, churned."""
+    """Whether a column has a name as one of which less is better: refund_eur, latencyMs,
+    churned.
+    """
     words = words_of(name)
     return bool(words & COSTS) and not words & AVOIDED
 
@@ -86,7 +174,9 @@ def is_called_a_place(name: str) -> bool:
 
 
 def looks_like_times(name: str, values: np.ndarray) -> bool:
-    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since 1970."""
+    """Whether a column of numbers is called one of times, and has some in s, ms, us or ns since
+    1970.
+    """
     values = values[~np.isnan(values)]
     return bool(words_of(name) & TIMES and len(values)) and any(
         values.min() >= lowest and values.max() < 10 * lowest for lowest in EPOCHS

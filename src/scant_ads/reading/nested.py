@@ -1,7 +1,9 @@
-"""Columns of objects taken apart, a column for each key: JSON in columns of text, and structs of parquet and Arrow.
+"""Columns of objects taken apart, a column for each key: JSON in columns of text, and structs of
+parquet and Arrow.
 
-The key `age` of a column `context` becomes the column `context.age`; an object within an object adds a further dot.
-Which keys there are, and whether they hold numbers or text, is decided by the first `HEAD` rows of a log.
+The key `age` of a column `context` becomes the column `context.age`; an object within an object
+adds a further dot. Which keys there are, and whether they hold numbers or text, is decided by the
+first `HEAD` rows of a log.
 """
 
 import json
@@ -25,9 +27,18 @@ PYTHON = re.compile(r"\s*\{\s*'")  # as Python alone writes it
 
 
 def holder(name: str, columns) -> str | None:
-    """The column, among some, that may hold a value of this name: the one with the longest name; None if none may."""
+    """The column, among some, that may hold a value of this name: the one with the longest name;
+    None if none may.
+    """
     parts = name.split(".")
-    return next((".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1) if ".".join(parts[:n]) in columns), None)
+    return next(
+        (
+            ".".join(parts[:n])
+            for n in range(len(parts) - 1, 0, -1)
+            if ".".join(parts[:n]) in columns
+        ),
+        None,
+    )
 
 
 # --- structs
@@ -53,7 +64,8 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     """An Arrow table with a column for each value of its struct columns.
 
     ignore : columns, structs or their values to leave out; other columns that are called so stay
-    kept : values to keep though they are lists; those with a usual name of lists of eligible ads are, too
+    kept : values to keep though they are lists; those with a usual name of lists of eligible ads
+        are, too
     """
     from pyarrow import types
 
@@ -62,7 +74,9 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     parts, columns, names = Parts(None), [], []
 
     def take(name: str, column, inside: bool) -> None:
-        """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless they are of ads."""
+        """Take a column, or a value of a struct (`inside`): structs apart, lists not at all, unless
+        they are of ads.
+        """
         nested = types.is_struct(column.type)
         of_ads = eligibility.is_list(column.type) and (name in kept or eligibility.is_usual(name))
         listed = inside and types.is_nested(column.type) and not nested and not of_ads
@@ -92,10 +106,19 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
 
 def of_lists(names: Iterable[str]) -> list[Problem]:
     """What there is to say of values that are lists."""
-    return [Problem("list", "warning", f"feature {name!r} holds lists, and is left out",
-                    f"Leave it out with --ignore {quote(name)}, or write what matters of it as a key of its own",
-                    column=name)
-            for name in names]  # fmt: skip
+    return [
+        Problem(
+            "list",
+            "warning",
+            f"feature {name!r} holds lists, and is left out",
+            (
+                f"Leave it out with --ignore {quote(name)}, or write what matters of it as a "
+                "key of its own"
+            ),
+            column=name,
+        )
+        for name in names
+    ]
 
 
 # --- JSON
@@ -104,10 +127,15 @@ def of_lists(names: Iterable[str]) -> list[Problem]:
 def as_texts(frame):
     """A data frame of pandas with its dictionaries as texts of JSON."""
     texts = {
-        name: [json.dumps(value, default=lambda number: number.item()) if isinstance(value, dict) else value
-               for value in column]
-        for name, column in frame.items() if column.dtype == object
-    }  # fmt: skip
+        name: [
+            json.dumps(value, default=lambda number: number.item())
+            if isinstance(value, dict)
+            else value
+            for value in column
+        ]
+        for name, column in frame.items()
+        if column.dtype == object
+    }
     return frame.assign(**texts)
 
 
@@ -116,8 +144,9 @@ def parsed(text: str):
 
     Raises
     ------
-    ValueError : the text is not JSON (JSONDecodeError), or has half of a character (UnicodeError); or, with the reason,
-        it has a key twice in one object, or a whole number that no double can hold
+    ValueError : the text is not JSON (JSONDecodeError), or has half of a character (UnicodeError);
+        or, with the reason, it has a key twice in one object, or a whole number that no double can
+        hold
     RecursionError : it is nested too deeply
     """
     thing = _JSON.decode(text)
@@ -129,7 +158,9 @@ def parsed(text: str):
 def _object(pairs: list[tuple]) -> dict:
     thing = dict(pairs)
     if len(thing) < len(pairs):
-        raise ValueError(f"has the key {short(logs.repeated(key for key, _ in pairs)[0])} twice in one object")
+        raise ValueError(
+            f"has the key {short(logs.repeated(key for key, _ in pairs)[0])} twice in one object"
+        )
     return thing
 
 
@@ -179,7 +210,9 @@ class Keys:
         return [*self.kinds, *self.lists, *sorted(self.met)]
 
     def flat(self, thing: Mapping, prefix: str | None = None, values: dict | None = None) -> dict:
-        """The values of an object, and of objects within it, by their names; a ValueError if two have the same name."""
+        """The values of an object, and of objects within it, by their names; a ValueError if two
+        have the same name.
+        """
         prefix, values = self.prefix if prefix is None else prefix, {} if values is None else values
         for key, value in thing.items():
             name = prefix + key
@@ -190,11 +223,15 @@ class Keys:
             elif name in values:
                 raise ValueError(f"has two values called {name!r}")
             else:
-                values[name] = json.dumps(value) if name == self.eligible and type(value) is list else value
+                values[name] = (
+                    json.dumps(value) if name == self.eligible and type(value) is list else value
+                )
         return values
 
     def read(self, text: str) -> dict | str:
-        """The values of a JSON object by their names; or what is wrong with a text that is none, as messages say it."""
+        """The values of a JSON object by their names; or what is wrong with a text that is none, as
+        messages say it.
+        """
         try:
             thing = _python(text) if PYTHON.match(text) else parsed(text)
             return self.flat(thing) if type(thing) is dict else NONE
@@ -217,11 +254,15 @@ class Keys:
             _check_number(self.column, len(types_of), where)
         self.lists = [name for name, types in types_of.items() if list in types]
         self.kinds = {
-            name: "text" if str in types else "numbers" for name, types in types_of.items() if list not in types
+            name: "text" if str in types else "numbers"
+            for name, types in types_of.items()
+            if list not in types
         }
         return self
 
-    def columns(self, objects: Iterable[Mapping | None], count: int) -> tuple[dict, dict[int, str], dict[int, str]]:
+    def columns(
+        self, objects: Iterable[Mapping | None], count: int
+    ) -> tuple[dict, dict[int, str], dict[int, str]]:
         """The columns that flat objects become, and which objects do not fit.
 
         count : of the objects, which are needed one at a time
@@ -230,7 +271,8 @@ class Keys:
         -------
         columns : Arrow arrays by name
         late : by index of an object, its first key that is not known
-        odd : by index of an object, its first key with a list where there was none in the first rows
+        odd : by index of an object, its first key with a list where there was none in the first
+            rows
         """
         values = {name: [None] * count for name in self.kinds}
         late, odd = {}, {}
@@ -244,9 +286,18 @@ class Keys:
                     odd.setdefault(index, name)
                 else:
                     column[index] = value
-        return {name: _array(values.pop(name), kind, self.absent) for name, kind in self.kinds.items()}, late, odd
+        return (
+            {
+                name: _array(values.pop(name), kind, self.absent)
+                for name, kind in self.kinds.items()
+            },
+            late,
+            odd,
+        )
 
-    def problems(self, late: Mapping[int, str], odd: Mapping[int, str], codes: np.ndarray) -> list[Problem]:
+    def problems(
+        self, late: Mapping[int, str], odd: Mapping[int, str], codes: np.ndarray
+    ) -> list[Problem]:
         """What is wrong with rows, from what `columns` finds.
 
         codes : by row, the index of its object, int (rows); -1 for none
@@ -255,7 +306,9 @@ class Keys:
         if late:
             rows = np.isin(codes, [*late])
             name = late[int(codes[np.argmax(rows)])]
-            reason = f"{name!r} has no value in the first {layout.HEAD:,} rows; such keys are left out"
+            reason = (
+                f"{name!r} has no value in the first {layout.HEAD:,} rows; such keys are left out"
+            )
             mend = "To use it, move a row with it forward"
             problems.append(_of_rows("late", "warning", reason, mend, rows, self.column))
         if odd:
@@ -271,7 +324,9 @@ def _check_number(column: str, keys: int, where) -> None:
     """Raise a DataError if a column has so many keys that they look like values."""
     if keys > MOST:
         if not column:
-            raise DataError(where, f"it has more than {MOST:,} features", advice="Write those that matter")
+            raise DataError(
+                where, f"it has more than {MOST:,} features", advice=("Write those that matter")
+            )
         reason = f"{column} has more than {MOST:,} keys, as if they were values"
         raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")
 
@@ -341,12 +396,16 @@ class Plan:
     @property
     def features(self) -> list[str]:
         """The names of values that are features."""
-        return [name for keys in self.keys.values() for name in keys.kinds if name not in self.roles]
+        return [
+            name for keys in self.keys.values() for name in keys.kinds if name not in self.roles
+        ]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many columns each column of objects becomes."""
-        return (self.parts.counts if self.parts else {}) | {name: len(keys.kinds) for name, keys in self.keys.items()}
+        return (self.parts.counts if self.parts else {}) | {
+            name: len(keys.kinds) for name, keys in self.keys.items()
+        }
 
     def decide(self, table, categorical=()) -> "Plan":
         """Find the columns of JSON objects by the first rows of a log.
@@ -362,14 +421,22 @@ class Plan:
         self.problems += of_lists(self.parts.lists if self.parts else ())
         self.has_lists = KEY + ELIGIBLE in table.column_names
         if "action" in table.column_names:
-            self.actions = eligibility.texts_of(table.column("action").slice(0, eligibility.HEAD).to_pylist())
+            self.actions = eligibility.texts_of(
+                table.column("action").slice(0, eligibility.HEAD).to_pylist()
+            )
         for name, count in self.counts.items():
             _check_number(name, count, self.where)
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if is_feature(name) and name not in categorical and arrays.kind_of(column.type) == "text":
+            if (
+                is_feature(name)
+                and name not in categorical
+                and arrays.kind_of(column.type) == "text"
+            ):
                 self._decide(name, arrays.plain(column.slice(0, layout.HEAD)))
         if absent := [name for name in self.roles if name not in self.names]:
-            raise SettingError(f"{self.where}: {unknown('column', absent[0], [*table.column_names, *self.names])}")
+            raise SettingError(
+                f"{self.where}: {unknown('column', absent[0], [*table.column_names, *self.names])}"
+            )
         return self
 
     def _decide(self, name: str, head) -> None:
@@ -391,7 +458,9 @@ class Plan:
         good = np.array([thing != NONE for thing in read])
         if count[good].sum() < layout.MOSTLY * count.sum():
             text = short(texts[int(np.argmax(looks & ~good))].as_py())
-            reason = f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
+            reason = (
+                f"column {name!r} holds objects that are not JSON, and is taken as one text: {text}"
+            )
             mend = "Write them as JSON (json.dumps in Python), and each key becomes a feature"
             self.problems.append(Problem("braces", "warning", reason, mend, column=name))
             return
@@ -399,21 +468,35 @@ class Plan:
         self.problems += of_lists(keys.lists)
 
     def _usual(self, codes: np.ndarray, read: list) -> str:
-        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`; "" if none does.
+        """The value of objects that looks like the lists of eligible ads, see `eligibility.usual`;
+        "" if none does.
 
         codes : by row, the index of its object in `read`, int (rows); -1 for none
         """
         objects = [{} if type(thing) is str else thing for thing in (*read, {})]
-        names = dict.fromkeys(name for thing in objects for name in filter(eligibility.is_usual, thing))
+        names = dict.fromkeys(
+            name for thing in objects for name in filter(eligibility.is_usual, thing)
+        )
         first = [objects[code] for code in codes[: len(self.actions)]]
-        return next((name for name in names
-                     if eligibility.fits([thing.get(name) for thing in first], self.actions)), "")  # fmt: skip
+        return next(
+            (
+                name
+                for name in names
+                if eligibility.fits([thing.get(name) for thing in first], self.actions)
+            ),
+            "",
+        )
 
     def apply(self, table) -> tuple[object, list[Problem]]:
-        """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some of its rows."""
+        """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some
+        of its rows.
+        """
         import pyarrow as pa
 
-        columns, problems = {}, [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
+        columns, problems = (
+            {},
+            [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))],
+        )
         if not self.keys:
             return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -422,7 +505,11 @@ class Plan:
             else:
                 parts = {name: column}
             if twice := columns.keys() & parts.keys():
-                raise DataError(self.where, f"two columns are called {min(twice)!r}", advice="Rename one of them")
+                raise DataError(
+                    self.where,
+                    f"two columns are called {min(twice)!r}",
+                    advice="Rename one of them",
+                )
             columns |= parts
         return pa.table(columns), problems
 
@@ -433,9 +520,12 @@ class Plan:
         if not rows.any():
             return None
         reason = (
-            f"column {name!r} holds objects, but nothing in the first {layout.HEAD:,} rows: it is taken as one text"
+            f"column {name!r} holds objects, but nothing in the first {layout.HEAD:,} rows: it is "
+            "taken as one text"
         )
-        return _of_rows("late", "warning", reason, "To use its keys, move a row with them forward", rows, name)
+        return _of_rows(
+            "late", "warning", reason, "To use its keys, move a row with them forward", rows, name
+        )
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
         import pyarrow as pa
@@ -455,7 +545,10 @@ class Plan:
         wrong = np.isin(codes, [*faults])
         if wrong.any():
             first = int(codes[np.argmax(wrong)])
-            mend = f"Complete or empty these cells, or take all as texts with --categorical {quote(keys.column)}"
+            mend = (
+                "Complete or empty these cells, or take all as texts with --categorical "
+                f"{quote(keys.column)}"
+            )
             reason = f"{keys.column} {short(texts[first].as_py())} {faults[first]}"
             problems.append(_of_rows("json", "error", reason, mend, wrong, keys.column))
         problems += keys.problems(late, odd, codes)
@@ -463,8 +556,12 @@ class Plan:
         return {self.roles.get(name, name): values.take(place) for name, values in columns.items()}
 
 
-def _of_rows(kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str) -> Problem:
-    return Problem(kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column)
+def _of_rows(
+    kind: str, severity: str, reason: str, mend: str, rows: np.ndarray, column: str
+) -> Problem:
+    return Problem(
+        kind, severity, reason, mend, int(np.count_nonzero(rows)), int(np.argmax(rows)), column
+    )
 
 
 def _looks(texts) -> np.ndarray:

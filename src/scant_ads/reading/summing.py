@@ -1,7 +1,9 @@
-"""A log is read once, in batches; the sums and small tables that are kept (`tally`) suffice for all that follows.
+"""A log is read once, in batches; the sums and small tables that are kept (`tally`) suffice for all
+that follows.
 
-Rows that are logged twice, or that the training log has, too, are found by their digests (`digests`). Rows that both
-logs have are tallied apart, since only at the end is it known whether they are more than chance explains.
+Rows that are logged twice, or that the training log has, too, are found by their digests
+(`digests`). Rows that both logs have are tallied apart, since only at the end is it known whether
+they are more than chance explains.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,18 +27,21 @@ from scant_ads.reading.folder import ROWS
 from scant_ads.reading.tally import CUTS, Summary
 from scant_ads.reading.visits import ELIGIBLE, Batch, Visits
 
-APART = 5  # standard errors by which two halves of a log differ in a column, if they are of different visits
+# standard errors by which two halves of a log differ in a column, if they are of different visits
+APART = 5
 EXACT = 1e-12  # of a mean square, up to which a variance is rounding
-BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])  # of each piece of a log, for `Showings`
+# of each piece of a log, for `Showings`
+BLOCK = np.array([-int(-cut * BLOCKS // 1) - 1 for cut in CUTS])
 
 
 class Training:
     """A training log, in which rows of the test are looked up.
 
-    What is compared: ids, where both logs have them. Else features, ad, reward, propensity and, where both logs have
-    them, time, position and user. If few columns tell users apart, rows of different visits are equal by chance: about
-    as often as rows of the second half of the training log are in its first half. Where the two halves differ, as in
-    rows that are sorted by ad, both are drawn at random instead; rows that were logged twice then count as chance, too.
+    What is compared: ids, where both logs have them. Else features, ad, reward, propensity and,
+    where both logs have them, time, position and user. If few columns tell users apart, rows of
+    different visits are equal by chance: about as often as rows of the second half of the training
+    log are in its first half. Where the two halves differ, as in rows that are sorted by ad, both
+    are drawn at random instead; rows that were logged twice then count as chance, too.
 
     log : the log
     test : the log to evaluate on
@@ -53,7 +58,11 @@ class Training:
         self.tally = self.summary.all()
         both = [role for role in log.source.optional if role in test.source.optional]
         self.by_id, self.single = "id" in both, not (log.source.exact and test.source.exact)
-        self.roles = ("reward", "propensity", *(role for role in both if role not in ("id", ELIGIBLE)))
+        self.roles = (
+            "reward",
+            "propensity",
+            *(role for role in both if role not in ("id", ELIGIBLE)),
+        )
         self.mark = self.summary.digests.mark()
         half = 0 if self.by_id else len(log) // 2  # equal ids are never chance
         row_digests, halves = [], Halves(half)
@@ -62,7 +71,11 @@ class Training:
             halves.add(batch.visits)
         row_digests = np.concatenate(row_digests, axis=1)
         self.rows = len(log) - half
-        order = generator(0, "advice", "chance").permutation(len(log)) if half and halves.differ else slice(None)
+        order = (
+            generator(0, "advice", "chance").permutation(len(log))
+            if half and halves.differ
+            else slice(None)
+        )
         first, second = np.split(row_digests[:, order], [half], axis=1)
         repeats = digests.Index(first).has(second) if half else False
         self.alike = int(np.count_nonzero(repeats))
@@ -81,21 +94,28 @@ class Training:
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)
         same = test.id is None and {*self.roles} == {*digests.roles_of(test)} and not test.policies
-        return self.index.has(row_digests if same and self.single == (test.exact is None) else self._of(test))
+        return self.index.has(
+            row_digests if same and self.single == (test.exact is None) else self._of(test)
+        )
 
     def _of(self, visits: Visits) -> np.ndarray:
-        """Ids of rows by what both logs have: their ids, else the digests of shared columns; uint64 (2 x rows)."""
+        """Ids of rows by what both logs have: their ids, else the digests of shared columns; uint64
+        (2 x rows).
+        """
         return visits.id.T if self.by_id else digests.of(visits, self.roles, self.single)
 
     def shares(self, count: int, rows: int) -> bool:
         """Whether `count` of a test's `rows` are more than are in both logs by chance."""
-        return bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
+        return (
+            bool(count) if self.by_id else health.beyond_chance(count, rows, self.alike, self.rows)
+        )
 
 
 class Halves:
     """The sums over the two halves of a log that tell whether they are of the same kind of visits.
 
-    The mean of a column of numbers differs if rows are sorted by it. Of texts it is the share of each of 16 groups.
+    The mean of a column of numbers differs if rows are sorted by it. Of texts it is the share of
+    each of 16 groups.
 
     half : how many rows the first one has
     """
@@ -105,15 +125,28 @@ class Halves:
 
     def add(self, log: Visits) -> None:
         """Add the next rows."""
-        texts = {name: log.features[:, log.names.index(name)].astype(int) for name in log.categories}
-        coded = [(log.actions, log.action), *((log.categories[name], code) for name, code in texts.items())]
-        numeric = [column for name, column in zip(log.names, log.features.T, strict=True) if name not in texts]
+        texts = {
+            name: log.features[:, log.names.index(name)].astype(int) for name in log.categories
+        }
+        coded = [
+            (log.actions, log.action),
+            *((log.categories[name], code) for name, code in texts.items()),
+        ]
+        numeric = [
+            column
+            for name, column in zip(log.names, log.features.T, strict=True)
+            if name not in texts
+        ]
         groups = [_grouped(labels)[code].T for labels, code in coded]
         values = np.vstack([log.reward, log.propensity, *numeric, *groups]).astype(float)
         ends = np.clip([0, self.half - self.read, len(log)], 0, len(log))
         for number, (start, end) in enumerate(pairwise(ends)):
             part = values[:, start:end]
-            moments = [np.isfinite(part).sum(axis=1), np.nansum(part, axis=1), np.nansum(part**2, axis=1)]
+            moments = [
+                np.isfinite(part).sum(axis=1),
+                np.nansum(part, axis=1),
+                np.nansum(part**2, axis=1),
+            ]
             self.sums[number] = self.sums[number] + moments
         self.read += len(log)
 
@@ -134,7 +167,8 @@ def _grouped(texts: Sequence[str]) -> np.ndarray:
 
 
 def summary(
-    log, policies: Mapping | None = None, training: Training | None = None, progress=silent, rows: int = ROWS,
+    log, policies: Mapping | None = None, training: Training | None = None, progress=silent,
+    rows: int = ROWS,
 ) -> Summary:  # fmt: skip
     """Read all rows of a log once, and summarise them.
 
@@ -171,15 +205,23 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.features.add(log)
     marks = whole.showings.add(log, BLOCK[piece])
     whole.rewards.add(log, marks, BLOCK[piece])
-    whole.policies, whole.by_id, whole.by_user = log.policies, log.id is not None, log.user is not None
+    whole.policies, whole.by_id, whole.by_user = (
+        log.policies,
+        log.id is not None,
+        log.user is not None,
+    )
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
     shared = np.zeros(len(log), bool) if training is None else training.has(log, row_digests, where)
     weights, unknown, chosen = _shown(policies, log, where)
-    compared = [column(policy) if isinstance(policy, str) else name for name, policy in policies.items()]
+    compared = [
+        column(policy) if isinstance(policy, str) else name for name, policy in policies.items()
+    ]
     apart = (
-        [] if log.eligible is not None else [name for name, policy in policies.items() if isinstance(policy, Always)]
+        []
+        if log.eligible is not None
+        else [name for name, policy in policies.items() if isinstance(policy, Always)]
     )
     for tally, rows in ((whole.alone, ~shared), (whole.shared, shared)):
         if not rows.any():
@@ -194,15 +236,23 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
 
 
 class _Shown(NamedTuple):
-    """What policies show on the rows of a batch. By the policy's name, or by its column if the log has it."""
+    """What policies show on the rows of a batch.
+
+    By the policy's name, or by its column if the log has it.
+    """
 
     weights: dict[str, np.ndarray]  # float64 (rows)
-    unknown: dict[str, np.ndarray]  # bool (rows), whether it does not know the logged ad; of those that are learnt
-    chosen: dict[str, tuple]  # the ads that it chooses among, and its `Choice`; of those that choose by row
+    # bool (rows), whether it does not know the logged ad; of those that are learnt
+    unknown: dict[str, np.ndarray]
+    # the ads that it chooses among, and its `Choice`; of those that choose by row
+    chosen: dict[str, tuple]
 
 
 def _shown(policies: Mapping, log: Visits, where) -> _Shown:
-    weights = {column(name): log.probabilities[:, number] / log.propensity for number, name in enumerate(log.policies)}
+    weights = {
+        column(name): log.probabilities[:, number] / log.propensity
+        for number, name in enumerate(log.policies)
+    }
     unknown, chosen, contexts = {}, {}, {}
     for name, policy in policies.items():
         if isinstance(policy, str):
@@ -214,10 +264,13 @@ def _shown(policies: Mapping, log: Visits, where) -> _Shown:
                 chosen[name] = log.actions, Choice(policy.choices(log), 0.0, len(log.actions))
         else:
             encoder = policy.learnt.encoder
-            if id(encoder) not in contexts:  # policies learnt from the same log have the same encoder
+            # policies learnt from the same log have the same encoder
+            if id(encoder) not in contexts:
                 aligned = logs.align_features(log, encoder.names, where)
                 contexts[id(encoder)] = encoder.transform(aligned, where).features
-            choice = policy.learnt.fitted.choice(contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log))
+            choice = policy.learnt.fitted.choice(
+                contexts[id(encoder)], policy.epsilon, policy.learnt.eligible(log)
+            )
             action = policy.numbered(log)
             weights[name] = learning.probability(choice, action) / log.propensity
             unknown[name] = action < 0
@@ -226,5 +279,7 @@ def _shown(policies: Mapping, log: Visits, where) -> _Shown:
 
 
 def logged_by_today(test, training: Training | None) -> bool:
-    """Whether today's policy is the one that logged the test: it has no training log, or both are parts of one."""
+    """Whether today's policy is the one that logged the test: it has no training log, or both are
+    parts of one.
+    """
     return training is None or (test.half_of is not None and test.half_of is training.log.half_of)

@@ -1,4 +1,6 @@
-"""Tables that are no log of visits: sums by ad, as of a dashboard, and rows that are whole lists."""
+"""Tables that are no log of visits: sums by ad, as of a dashboard, and rows that are whole
+lists.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +15,35 @@ from scant_ads.reading.visits import Problem
 FEW = 100  # rows of a table of sums, at most
 FEWEST = 30  # visits that each of them counts, at least
 HEAD = 1000  # the first rows, by which it is decided whether cells hold lists
-COUNTS = frozenset((  # words in names of columns that count visits
-    "count", "denominator", "exposures", "impressions", "n", "sessions", "total", "trials",
-    "users", "views", "visitors", "visits",
-))  # fmt: skip
-SUMS = frozenset((  # and in names of columns that count what came of the visits
-    "clicks", "conversions", "events", "numerator", "orders", "purchases", "reward", "successes",
-    "sum",
-))  # fmt: skip
+COUNTS = frozenset(
+    (  # words in names of columns that count visits
+        "count",
+        "denominator",
+        "exposures",
+        "impressions",
+        "n",
+        "sessions",
+        "total",
+        "trials",
+        "users",
+        "views",
+        "visitors",
+        "visits",
+    )
+)
+SUMS = frozenset(
+    (  # and in names of columns that count what came of the visits
+        "clicks",
+        "conversions",
+        "events",
+        "numerator",
+        "orders",
+        "purchases",
+        "reward",
+        "successes",
+        "sum",
+    )
+)
 LISTS = frozenset(("impressions", "items", "list", "ranking", "results", "shown", "slate"))
 LIST = re.compile(r"\[[^{}]*\]|[^\s|;]+([|;][^\s|;]+)+")  # a text of several ids
 
@@ -36,12 +59,21 @@ def problem(table: Mapping, rows: int) -> Problem | None:
 def _of_sums(table: Mapping, rows: int) -> Problem | None:
     if not 0 < rows <= FEW:
         return None
-    numbers = {name: arrays.numeric(arrays.plain(column))[0] for name, column in table.items()
-               if arrays.is_number(column.type)}  # fmt: skip
-    counts = [name for name, values in numbers.items()
-              if words_of(name) & COUNTS and (values >= FEWEST).all()]  # fmt: skip
-    sums = [name for name, values in numbers.items()
-            if words_of(name) & SUMS and name not in counts and (values > 1).any()]  # fmt: skip
+    numbers = {
+        name: arrays.numeric(arrays.plain(column))[0]
+        for name, column in table.items()
+        if arrays.is_number(column.type)
+    }
+    counts = [
+        name
+        for name, values in numbers.items()
+        if words_of(name) & COUNTS and (values >= FEWEST).all()
+    ]
+    sums = [
+        name
+        for name, values in numbers.items()
+        if words_of(name) & SUMS and name not in counts and (values > 1).any()
+    ]
     if "reward" in table:
         of_arms = "action" in table and len(table["action"].unique()) == rows
         sums = ["reward"] if of_arms and "reward" in sums else []
@@ -53,10 +85,14 @@ def _of_sums(table: Mapping, rows: int) -> Problem | None:
 
 
 def _sums(name: str, count: str, of_first: float, visits: float) -> Problem:
-    reason = (f"each row is a sum over visits, and no visit: in the first, {name!r} is "
-              f"{of_first:,g} and {count!r} is {visits:,g}")  # fmt: skip
-    mend = (f"Write a row for each visit: in pandas, log.loc[log.index.repeat(log[{count!r}])], of "
-            f"whose rows with one index the first {name!r} have reward 1, and the others 0")  # fmt: skip
+    reason = (
+        f"each row is a sum over visits, and no visit: in the first, {name!r} is "
+        f"{of_first:,g} and {count!r} is {visits:,g}"
+    )
+    mend = (
+        f"Write a row for each visit: in pandas, log.loc[log.index.repeat(log[{count!r}])], of "
+        f"whose rows with one index the first {name!r} have reward 1, and the others 0"
+    )
     return Problem("sums", "error", reason, mend)
 
 
@@ -66,13 +102,18 @@ def _of_lists(table: Mapping) -> Problem | None:
         lengths = np.array([_length(value) for value in values])
         is_called_so = bool(words_of(name) & LISTS)
         alike = len(lengths) > 1 and lengths.min() == lengths.max()
-        differ = len({*map(str, values)}) * 2 > len(values)  # as few ids of ads do, such as red|left
+        # as few ids of ads do, such as red|left
+        differ = len({*map(str, values)}) * 2 > len(values)
         several = np.count_nonzero(lengths > 2) * 2 > len(lengths)
         if several and (is_called_so or (alike and differ)):
-            reason = (f"each row is a list, and no visit with one ad: {name!r} is "
-                      f"{short(str(values[0]))} in the first")  # fmt: skip
-            mend = ("Write a row for each list, of its first place: the ad there, its reward, and "
-                    "the probability of that ad there")  # fmt: skip
+            reason = (
+                f"each row is a list, and no visit with one ad: {name!r} is "
+                f"{short(str(values[0]))} in the first"
+            )
+            mend = (
+                "Write a row for each list, of its first place: the ad there, its reward, and "
+                "the probability of that ad there"
+            )
             return Problem("list-cells", "error", reason, mend)
     return None
 

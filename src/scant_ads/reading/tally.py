@@ -1,10 +1,11 @@
 """The sums and small tables that are kept of a log's rows, which add up over its parts.
 
-A tally has, for each policy, how often each pair of weight and reward occurs. All bounds depend on a log through these
-counts alone: rows in random order, which betting needs, are a random draw from them (`intervals.drawn`). For two
-policies it has how often each difference of their terms occurs. Where weights or rewards take very many values, they
-are rounded to eleven bits, which changes numbers by a thousandth at most. Tallies of parts add up, so that numbers do
-not depend on how rows are parted.
+A tally has, for each policy, how often each pair of weight and reward occurs. All bounds depend on
+a log through these counts alone: rows in random order, which betting needs, are a random draw from
+them (`intervals.drawn`). For two policies it has how often each difference of their terms occurs.
+Where weights or rewards take very many values, they are rounded to eleven bits, which changes
+numbers by a thousandth at most. Tallies of parts add up, so that numbers do not depend on how rows
+are parted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,7 +32,9 @@ ADS = 1000  # at most, for each of which sums are kept by piece of the log
 FULL = 1 << 18  # pairs of a table after rounding; two policies with more are not compared
 SCALE = 1 << 32  # sums over rows are of whole numbers, so that their order does not matter
 LARGEST = 2.0**30  # weight in a sum of weights; larger ones come from propensities next to 0
-CUTS = np.array(sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)}))
+CUTS = np.array(
+    sorted({Fraction(i, n) for n in range(1, health.BLOCKS + 1) for i in range(1, n + 1)})
+)
 
 
 @dataclass
@@ -58,11 +61,15 @@ class Cells:
         if self.rounded:  # before they are counted, since few are left
             first, second = _rounded(first), _rounded(second)
         rest = np.flatnonzero(second)
-        # Nearly all have no reward: these are counted by a single key, and hashed, which is quicker than sorting.
+        # Nearly all have no reward: these are counted by a single key, and hashed, which is quicker
+        # than sorting.
         counted = pa.array(first[second == 0]).value_counts()
         value, count = (counted.field(column).to_numpy() for column in ("values", "counts"))
-        self._add(np.r_[value, first[rest]], np.r_[np.zeros(len(value)), second[rest]],
-                  np.r_[count, np.ones(len(rest), np.int64)])  # fmt: skip
+        self._add(
+            np.r_[value, first[rest]],
+            np.r_[np.zeros(len(value)), second[rest]],
+            np.r_[count, np.ones(len(rest), np.int64)],
+        )
 
     def merge(self, other: "Cells") -> None:
         """Add the counts of another table."""
@@ -77,19 +84,32 @@ class Cells:
     def _add(self, first, second, count) -> None:
         if self.rounded:
             first, second = _rounded(first), _rounded(second)
-        first, second, count = np.r_[self.first, first], np.r_[self.second, second], np.r_[self.count, count]
+        first, second, count = (
+            np.r_[self.first, first],
+            np.r_[self.second, second],
+            np.r_[self.count, count],
+        )
         if not len(count):
             return
         order = np.lexsort((second, first))
         first, second = first[order], second[order]
         starts = np.flatnonzero(np.r_[True, (np.diff(first) != 0) | (np.diff(second) != 0)])
-        self.first, self.second, self.count = first[starts], second[starts], np.add.reduceat(count[order], starts)
+        self.first, self.second, self.count = (
+            first[starts],
+            second[starts],
+            np.add.reduceat(count[order], starts),
+        )
         if len(starts) > MOST and not self.rounded:
             self._round()
 
     def _round(self) -> None:
         pairs = self.arrays()
-        self.first, self.second, self.count, self.rounded = np.empty(0), np.empty(0), np.empty(0, np.int64), True
+        self.first, self.second, self.count, self.rounded = (
+            np.empty(0),
+            np.empty(0),
+            np.empty(0, np.int64),
+            True,
+        )
         self._add(*pairs)
 
 
@@ -102,8 +122,10 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 class Both(NamedTuple):
     """The weights of two policies, and the rewards.
 
-    first, second : float64 (cells), the weights; where they are not known but for their difference, one of the two is 0
-    reward, count : float64 and int64 (cells), rewards, and how often each cell occurs; in further rows all is 0
+    first, second : float64 (cells), the weights; where they are not known but for their difference,
+        one of the two is 0
+    reward, count : float64 and int64 (cells), rewards, and how often each cell occurs; in further
+        rows all is 0
     rows : how many there are
     rounded : whether weights and rewards are rounded
     excess : whether all rows with a weight are there, so that the mean of first - second is 0
@@ -126,20 +148,22 @@ class Tally:
 
     rows : how many
     cells : by policy, its weights and the rewards; "" has the propensities in place of weights
-    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between `CUTS`, whole numbers
-        times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform" has weights of its own, of these alike
+    segments : by the same, sums of w r (for "uniform" r / p, for "" r) in the pieces between
+        `CUTS`, whole numbers times 1 / `SCALE`. Where visits have lists of eligible ads, "uniform"
+        has weights of its own, of these alike
     lengths : int64 (pieces), the rows of each
-    pairs : by two policies, the differences w - v of their weights, and the rewards. If the first is "uniform", r / p
-        and r v instead, of rows with a reward, since how many ads there are is known at the end. None for more than
-        `FULL`
-    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more than `ADS`, (3 x 1)
+    pairs : by two policies, the differences w - v of their weights, and the rewards. If the first
+        is "uniform", r / p and r v instead, of rows with a reward, since how many ads there are is
+        known at the end. None for more than `FULL`
+    ads : by ad, int64 (3 x pieces), impressions, and sums of r and r^2 times `SCALE`; with more
+        than `ADS`, (3 x 1)
     new : by learnt policy, rows with ads that it does not know
-    mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column `policy:NAME` the sum of
-        its weights in rows with the ad, whole numbers times 1 / `SCALE`
+    mix : by policy and ad, of a learnt one the rows in which the ad is its best, of a column
+        `policy:NAME` the sum of its weights in rows with the ad, whole numbers times 1 / `SCALE`
     users : sums by user, where they are known
     eligible : by ad, the rows in which it could be shown, where visits have lists; else empty
-    explored : by policy and ad, where visits have lists, the sum of what exploration, and "uniform", give the ad, whole
-        numbers times 1 / `SCALE`
+    explored : by policy and ad, where visits have lists, the sum of what exploration, and
+        "uniform", give the ad, whole numbers times 1 / `SCALE`
     """
 
     rows: int = 0
@@ -158,7 +182,8 @@ class Tally:
     def alike(self) -> int:
         """The number by which sums of the policy "uniform" are divided; see `weight_of_alike`.
 
-        It is the number of ads, which is known at the end only; 1 where visits have lists of eligible ads.
+        It is the number of ads, which is known at the end only; 1 where visits have lists of
+        eligible ads.
         """
         return 1 if self.eligible else len(self.ads)
 
@@ -182,7 +207,10 @@ class Tally:
     def _merge_ads(self, other: Mapping[str, np.ndarray]) -> None:
         names, ads = dict.fromkeys((*self.ads, *other)), self.ads
         if len(names) > ADS:
-            ads, other = ({ad: sums.sum(axis=1, keepdims=True) for ad, sums in kept.items()} for kept in (ads, other))
+            ads, other = (
+                {ad: sums.sum(axis=1, keepdims=True) for ad, sums in kept.items()}
+                for kept in (ads, other)
+            )
         self.ads = {ad: ads.get(ad, 0) + other.get(ad, 0) for ad in names}
 
     def _merge_pair(self, pair: tuple[str, str], cells: Cells | None) -> None:
@@ -210,7 +238,10 @@ class Tally:
             self.users.add(log.user, of_all, log.reward)
         if log.eligible is not None:
             self.cells.setdefault(Uniform.kind, Cells()).add(alike, log.reward)
-            _add_sums(self.eligible, dict(zip(log.actions, log.eligible.sum(axis=0).tolist(), strict=True)))
+            _add_sums(
+                self.eligible,
+                dict(zip(log.actions, log.eligible.sum(axis=0).tolist(), strict=True)),
+            )
             self.add_explored(Uniform.kind, log.actions, log.eligible)
         for name, weight in weights.items():
             self.cells.setdefault(name, Cells()).add(weight, log.reward)
@@ -228,16 +259,21 @@ class Tally:
         _add_sums(self.mix.setdefault(name, {}), dict(zip(ads, counts, strict=True)))
         if choice.eligible is not None and choice.epsilon:
             others, rows = choice.eligible.copy(), np.arange(len(choice.best))
-            others[rows, choice.best] = np.count_nonzero(others, axis=1) == 1  # a single one is shown anyway
+            # a single one is shown anyway
+            others[rows, choice.best] = np.count_nonzero(others, axis=1) == 1
             self.add_explored(name, ads, others)
 
     def add_explored(self, name: str, ads: tuple[str, ...], among: np.ndarray) -> None:
         """Add ads that each row shows with equal chances, bool (rows x ads)."""
         share = among / np.maximum(np.count_nonzero(among, axis=1), 1)[:, None]
-        _add_sums(self.explored.setdefault(name, {}),
-                  dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)))  # fmt: skip
+        _add_sums(
+            self.explored.setdefault(name, {}),
+            dict(zip(ads, np.rint(share * SCALE).sum(axis=0, dtype=np.int64), strict=True)),
+        )
 
-    def add_pairs(self, log: Visits, weights: Mapping[str, np.ndarray], apart: Iterable[str] = ()) -> None:
+    def add_pairs(
+        self, log: Visits, weights: Mapping[str, np.ndarray], apart: Iterable[str] = ()
+    ) -> None:
         """Add rows of every pair of policies.
 
         weights : by policy, float64 (rows)
@@ -245,10 +281,16 @@ class Tally:
         """
         clicked, apart = np.flatnonzero(log.reward), {*apart}
         reward, alike = log.reward[clicked], weight_of_alike(log)[clicked]
-        tables = {(Uniform.kind, name): (reward * alike, reward * weight[clicked])
-                  for name, weight in weights.items() if len(clicked)}  # fmt: skip
-        tables |= {(name, other): (weights[name] - weights[other], log.reward)
-                   for name, other in combinations(weights, 2) if not {name, other} <= apart}  # fmt: skip
+        tables = {
+            (Uniform.kind, name): (reward * alike, reward * weight[clicked])
+            for name, weight in weights.items()
+            if len(clicked)
+        }
+        tables |= {
+            (name, other): (weights[name] - weights[other], log.reward)
+            for name, other in combinations(weights, 2)
+            if not {name, other} <= apart
+        }
         for pair, table in tables.items():
             kept = self.pairs.setdefault(pair, Cells())
             cells = None if kept is None else Cells(rounded=kept.rounded)
@@ -257,7 +299,9 @@ class Tally:
             self._merge_pair(pair, cells)
 
     def of(self, policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A policy's weights and the rewards, and how often each pair occurs; for "" see `cells`."""
+        """A policy's weights and the rewards, and how often each pair occurs; for "" see
+        `cells`.
+        """
         if policy != Uniform.kind or policy in self.cells:
             return self.cells[policy].arrays()
         propensity, reward, count = self.cells[""].arrays()
@@ -265,25 +309,39 @@ class Tally:
 
     def rounded(self, policy: str) -> bool:
         """Whether a policy's weights, and the rewards, are rounded."""
-        return self.cells["" if policy == Uniform.kind and policy not in self.cells else policy].rounded
+        return self.cells[
+            "" if policy == Uniform.kind and policy not in self.cells else policy
+        ].rounded
 
     def clicks(self, ad: str) -> float:
         """The sum of the rewards of an ad."""
         return float(self.ads[ad][1].sum()) / SCALE
 
     def mean(self, name: str) -> float:
-        """The mean of a policy's terms w r, of "" of the rewards; also where the table is rounded."""
+        """The mean of a policy's terms w r, of "" of the rewards; also where the table is
+        rounded.
+        """
         ads = self.alike if name == Uniform.kind else 1
         return int(self.segments[name].sum()) / SCALE / ads / self.rows
 
     def both(self, pair: tuple[str, str]) -> "Both | None":
-        """The weights of two policies, by their names in `cells`, of which "" is the second; None with too many pairs.
+        """The weights of two policies, by their names in `cells`, of which "" is the second; None
+        with too many pairs.
 
-        Where a table of the two has the difference of their weights alone, it is the weight of one, and 0 of the other.
+        Where a table of the two has the difference of their weights alone, it is the weight of one,
+        and 0 of the other.
         """
         if not pair[1]:
             weight, reward, count = self.of(pair[0])
-            return Both(weight, np.ones(len(count)), reward, count, self.rows, self.rounded(pair[0]), fixed=True)
+            return Both(
+                weight,
+                np.ones(len(count)),
+                reward,
+                count,
+                self.rows,
+                self.rounded(pair[0]),
+                fixed=True,
+            )
         swapped = pair not in self.pairs and pair[::-1] in self.pairs
         cells = self.pairs.get(pair[::-1] if swapped else pair, Cells())
         if cells is None:
@@ -294,11 +352,20 @@ class Tally:
         elif not len(cells):
             return self._apart(pair)
         weight = -weight if swapped else weight
-        return Both(np.maximum(weight, 0), np.maximum(-weight, 0), reward, count, self.rows, cells.rounded,
-                    excess=Uniform.kind not in pair)  # fmt: skip
+        return Both(
+            np.maximum(weight, 0),
+            np.maximum(-weight, 0),
+            reward,
+            count,
+            self.rows,
+            cells.rounded,
+            excess=Uniform.kind not in pair,
+        )
 
     def knows_both(self, pair: tuple[str, str]) -> bool:
-        """Whether both weights of each row are known, not only their difference; names are as in `cells`."""
+        """Whether both weights of each row are known, not only their difference; names are as in
+        `cells`.
+        """
         return not pair[1] or not self.pairs.keys() & {pair, pair[::-1]}
 
     def _apart(self, pair: tuple[str, str]) -> "Both":
@@ -306,38 +373,58 @@ class Tally:
         (weight, reward, count), (other, other_reward, other_count) = map(self.of, pair)
         one, two = weight > 0, other > 0
         return Both(
-            np.r_[weight[one], 0 * other[two]], np.r_[0 * weight[one], other[two]],
-            np.r_[reward[one], other_reward[two]], np.r_[count[one], other_count[two]], self.rows,
+            np.r_[weight[one], 0 * other[two]],
+            np.r_[0 * weight[one], other[two]],
+            np.r_[reward[one], other_reward[two]],
+            np.r_[count[one], other_count[two]],
+            self.rows,
             any(map(self.rounded, pair)),
-        )  # fmt: skip
+        )
 
     def drift(self, name: str) -> health.Drift:
         """The test of drift of a policy's terms; see `health.drift`."""
         first, reward, count = self.of(name)
         square = float(count @ (first * reward if name else reward) ** 2)
         ads = self.alike if name == Uniform.kind else 1
-        sums, design = self.segments[name] / ads, self.users.design(name, self.rows, square * ads**2)
-        return health.drift(self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design)
+        sums, design = (
+            self.segments[name] / ads,
+            self.users.design(name, self.rows, square * ads**2),
+        )
+        return health.drift(
+            self.lengths, np.array(sums, float) / SCALE, square, CUTS, design=design
+        )
 
     def of_rewards(self) -> tuple[float, float]:
-        """The sum of the squares of all rewards, and the design effect of their mean, see `Users.design`."""
+        """The sum of the squares of all rewards, and the design effect of their mean, see
+        `Users.design`.
+        """
         squares = sum(int(sums[2].sum()) for sums in self.ads.values()) / SCALE
         return squares, self.users.design("", self.rows, squares)
 
     def late(self, ad: str | None = None) -> Iterator[Problem]:
-        """A warning if rewards of the last visits, or of those with an ad, look missing; see `leaks.late`."""
+        """A warning if rewards of the last visits, or of those with an ad, look missing; see
+        `leaks.late`.
+        """
         squares, design = self.of_rewards()  # the effect on an ad's rows is about as large
         if ad is None:
-            return leaks.late(self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design)
+            return leaks.late(
+                self.lengths, np.array(self.segments[""], float) / SCALE, squares, CUTS, design
+            )
         impressions, sums, squares = self.ads[ad]
         in_pieces = len(impressions) == len(CUTS) and impressions.any()
         of_ad = sums / SCALE, squares.sum() / SCALE
-        return leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD) if in_pieces else iter(())
+        return (
+            leaks.late(impressions, *of_ad, CUTS, design, len(self.ads), leaks.LATE_AD)
+            if in_pieces
+            else iter(())
+        )
 
     def drifts(self) -> list[tuple[str, health.Drift]]:
-        """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards of each ad.
+        """The tests of drift that a log allows: of all its rewards ("", first), and of the rewards
+        of each ad.
 
-        An ad's rate may drift although the rate of all ads does not, as in rows sorted by what users like.
+        An ad's rate may drift although the rate of all ads does not, as in rows sorted by what
+        users like.
         """
         tests = [("", self.drift(""))]
         if len(self.ads) > ADS:  # then their sums are not kept in pieces
@@ -346,7 +433,9 @@ class Tally:
         _, design = self.of_rewards()  # of an ad's rows it is about as large
         for ad in logs.ordered({*self.ads}):
             impressions, clicks, squares = self.ads[ad]
-            drift = health.drift(impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design)
+            drift = health.drift(
+                impressions, clicks / SCALE, squares.sum() / SCALE, CUTS, most, design
+            )
             if len(drift.rates) > 1:
                 tests.append((ad, drift))
         return tests
@@ -355,18 +444,28 @@ class Tally:
 def weight_of_alike(log: Visits) -> np.ndarray:
     """The weights with which sums of "uniform" are made, float64 (rows).
 
-    They are 1 / p, to be divided by the number of ads; where visits have lists, the weight of showing all ads of the
-    list alike.
+    They are 1 / p, to be divided by the number of ads; where visits have lists, the weight of
+    showing all ads of the list alike.
     """
-    return 1 / log.propensity if log.eligible is None else 1 / (log.eligible.sum(axis=1) * log.propensity)
+    return (
+        1 / log.propensity
+        if log.eligible is None
+        else 1 / (log.eligible.sum(axis=1) * log.propensity)
+    )
 
 
 def _sums_by_ad(log: Visits, piece: np.ndarray) -> dict[str, np.ndarray]:
     """The rows of a log as in `Tally.ads`; `piece` is the piece of each row."""
     pieces = len(CUTS) if len(log.actions) <= ADS else 1
-    place, size = log.action * np.int64(pieces) + np.minimum(piece, pieces - 1), len(log.actions) * pieces
+    place, size = (
+        log.action * np.int64(pieces) + np.minimum(piece, pieces - 1),
+        len(log.actions) * pieces,
+    )
     clicked = np.flatnonzero(log.reward)
-    powers = (np.bincount(place[clicked], np.rint(log.reward[clicked] ** power * SCALE), size) for power in (1, 2))
+    powers = (
+        np.bincount(place[clicked], np.rint(log.reward[clicked] ** power * SCALE), size)
+        for power in (1, 2)
+    )
     sums = np.stack([np.bincount(place, minlength=size), *powers], dtype=np.int64, casting="unsafe")
     by_ad = np.moveaxis(sums.reshape(3, len(log.actions), pieces), 1, 0)
     return dict(zip(log.actions, by_ad, strict=True))
@@ -380,7 +479,8 @@ def _add_sums(kept: dict[str, int], sums: Mapping[str, int]) -> None:
 
 
 def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
-    """The sums of some terms in each of some places, object (size): whole numbers of Python times 1 / `SCALE`.
+    """The sums of some terms in each of some places, object (size): whole numbers of Python times 1
+    / `SCALE`.
 
     They are the same in whatever order terms come.
     """
@@ -393,7 +493,8 @@ def _sums(terms: np.ndarray, place: np.ndarray, size: int) -> np.ndarray:
 
 @dataclass
 class Features:
-    """What is kept of a log's features: missing numbers, the least and the largest number, and texts.
+    """What is kept of a log's features: missing numbers, the least and the largest number, and
+    texts.
 
     missing, range : by feature
     texts : by text feature, its texts, and how many rows have each
@@ -413,10 +514,15 @@ class Features:
         for name, texts in log.categories.items():
             code = log.features[:, log.names.index(name)].astype(np.int64)
             counts = np.bincount(code, minlength=len(texts)).tolist()
-            other.texts[name] = {text: count for text, count in zip(texts, counts, strict=True) if count}
+            other.texts[name] = {
+                text: count for text, count in zip(texts, counts, strict=True) if count
+            }
         other.missing = dict(zip(log.names, missing.tolist(), strict=True))
-        other.range = {name: (low, high) for name, low, high in zip(log.names, *(end.tolist() for end in ends),
-                                                                    strict=True) if low == low}  # fmt: skip
+        other.range = {
+            name: (low, high)
+            for name, low, high in zip(log.names, *(end.tolist() for end in ends), strict=True)
+            if low == low
+        }
         self.merge(other)
 
     def merge(self, other: "Features") -> None:
@@ -433,23 +539,32 @@ class Features:
     @property
     def constant(self) -> list[str]:
         """The features that have the same value in all rows."""
-        same = {name for name, (low, high) in self.range.items() if low == high and not self.missing[name]}
-        return [name for name in self.missing
-                if (len(self.texts[name]) == 1 if name in self.texts else name in same)]  # fmt: skip
+        same = {
+            name
+            for name, (low, high) in self.range.items()
+            if low == high and not self.missing[name]
+        }
+        return [
+            name
+            for name in self.missing
+            if (len(self.texts[name]) == 1 if name in self.texts else name in same)
+        ]
 
 
 @dataclass
 class Summary:
     """What is kept of the rows of a log.
 
-    alone, shared : tallies of the rows that the training log lacks, and of the rows that it has, too
+    alone, shared : tallies of the rows that the training log lacks, and of the rows that it has,
+        too
     digests : of all rows
     features : of all rows
     showings, rewards : of the ads, in all rows
     policies : the log's columns `policy:NAME`
     by_id, by_user : whether rows have ids, and whether it is known who each visit was of
     times : the first and the last, in microseconds since 1970; None without
-    problems : of single cells, by kind and column, the place of the first row, the problem, and how many rows there are
+    problems : of single cells, by kind and column, the place of the first row, the problem, and how
+        many rows there are
     """
 
     alone: Tally = field(default_factory=Tally)
@@ -476,7 +591,9 @@ class Summary:
     @property
     def period(self) -> tuple[np.datetime64, np.datetime64] | None:
         """The first and the last time."""
-        return None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
+        return (
+            None if self.times is None else tuple(np.datetime64(time, "us") for time in self.times)
+        )
 
     def add_times(self, times: tuple[int, int]) -> None:
         """Add the first and the last time of some rows."""

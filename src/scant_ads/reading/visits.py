@@ -1,4 +1,6 @@
-"""What is read of a log that a user brings: its visits, and all that is wrong with it, each problem with its mend."""
+"""What is read of a log that a user brings: its visits, and all that is wrong with it, each problem
+with its mend.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +12,8 @@ from scant.data.logs import Log
 from scant.errors import DataError
 
 ELIGIBLE = "eligible"  # the role of a column of lists, the ads that could be shown at each visit
-KEYS = ("id", "user", ELIGIBLE)  # roles that a column has only where it is said, whatever it is called
+# roles that a column has only where it is said, whatever it is called
+KEYS = ("id", "user", ELIGIBLE)
 KEY = "\0"  # prefix of the names of these columns, once they are told: no other name begins so
 ROLES = (*logs.NEEDED, *logs.OPTIONAL, *KEYS)  # roles of columns, which a log may call otherwise
 
@@ -39,13 +42,17 @@ class Problem:
 
 @dataclass(frozen=True)
 class Visits(Log):
-    """A log as its user wrote it; of its features, numbers may be missing (NaN), and texts are codes.
+    """A log as its user wrote it; of its features, numbers may be missing (NaN), and texts are
+    codes.
 
-    categories : by name of a text feature, its texts; its column in `features` holds their indices; "" is missing
-    probabilities : float64 (rows x policies), the probabilities of the logged ad under policies of the user's own
+    categories : by name of a text feature, its texts; its column in `features` holds their indices;
+        "" is missing
+    probabilities : float64 (rows x policies), the probabilities of the logged ad under policies of
+        the user's own
     policies : the names of the policies
-    exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows (`hashing`), by the values
-        as they were given; None where some of them were given in single precision, which `features` have
+    exact : uint64 (rows x 2), what the features that are numbers add to the hashes of rows
+        (`hashing`), by the values as they were given; None where some of them were given in single
+        precision, which `features` have
     id : uint64 (rows x 2), hashes of the visit's id; None without ids
     user : uint64 (rows), a hash of who it was; None if that is not known
     lists : the column that `eligible` is from
@@ -72,12 +79,14 @@ class Reading:
 
     path : the file
     form : what kind of file it is, in words
-    columns : the names of its columns, as they are in the file, and of the values of columns of objects
+    columns : the names of its columns, as they are in the file, and of the values of columns of
+        objects
     problems : all that were found, errors first
     visits : the log; None if there is an error
     lines : for text, the line of each row, int (rows); None where rows have no lines
     flattened : by column of JSON objects, or of structs, how many columns it was taken apart into
-    fraction : what the only propensity is taken for, if it is written with few digits, as "1/3, written as 0.333"
+    fraction : what the only propensity is taken for, if it is written with few digits, as "1/3,
+        written as 0.333"
     """
 
     path: object
@@ -107,7 +116,9 @@ class Reading:
     @property
     def optional(self) -> tuple[str, ...]:
         """Those of the columns timestamp, position, id, user and eligible that it has."""
-        return tuple(role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None)
+        return tuple(
+            role for role in (*logs.OPTIONAL, *KEYS) if getattr(self.required(), role) is not None
+        )
 
     @property
     def exact(self) -> bool:
@@ -115,10 +126,18 @@ class Reading:
         return self.required().exact is not None
 
     def batches(self, rows: int) -> Iterator[tuple["Reading", None, int, int]]:
-        """Successive parts of at most `rows` rows; the first has the problems. `folder.Folder` has the same method."""
+        """Successive parts of at most `rows` rows; the first has the problems.
+
+        `folder.Folder` has the same method.
+        """
         for start in range(0, max(1, len(self.visits or ())), rows):
             visits = self.visits and self.visits.take(slice(start, start + rows))
-            yield replace(self, visits=visits, problems=() if start else self.problems), None, 0, start
+            yield (
+                replace(self, visits=visits, problems=() if start else self.problems),
+                None,
+                0,
+                start,
+            )
 
     def entries(self, role: str, rows: int) -> Iterator[np.ndarray]:
         """The column timestamp, or hashes of user or id, of the rows."""

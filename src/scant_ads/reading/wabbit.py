@@ -1,19 +1,23 @@
-"""Logs of Vowpal Wabbit: dsjson, which Azure Personalizer writes, too, and its text for contextual bandits.
+"""Logs of Vowpal Wabbit: dsjson, which Azure Personalizer writes, too, and its text for contextual
+bandits.
 
 Sources: https://github.com/VowpalWabbit/vowpal_wabbit/wiki, pages DSJSON, JSON, Input-format and
 Logged-Contextual-Bandit-Example. What they log is a cost, so that a reward is minus the cost.
 
-dsjson has a JSON object a line. `_label_cost`, `_label_probability` (else the first of `p`) and `_labelIndex` (else
-`_label_Action` - 1, else the first of `a` - 1) say what was chosen, at what cost. What is in `c`, beside the list of
-ads `_multi`, is the context, whose values become features `c.NAME`; as for Vowpal Wabbit, names that begin with an
-underscore are none, and lists of objects count as one object. An ad is known by what all ads shown have of `_tag`,
-`id`, `i.id` or `name`, in this order; else by its index. `EventId` is the id of the visit, if all have one.
+dsjson has a JSON object a line. `_label_cost`, `_label_probability` (else the first of `p`) and
+`_labelIndex` (else `_label_Action` - 1, else the first of `a` - 1) say what was chosen, at what
+cost. What is in `c`, beside the list of ads `_multi`, is the context, whose values become features
+`c.NAME`; as for Vowpal Wabbit, names that begin with an underscore are none, and lists of objects
+count as one object. An ad is known by what all ads shown have of `_tag`, `id`, `i.id` or `name`, in
+this order; else by its index. `EventId` is the id of the visit, if all have one.
 
-JSON, without ds, has the context itself, in which the ad shown has its `_label`, action:cost:probability.
+JSON, without ds, has the context itself, in which the ad shown has its `_label`,
+action:cost:probability.
 
-Text has lines `action:cost:probability | features`. Features of a namespace are called `NAMESPACE.FEATURE`. One
-without a value is 1, one that is absent 0. Where a visit has a line for each ad, after a line `shared | features` with
-the visit's own, ads are known by their tags, or else by their places from 0.
+Text has lines `action:cost:probability | features`. Features of a namespace are called
+`NAMESPACE.FEATURE`. One without a value is 1, one that is absent 0. Where a visit has a line for
+each ad, after a line `shared | features` with the visit's own, ads are known by their tags, or else
+by their places from 0.
 """
 
 import json
@@ -33,7 +37,8 @@ from scant_ads.reading.visits import ELIGIBLE, KEY, Problem, is_feature
 DSJSON, JSON = "Vowpal Wabbit's dsjson", "Vowpal Wabbit's JSON"
 TEXT, SHARED = "Vowpal Wabbit's text", "Vowpal Wabbit's text with a line for each ad"
 ID = "EventId"
-MARKS = {"_label_cost", "_labelIndex", "_label_probability", "RewardValue", "_outcomes"}  # keys that tell dsjson
+# keys that tell dsjson
+MARKS = {"_label_cost", "_labelIndex", "_label_probability", "RewardValue", "_outcomes"}
 LABEL = re.compile(r"\d+:[^\s:|]+:[^\s:|]+")
 IDENTITY = ("_tag", "id", "i.id", "name")  # of an ad, the best first
 
@@ -67,25 +72,40 @@ def kind(path, head: bytes) -> str | None:
     if re.match(r"shared\s[^|]*\|", line):
         return SHARED
     if line.startswith(("ccb ", "slates ")) and "|" in line:
-        raise DataError(path, "it is Vowpal Wabbit's text of several decisions a visit", 1, "Only one can be read")
+        raise DataError(
+            path,
+            "it is Vowpal Wabbit's text of several decisions a visit",
+            1,
+            ("Only one can be read"),
+        )
     if not line.startswith(("{", "[")):
         return None
     try:
         thing = json.loads(line)
     except (ValueError, RecursionError):
         thing = None
-    if any(f'"{mark}"' in line for mark in MARKS) or (isinstance(thing, dict) and {"c", "a"} <= thing.keys()):
+    if any(f'"{mark}"' in line for mark in MARKS) or (
+        isinstance(thing, dict) and {"c", "a"} <= thing.keys()
+    ):
         return DSJSON
     if isinstance(thing, dict) and "_label_ca" in thing:
-        advice = "Only ads from a list can be judged: cut the actions into ranges, each with its probability"
-        raise DataError(path, "it is Vowpal Wabbit's JSON of continuous actions (_label_ca)", 1, advice)
+        advice = (
+            "Only ads from a list can be judged: cut the actions into ranges, each with its "
+            "probability"
+        )
+        raise DataError(
+            path, "it is Vowpal Wabbit's JSON of continuous actions (_label_ca)", 1, advice
+        )
     if isinstance(thing, dict) and "_multi" in thing:
         return JSON
-    if thing is None and not re.match(r'[{[]\s*[{"]', line):  # nor the beginning of JSON that goes on
+    # nor the beginning of JSON that goes on
+    if thing is None and not re.match(r'[{[]\s*[{"]', line):
         return None
     lines = ", lines=True" if isinstance(thing, dict) else ""
     reason = "it is JSON, but not Vowpal Wabbit's dsjson, whose lines have _label_cost"
-    advice = f"Write it as parquet, by pandas: read_json({str(path)!r}{lines}).to_parquet('log.parquet')"
+    advice = (
+        f"Write it as parquet, by pandas: read_json({str(path)!r}{lines}).to_parquet('log.parquet')"
+    )
     raise DataError(path, reason, 1, advice)
 
 
@@ -106,7 +126,12 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Conte
     rows = _Rows(keys)
     lines = lines_of(path, stream)
     visits = _groups(lines) if kind == SHARED else (line for line in lines if line[1])
-    add = {DSJSON: rows.add_event, JSON: rows.add_json, TEXT: rows.add_text, SHARED: rows.add_group}[kind]
+    add = {
+        DSJSON: rows.add_event,
+        JSON: rows.add_json,
+        TEXT: rows.add_text,
+        SHARED: rows.add_group,
+    }[kind]
     for number, content in visits:
         try:
             add(number, content)
@@ -137,12 +162,14 @@ class _Rows:
     dropped: set[float] = field(default_factory=set)
     ads: object = None  # of the first row
     other: int = 0  # rows with other ads
-    offered: list[list[dict]] = field(default_factory=list)  # what the ads of each row may be known by
+    # what the ads of each row may be known by
+    offered: list[list[dict]] = field(default_factory=list)
     passed: dict[str, int] = field(default_factory=dict)  # how many lines, by reason
     bad: list[tuple[int, str]] = field(default_factory=list)  # lines that cannot be read, and why
 
     def add(
-        self, line: int, identity: dict, cost, probability, features: dict, time=None, event=None, offered=()
+        self, line: int, identity: dict, cost, probability, features: dict, time=None, event=None,
+        offered=()
     ) -> None:  # fmt: skip
         cost, probability = _number(cost, "cost"), _number(probability, "probability")
         self.lines.append(line)
@@ -174,7 +201,9 @@ class _Rows:
         self.add_decision(line, context, place, event.get("_label_cost"), probability, event)
 
     def add_decision(self, line: int, context: dict, place, cost, probability, event: dict) -> None:
-        """Add the choice of an ad of a context, by its place; `event` has its time, its id, and which were dropped."""
+        """Add the choice of an ad of a context, by its place; `event` has its time, its id, and
+        which were dropped.
+        """
         ads = context.get("_multi") or []
         if type(place) is not int or place < 0 or (ads and place >= len(ads)):
             raise ValueError(f"has the ad {short(place)}, where there are {len(ads)}")
@@ -186,7 +215,16 @@ class _Rows:
         dropped = 0.0 if (value := event.get("pdrop")) is None else _number(value, "pdrop")
         if not 0 <= dropped < 1:
             raise ValueError(f"has the pdrop {dropped:g}, which is not in [0, 1)")
-        self.add(line, chosen, cost, probability, features, event.get("Timestamp"), event.get(ID), identities)
+        self.add(
+            line,
+            chosen,
+            cost,
+            probability,
+            features,
+            event.get("Timestamp"),
+            event.get(ID),
+            identities,
+        )
         self.dropped.add(dropped)
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
@@ -194,7 +232,11 @@ class _Rows:
     def add_json(self, line: int, content: str) -> None:
         """Add a line of Vowpal Wabbit's JSON, in which the ad shown has its label."""
         context = _parsed(content)
-        labels = [(place, ad["_label"]) for place, ad in enumerate(context.get("_multi") or []) if "_label" in ad]
+        labels = [
+            (place, ad["_label"])
+            for place, ad in enumerate(context.get("_multi") or [])
+            if "_label" in ad
+        ]
         if not labels:
             raise _Passed("lines without action:cost:probability")
         if len(labels) > 1:
@@ -229,7 +271,9 @@ class _Rows:
         identity = ({"_tag": tag} if tag else {}) | {"": str(place)}
         tags = [tag for *_, tag in labels]
         offered = [{"_tag": tag} if tag else {} for tag in tags]
-        self.add(line, identity, cost, probability, self.keys.flat(_features(first)), offered=offered)
+        self.add(
+            line, identity, cost, probability, self.keys.flat(_features(first)), offered=offered
+        )
         offered = frozenset(tags) if all(tags) else [_features(ad) for ad in ads]
         self.ads = offered if self.ads is None else self.ads
         self.other += offered != self.ads
@@ -238,7 +282,9 @@ class _Rows:
         """All of it."""
         import pyarrow as pa
 
-        key = next((by for by in IDENTITY if all(by in identity for identity in self.identities)), "")
+        key = next(
+            (by for by in IDENTITY if all(by in identity for identity in self.identities)), ""
+        )
         columns = {
             "action": pa.array([identity[key] for identity in self.identities], pa.string()),
             "reward": pa.array(self.costs, pa.float64()),
@@ -249,14 +295,22 @@ class _Rows:
             columns[KEY + ELIGIBLE] = pa.array(lists, pa.list_(pa.string()))
             self.other = 0
         if any(time is not None for time in self.times):
-            columns["timestamp"] = pa.array([None if time is None else str(time) for time in self.times])
+            columns["timestamp"] = pa.array(
+                [None if time is None else str(time) for time in self.times]
+            )
         if self.events and all(event is not None for event in self.events):
             columns[ID] = pa.array([str(event) for event in self.events])
         keys = self.keys.decide(self.objects[: layout.HEAD], path)
         features, late, odd = keys.columns(self.objects, len(self.objects))
         if clash := columns.keys() & features.keys():
-            raise DataError(path, f"two columns are called {min(clash)!r}", advice="Rename the feature")
-        problems = [*self.problems(key), *of_lists(keys.lists), *keys.problems(late, odd, np.arange(len(self.lines)))]
+            raise DataError(
+                path, f"two columns are called {min(clash)!r}", advice=("Rename the feature")
+            )
+        problems = [
+            *self.problems(key),
+            *of_lists(keys.lists),
+            *keys.problems(late, odd, np.arange(len(self.lines))),
+        ]
         return Content(pa.table(columns | features), np.array(self.lines, int), problems, keys)
 
     def problems(self, key: str) -> list[Problem]:
@@ -270,16 +324,42 @@ class _Rows:
             left_out = f"{count:,} lines are left out: {reason}"
             problems.append(Problem("passed", "warning", left_out, count=count, column=reason))
         if len(self.dropped) > 1:
-            reason = f"visits were dropped with different probabilities (pdrop): {logs.listing(sorted(self.dropped))}"
+            reason = (
+                "visits were dropped with different probabilities (pdrop): "
+                f"{logs.listing(sorted(self.dropped))}"
+            )
             problems.append(
-                Problem("pdrop", "error", reason, "Evaluate those of one pdrop; the others' share is too small")
+                Problem(
+                    "pdrop",
+                    "error",
+                    reason,
+                    ("Evaluate those of one pdrop; the others' share is too small"),
+                )
             )
         if self.other and key:
-            reason = f"{self.other:,} visits could show other ads than the first: a policy may show what there was not"
-            problems.append(Problem("offered", "warning", reason, "Evaluate visits with the same ads", self.other))
+            reason = (
+                f"{self.other:,} visits could show other ads than the first: a policy may "
+                "show what there was not"
+            )
+            problems.append(
+                Problem(
+                    "offered", "warning", reason, ("Evaluate visits with the same ads"), self.other
+                )
+            )
         elif self.other:
-            reason = f"ads are known by their places alone, and {self.other:,} visits have others there than the first"
-            problems.append(Problem("offered", "warning", reason, "Give each ad an id: _tag, id or name", self.other))
+            reason = (
+                f"ads are known by their places alone, and {self.other:,} visits have others "
+                "there than the first"
+            )
+            problems.append(
+                Problem(
+                    "offered",
+                    "warning",
+                    reason,
+                    ("Give each ad an id: _tag, id or name"),
+                    self.other,
+                )
+            )
         return problems
 
 
@@ -290,7 +370,9 @@ def lines_of(path, stream) -> Iterator[tuple[int, str]]:
         block = stream.read(1 << 20)
         *whole, rest = (rest + block).split(b"\n") if block else (rest, b"")
         if len(rest) > files.LONGEST:
-            raise DataError(path, f"the line is longer than {files.LONGEST:,} bytes", number + 1, "It is no log")
+            raise DataError(
+                path, f"the line is longer than {files.LONGEST:,} bytes", number + 1, "It is no log"
+            )
         for line in whole:
             number += 1
             yield number, (line.removeprefix(files.BOM) if number == 1 else line).decode().strip()
@@ -323,15 +405,25 @@ def _parsed(content: str) -> dict:
 def _number(value, what: str) -> float:
     number = arrays.as_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ValueError(f"has no {what}" if value is None else f"has the {what} {short(value)}, which is not a number")
+        raise ValueError(
+            f"has no {what}"
+            if value is None
+            else (f"has the {what} {short(value)}, which is not a number")
+        )
     return float(number)
 
 
 def _identity(ad: dict) -> dict[str, str]:
     """What an ad of dsjson may be known by, the best first."""
     inner = ad.get("i")
-    values = {name: ad.get(name) for name in IDENTITY} | {"i.id": inner.get("id") if isinstance(inner, dict) else None}
-    return {name: str(value) for name, value in values.items() if isinstance(value, str | int) and value != ""}
+    values = {name: ad.get(name) for name in IDENTITY} | {
+        "i.id": inner.get("id") if isinstance(inner, dict) else None
+    }
+    return {
+        name: str(value)
+        for name, value in values.items()
+        if isinstance(value, str | int) and value != ""
+    }
 
 
 def _shared(context: dict) -> dict:
@@ -352,14 +444,25 @@ def _shared(context: dict) -> dict:
 
 
 def _labelled(line: str) -> tuple[str | None, str | None]:
-    """The label action:cost:probability of a line of text, and its tag; None where there is none."""
+    """The label action:cost:probability of a line of text, and its tag; None where there is
+    none.
+    """
     head = line.partition("|")[0]
     words, tag = head.split(), None
-    if words and not LABEL.fullmatch(words[-1]) and (words[-1].startswith("'") or not head[-1].isspace()):
+    if (
+        words
+        and not LABEL.fullmatch(words[-1])
+        and (words[-1].startswith("'") or not head[-1].isspace())
+    ):
         tag = words.pop().removeprefix("'")
     labels = [word for word in words if LABEL.fullmatch(word)]
-    if len(labels) == 1 and (others := [word for word in words if re.fullmatch(r"\d+:[^\s:]+", word)]):
-        raise ValueError(f"has several known costs, also {short(others[0])}; only that of the action shown can be read")
+    if len(labels) == 1 and (
+        others := [word for word in words if re.fullmatch(r"\d+:[^\s:]+", word)]
+    ):
+        raise ValueError(
+            f"has several known costs, also {short(others[0])}; only that of the "
+            "action shown can be read"
+        )
     if len(labels) > 1 or any(not re.fullmatch(r"\d+(:\S*)?", word) for word in words):
         raise ValueError("does not begin with one action:cost:probability")
     return (labels[0] if labels else None), tag
@@ -368,7 +471,8 @@ def _labelled(line: str) -> tuple[str | None, str | None]:
 def _features(line: str) -> dict[str, float | str]:
     """The features of a line of text, `|NAMESPACE:WEIGHT feature:value ...`, as numbers or texts.
 
-    A number is multiplied by the weight of its namespace, and added to earlier ones of its feature; 1 if there is none.
+    A number is multiplied by the weight of its namespace, and added to earlier ones of its feature;
+    1 if there is none.
     """
     features: dict[str, float | str] = {}
     for space in line.split("|")[1:]:
@@ -378,7 +482,8 @@ def _features(line: str) -> dict[str, float | str]:
             scale = _number(weight or 1.0, "weight")
         for word in words:
             feature, colon, value = word.partition(":")
-            if name or not is_feature(feature):  # so that a feature called "reward" is not taken for the reward
+            # so that a feature called "reward" is not taken for the reward
+            if name or not is_feature(feature):
                 feature = f"{name}.{feature}"
             number = arrays.as_number(value) if colon else 1.0
             has_text = number is None or isinstance(features.get(feature), str)
