@@ -29,7 +29,8 @@ shows, the figure's CSV file, which has to be the one in the manifest of the stu
 Tables of what the package declares are written anew, too: see tests/declared.py.
 
     python tests/prose.py           # says which numbers and images are not those of the references
-    python tests/prose.py --write   # puts those of the references in their place; images, of studies that are here
+    python tests/prose.py --write   # puts those of the references in their place; and images of
+                                    # studies that are here
 """
 
 import argparse
@@ -196,7 +197,9 @@ def _printed(value: str | int | float, like: str, percent: bool) -> str:
     except ValueError:
         raise Unresolved(f"{value!r} is no number") from None
     decimals = len(like.partition(".")[2])
-    return f"{value:{'+' if like[0] == '+' else ''}{',' if ',' in like or abs(value) >= 1e4 else ''}.{decimals}f}"
+    sign = "+" if like[0] == "+" else ""
+    thousands = "," if "," in like or abs(value) >= 1e4 else ""
+    return f"{value:{sign}{thousands}.{decimals}f}"
 
 
 def images() -> dict[str, tuple[str, str]]:

@@ -175,7 +175,7 @@ def test_the_difference_from_a_baseline_holds_with_rewards_below_0(columns, name
     assert back[1:] == pytest.approx(-there[:0:-1], abs=0.1 * (there[2] - there[1]))
 
 
-def test_a_baseline_is_judged_on_the_test_even_beside_a_training_log_and_where_no_least_propensity_is_known():
+def test_a_baseline_is_judged_on_the_test_beside_a_training_log_and_without_a_least_propensity():
     train, test = (
         sa.Log.from_frame(blocked(4000, seed), reward_min=-20, reward_max=20) for seed in (1, 2)
     )

@@ -81,8 +81,11 @@ def of_experiments(family) -> list[str]:
              if names.count(name) > 1 or name in taken]  # fmt: skip
     for setting in family.settings:
         found += of_setting(setting)
-        found += [f"{setting.name} does nothing under {name}, which is no setting" for name in setting.unless
-                  if name not in names]  # fmt: skip
+        found += [
+            f"{setting.name} does nothing under {name}, which is no setting"
+            for name in setting.unless
+            if name not in names
+        ]
         if setting.some and not any(
             setting.name in learner.heeds for learner in family.learners.values()
         ):
@@ -237,8 +240,10 @@ def of_clicks(learner) -> list[str]:
     found = methods(learner, "rank", "learn", "events", "direction")
     found += [] if "" in learner.looks else ["has no look under the key ''"]
     known = {field.name for field in fields(click_learners.Settings)} - {"click", "stop", "look"}
-    found += [f"declares the setting {name}, which Settings has not" for name in {*settings_of(learner)} - known
-              - {"rates"}]  # fmt: skip
+    found += [
+        f"declares the setting {name}, which Settings has not"
+        for name in {*settings_of(learner)} - known - {"rates"}
+    ]
     if not isinstance(getattr(learner, "published_rate", None), float):
         found.append("declares no published rate")
     return found

@@ -1,7 +1,7 @@
 """Fuzz the parsers of outside data, guided by coverage (needs `pip install atheris`).
 
-    python tests/fuzz/fuzz.py letor --seconds 600    findings go to fuzz-findings/letor, one file for each kind
-    python tests/fuzz/fuzz.py visits apply --keep    two in turn; what reached new code is kept in tests/fuzz/corpus
+    python tests/fuzz/fuzz.py letor --seconds 600    findings: fuzz-findings/letor, one file a kind
+    python tests/fuzz/fuzz.py visits apply --keep    in turn; what reached new code: fuzz/corpus
 
 What is compiled runs with checks of bounds. An input that takes 5 s of processor time, or a
 gigabyte, is a finding.

@@ -111,11 +111,16 @@ def test_the_example_is_run(tmp_path):
 
 def test_a_study_may_have_it():
     config = {
-        "study": "own", "learners": {"bayes": {"kind": KIND, "options": {"bins": 3}}, "uniform": {"kind": "uniform"}},
+        "study": "own",
+        "learners": {
+            "bayes": {"kind": KIND, "options": {"bins": 3}},
+            "uniform": {"kind": "uniform"},
+        },
         "logs": {"hotel": {"campaign": "hotel"}},
-        "experiments": {"ads": {"kind": "ads", "logs": ["hotel"],
-                                "learners": ["bayes", "uniform"]}},
-    }  # fmt: skip
+        "experiments": {
+            "ads": {"kind": "ads", "logs": ["hotel"], "learners": ["bayes", "uniform"]}
+        },
+    }
     root = EXAMPLES.parent
 
     def load():
@@ -178,7 +183,8 @@ def test_a_ranker_of_ones_own_has_thresholds(written):
     class Own:
         ranker, regularised = True, False
         def fit(self, features, clicked, random):
-            assert features.dtype == np.float32 and clicked.dtype == bool and features.shape[:1] == clicked.shape
+            assert features.dtype == np.float32 and clicked.dtype == bool
+            assert features.shape[:1] == clicked.shape
             self.weights = features[clicked].mean(axis=0) - features[~clicked].mean(axis=0)
         def score(self, features):
             return features @ self.weights

@@ -3,6 +3,7 @@ can be made of.
 """
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 from math import exp, factorial
 
@@ -265,9 +266,12 @@ def test_the_control_variate_leaves_the_mean(query, k, gamma):
     scores, grades = query
     for of in (plain, lambda *settings: compiled(*settings)[0]):
         settings = (k, gamma, 1.0, 1.0, False, 0.0, True)
+        estimate = partial(of, "squared", scores, grades)
         found = mean(
-            scores, gamma, lambda shown, of=of: of("squared", scores, grades, shown, *settings)
-        )  # noqa: B023
+            scores,
+            gamma,
+            lambda shown, estimate=estimate: estimate(shown, *settings),  # noqa: B023
+        )
         close(found, surrogates.squared(scores, grades)[1], 10 / gamma)
 
 

@@ -167,12 +167,18 @@ def test_every_job_of_a_study_refuses_what_is_not_its_own(tmp_path, monkeypatch,
         "figures": ["figure-top-regret"],
     }
     config = {
-        "study": "s", "claims": None,
-        "streams": {name: {"generator": "linear", "settings": {"queries": 12, "documents": 4}} for name in "ab"},
-        "learners": {"l": {"kind": "rtop", "surrogate": "kl"},
-                     "r": {"kind": "rtop", "surrogate": "squared"}},
+        "study": "s",
+        "claims": None,
+        "streams": {
+            name: {"generator": "linear", "settings": {"queries": 12, "documents": 4}}
+            for name in "ab"
+        },
+        "learners": {
+            "l": {"kind": "rtop", "surrogate": "kl"},
+            "r": {"kind": "rtop", "surrogate": "squared"},
+        },
         "experiments": {"e": experiment, "f": experiment | {"rounds": 9}},
-    }  # fmt: skip
+    }
     monkeypatch.chdir(tmp_path)
     plan = settle(config).plan
     play(plan)

@@ -38,7 +38,13 @@ def fails_later(grades):
         raise ZeroDivisionError("no")
     return 1.0
 
-FIGURE = Shown("figure-mine", "Mine.", "parts_of_ones_own:first", "parts_of_ones_own:first", heading="Mine at last")
+FIGURE = Shown(
+    "figure-mine",
+    "Mine.",
+    "parts_of_ones_own:first",
+    "parts_of_ones_own:first",
+    heading="Mine at last",
+)
 TABLE = Shown("mine", "Mine.", "parts_of_ones_own:first")
 TWICE = Shown("finals", "Mine.", "parts_of_ones_own:first")
 FOLDER = Shown("a/b", "Mine.", "parts_of_ones_own:first")

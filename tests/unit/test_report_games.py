@@ -212,11 +212,16 @@ def test_a_bound_is_drawn_beside_the_regret(frame):
 def test_times_are_drawn(tmp_path):
     game = {"stream": "uniform", "settings": {"items": 4}, "loss": "position-loss", "shared": False}
     jobs = [
-        {"study_seed": 1, "experiment": "e", "stream": f"g{m}",
-         "game": game | {"settings": {"items": m}},
-         "rounds": [50], "learners": [["slow", {"kind": "ftpl"}], ["fast", {"kind": "online-rank"}]]}
+        {
+            "study_seed": 1,
+            "experiment": "e",
+            "stream": f"g{m}",
+            "game": game | {"settings": {"items": m}},
+            "rounds": [50],
+            "learners": [["slow", {"kind": "ftpl"}], ["fast", {"kind": "online-rank"}]],
+        }
         for m in (3, 6, 12)
-    ]  # fmt: skip
+    ]
     runs.time(jobs, tmp_path / "e.parquet", DETAILS["e"], shortest=0.001)
     making.make(
         SHOWN["figure-games-time"], tmp_path / "figure", *traces.read_rows([tmp_path / "e.parquet"])

@@ -547,7 +547,7 @@ class Counts(By):
         return sorted(ranking[:3]) == [i for i, grade in enumerate(grades) if grade >= 0]
 
 class Overflows(By):
-    # It ranks by the first feature, whatever its weights are, which are infinite after the third query.
+    # It ranks by the first feature, whatever its weights are: infinite after the third query.
     weights = np.ones(6)
 
     def learn(self, features, grades, ranking):
@@ -555,7 +555,8 @@ class Overflows(By):
         return True
 
 class Wrong:
-    # Its fourth query has a score that is no number; it ranks by `rank`, or sorts by itself and keeps its scores.
+    # Its fourth query has a score that is no number; it ranks by `rank`, or sorts by itself and
+    # keeps its scores.
     def __init__(self, features, rate, random, score, sorts):
         self.score, self.sorts, self.queries = score, sorts, 0
 

@@ -26,10 +26,27 @@ NASTY = (
 # titles of learners, of which the first is drawn as such
 MATHS = {"listnet": "$x^{2}$", "random": "$\\frac{$"}
 STUDY = {
-    "study": "texts", "seed": 1, "claims": ["texts.json"], "attribution": {"publisher": ""},
-    "datasets": {"own": {"task": "ads", "parser": "log", "terms": "", "get": "", "parts": {
-        part: {"file": f"examples/logs/{part}.csv"} for part in ("targeted", "uniform")}}},
-    "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
+    "study": "texts",
+    "seed": 1,
+    "claims": ["texts.json"],
+    "attribution": {"publisher": ""},
+    "datasets": {
+        "own": {
+            "task": "ads",
+            "parser": "log",
+            "terms": "",
+            "get": "",
+            "parts": {
+                part: {"file": f"examples/logs/{part}.csv"} for part in ("targeted", "uniform")
+            },
+        }
+    },
+    "streams": {
+        "linear": {
+            "generator": "linear",
+            "settings": {"queries": 20, "documents": 4, "features": 3},
+        }
+    },
     "games": {"flip": {"stream": "flip", "settings": {"items": 3, "relevant": 1}, "loss": "dcg"}},
     "logs": {"own": {"dataset": "own", "train": "targeted", "test": "uniform"}},
     "populations": {"noisy": {"generator": "linear", "settings": {"grades": 2, "noise": 0.5}}},
@@ -38,18 +55,37 @@ STUDY = {
         "erm": {"kind": "erm-l2", "surrogate": "listnet"},
     },
     "experiments": {
-        "online": {"streams": ["linear"], "learners": ["slam", "listnet", "random"], "rounds": 20,
-                   "seeds": 2},
-        "games": {"kind": "fixed-items", "games": ["flip"], "learners": ["ftpl"], "rounds": 20,
-                  "seeds": 2,
-                  "figures": ["figure-games-rounds"]},
-        "ads": {"kind": "ads", "logs": ["own"], "learners": ["uniform"], "seeds": 2,
-                "figures": ["figure-logs"]},
-        "generalisation": {"kind": "generalisation", "populations": ["noisy"], "learners": ["erm"],
-                           "seeds": 2,
-                           "n": [8, 12, 16], "figures": ["figure-generalisation-n"]},
+        "online": {
+            "streams": ["linear"],
+            "learners": ["slam", "listnet", "random"],
+            "rounds": 20,
+            "seeds": 2,
+        },
+        "games": {
+            "kind": "fixed-items",
+            "games": ["flip"],
+            "learners": ["ftpl"],
+            "rounds": 20,
+            "seeds": 2,
+            "figures": ["figure-games-rounds"],
+        },
+        "ads": {
+            "kind": "ads",
+            "logs": ["own"],
+            "learners": ["uniform"],
+            "seeds": 2,
+            "figures": ["figure-logs"],
+        },
+        "generalisation": {
+            "kind": "generalisation",
+            "populations": ["noisy"],
+            "learners": ["erm"],
+            "seeds": 2,
+            "n": [8, 12, 16],
+            "figures": ["figure-generalisation-n"],
+        },
     },
-}  # fmt: skip
+}
 ADDRESS = "https://e.org/?a='b'&c=(d)#"
 SOURCE = dict.fromkeys(("title", "authors", "place", "named", "words"), "")
 CLAIM = {"source": SOURCE, "statement": "", "chosen": "", "family": "texts", "data": ""}

@@ -437,12 +437,19 @@ def test_what_earlier_settings_asked_for_is_pruned_if_its_content_is_as_it_was(p
     """The manifest that the last job replaces says what the files were: time tells nothing."""
     learners = ["slam", "listnet", "random"]
     settings = {
-        "study": "small", "claims": None,
-        "streams": {"linear": {"generator": "linear", "settings": {"queries": 20, "documents": 4, "features": 3}}},
+        "study": "small",
+        "claims": None,
+        "streams": {
+            "linear": {
+                "generator": "linear",
+                "settings": {"queries": 20, "documents": 4, "features": 3},
+            }
+        },
         "learners": {name: {"kind": name} for name in learners},
-        "experiments": {"e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2,
-                              "batch": 1}},
-    }  # fmt: skip
+        "experiments": {
+            "e": {"streams": ["linear"], "learners": learners, "rounds": 20, "seeds": 2, "batch": 1}
+        },
+    }
     project.write(settings, "small")
     project.snakemake("--cores", 2, study="small")
     folder = project.folder / "results/small"

@@ -78,7 +78,9 @@ def _file(name: str, file: str, address: str, checksum: str) -> dict:
     ending = PurePosixPath(file).suffix
     return {
         "@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": address,
-        "encodingFormat": ENDINGS.get(ending, "text/plain" if name != "archive" else "application/zip"),
+        "encodingFormat": ENDINGS.get(
+            ending, "text/plain" if name != "archive" else "application/zip"
+        ),
         "sha256": checksum,
     }  # fmt: skip
 

@@ -198,17 +198,19 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
     needs = "".join(f"\n- {what}" for what in content["elsewhere"])
     title = f"""# Results of the study {study}
 
-Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}. Open
-`{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside it, and
-`{manifest.NAME}`, which lists the SHA-256 of every file. `{provenance.CRATE}` describes this folder as an RO-Crate.
+Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}.
+Open `{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside
+it, and `{manifest.NAME}`, which lists the SHA-256 of every file. `{provenance.CRATE}` describes
+this folder as an RO-Crate.
 
 - authors: {", ".join(whose.authors)}
 - publisher: {whose.publisher}
 - address: {"not stated" if whose.url == NOWHERE else whose.url}
 - licence of the results: {whose.licence or "not stated"}
 
-What is not stated, the study's file does not say (its key `attribution`): ask whoever gave you this folder.
-The workflow itself (`Snakefile`, `rules/`, `workflow/`) is scant's: `CITATION.cff` has its authors and licence.
+What is not stated, the study's file does not say (its key `attribution`): ask whoever gave you this
+folder. The workflow itself (`Snakefile`, `rules/`, `workflow/`) is scant's: `CITATION.cff` has its
+authors and licence.
 """
     again = f"""## Run it again
 

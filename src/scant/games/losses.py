@@ -123,7 +123,9 @@ LOSSES = {
     "ap": Loss("ap", True, measures.average_precision, None, binary=True),
 }  # fmt: skip
 CUT_LOSSES = {  # those with a cut-off n; None is the whole list
-    "dcg": lambda name, n: Loss(name, True, partial(measures.dcg, k=n), partial(_discounts, cut=n), values=_gains),
+    "dcg": lambda name, n: Loss(
+        name, True, partial(measures.dcg, k=n), partial(_discounts, cut=n), values=_gains
+    ),
     "ndcg": lambda name, n: Loss(
         name, True, partial(measures.ndcg, k=n), partial(_discounts, cut=n), values=_gains,
         scale=partial(_ndcg_scale, cut=n),

@@ -95,7 +95,8 @@ class ExplorationByOptimisation(Player):
     for which, with an unbiased estimator G of the differences of losses from what rankings show,
     the largest value V_t over relevance vectors x of
 
-        <p - q, losses(x)> / eta + sum_s P_s <q, psi(eta G(s, x) / P_s)> / eta^2,    psi(a) = exp(-a) + a - 1,
+        <p - q, losses(x)> / eta + sum_s P_s <q, psi(eta G(s, x) / P_s)> / eta^2,
+        psi(a) = exp(-a) + a - 1,
 
     is least; P_s is the probability that the top set s is shown, and G(s, x) / P_s is what is then
     added to estimates. For any p and unbiased G, optimal or not, the expected regret after t rounds

@@ -5,7 +5,8 @@ Unlike in the loops over rounds, scores are float64: a certificate is no better 
 made of. RankSVM's hinges also have a smoothed form. With z = 1 + s_j - s_i for a pair R_i > R_j,
 and u > 0, it is
 
-    h(z) = max over 0 <= a <= 1 of (a z - u a^2 / 2),   attained at a = h'(z) = min(1, max(0, z / u)),
+    h(z) = max over 0 <= a <= 1 of (a z - u a^2 / 2),
+    attained at a = h'(z) = min(1, max(0, z / u)),
 
 so that max(0, z) - u / 2 <= h(z) <= max(0, z), and a z <= max(0, z) for every pair and all weights.
 """

@@ -11,7 +11,8 @@ actions. `null` spans what all top sets together estimate as 0, so that every z 
 unbiased estimator of the differences of losses. What is minimised over them is the largest entry,
 t, of the values of the outcomes x,
 
-    f_x = (p - q)'L_x / eta + sum_s P_s sum_c q_c psi(eta G(s, x)_c / P_s) / eta^2,   psi(a) = exp(-a) + a - 1,
+    f_x = (p - q)'L_x / eta + sum_s P_s sum_c q_c psi(eta G(s, x)_c / P_s) / eta^2,
+    psi(a) = exp(-a) + a - 1,
 
 P_s being the probability that top set s is shown: by Newton's method on `t / mu` with logarithmic
 barriers for t > f_x and p > 0, whose minimiser is within mu (d + A) of the optimum.

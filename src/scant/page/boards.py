@@ -72,12 +72,17 @@ def board(frame: pd.DataFrame) -> dict:
         for row in frame.drop_duplicates("learner").itertuples()
     ]
     return {
-        "caption": caption(frame), "experiment": first["experiment"], "measure": first["in_words"],
+        "caption": caption(frame),
+        "experiment": first["experiment"],
+        "measure": first["in_words"],
         "rows": rows,
-        "streams": list(streams.values()), "feedback": _several(frame, "feedback"),
-        "best": [next(row["learner"] for row in rows if row["cells"][place] and row["cells"][place]["best"])
-                 for place in range(len(streams))],
-    }  # fmt: skip
+        "streams": list(streams.values()),
+        "feedback": _several(frame, "feedback"),
+        "best": [
+            next(row["learner"] for row in rows if (row["cells"][place] or {}).get("best"))
+            for place in range(len(streams))
+        ],
+    }
 
 
 def caption(frame: pd.DataFrame) -> str:

@@ -1,10 +1,9 @@
 """The fixed weights with the least sum of a surrogate over queries in a ball, with a certificate.
 
 F, the sum, is convex, so that its value and gradient g at any w give a lower bound on its minimum
-in the ball
-||w|| <= U: F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient belong to the dual point of its smoothed
-hinges (see `scant.kernels.batch`). The gap between F(w) and the best lower bound certifies the
-weights w, however the search came to them.
+in the ball ||w|| <= U: F* >= F(w) - <g, w> - U ||g||. For RankSVM, value and gradient belong to the
+dual point of its smoothed hinges (see `scant.kernels.batch`). The gap between F(w) and the best
+lower bound certifies the weights w, however the search came to them.
 """
 
 import numpy as np
