@@ -130,6 +130,8 @@ def because(row: Mapping) -> str:
         return f": the estimates are too close for {HOPELESS:,} times as many rows"
     parts = [(row["needed_test"], "test"), (row["needed_train"], "training")]
     needed = [f"{rounded(rows)} {log} rows" for rows, log in parts if rows == rows]
+    users = row["needed_users"]
+    needed[0] += f" of {rounded(users)} users" if users == users else ""
     return (
         f": about {' and '.join(needed)} would give it an even chance, if the estimates are right"
     )

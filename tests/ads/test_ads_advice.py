@@ -208,11 +208,13 @@ def test_how_many_rows_are_needed_is_said_in_words():
         "verdict": "cannot tell",
         "needed_test": 12345.6,
         "needed_train": np.nan,
+        "needed_users": np.nan,
     }
     assert text.because(row) == (
         ": about 12,000 test rows would give it an even chance, if the estimates are right"
     )
     assert "and 2,000 training rows" in text.because(row | {"needed_train": 2000.0})
+    assert "12,000 test rows of 450 users would" in text.because(row | {"needed_users": 449.6})
     assert "too close" in text.because(row | {"needed_test": np.inf})
 
 

@@ -73,9 +73,9 @@ def compare(
         (the lift in the first half of the log, in the second, and in the last quarter) and
         lift_fall (the p-value of the test that it does not fall), see `periods.lifts`; NaN if not
         known; verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty
-        for today's policy and the baseline); needed_test and needed_train (how many rows of each
-        log would make the verdict clear if the estimates stayed the same; NaN if it is clear, or if
-        that log need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
+        for today's policy and the baseline); needed_test, needed_train and needed_users (how
+        many rows of each log, and users of the test, would make the verdict clear if the estimates
+        stayed the same; NaN if it is clear, or if that need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
         is no verdict: "user", "leak", "other-visits")
 
     Raises

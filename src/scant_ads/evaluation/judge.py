@@ -56,6 +56,7 @@ WITHHELD = frozenset(
         "lift_high",
         "needed_test",
         "needed_train",
+        "needed_users",
     )
 )
 
@@ -198,6 +199,8 @@ class Judge:
         lift = self._lift(judged) if self.unit.relative else self._gain(judged)
         row |= lifts.lift(row["estimate"], today["estimate"], lift, self.joint, self.unit.relative)
         row |= lifts.verdict(row, lift, self.joint, self.tally.rows)
+        if row["verdict"] == "cannot tell" and self.users:
+            row |= {"needed_users": row["needed_test"] / self.tally.rows * len(self.users)}
         if row["verdict"] == "cannot tell" and self.over_today and not self.same_log:
             row |= {"needed_train": row["needed_test"] / self.tally.rows * self.of_today.rows}
 

@@ -64,6 +64,7 @@ def row_of(name: str, evaluated: evaluation.Evaluation, level: float, **learnt) 
         **vars(evaluated.diagnostics),
         **{key: blank[key] for key in ("untrained", "new_ads", "drift")},
         "verdict": "", "needed_test": np.nan, "needed_train": np.nan,
+        "needed_users": np.nan,
         "refused": evaluated.refused.kind if evaluated.refused else "",
         "warnings": " ".join(notice.kind for notice in evaluated.warnings),
     }  # fmt: skip
