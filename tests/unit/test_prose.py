@@ -64,8 +64,6 @@ TO_BE_PLAYED = {
     "ads-less-exploration": "ads",
     "items-rate-stochastic": "games",
     "seen-falling": "seen",
-    "seen-least-squares": "seen",
-    "seen-one-near-listnet": "seen",
     "seen-optimism": "seen",
     "seen-papers-constant": "seen",
     "top-smoothdcg-poor-released": "real-top",

@@ -75,8 +75,8 @@ def compare(
         known; verdict ("yes", "no", "cannot tell", "none" if the log tells nothing usable, or empty
         for today's policy and the baseline); needed_test, needed_train and needed_users (how
         many rows of each log, and users of the test, would make the verdict clear if the estimates
-        stayed the same; NaN if it is clear, or if that need not grow); refused and warnings (kinds of `evaluation.Notice`, and why there
-        is no verdict: "user", "leak", "other-visits")
+        stayed the same; NaN if it is clear, or if that need not grow); refused and warnings (kinds
+        of `evaluation.Notice`, and why there is no verdict: "user", "leak", "other-visits")
 
     Raises
     ------
