@@ -11,7 +11,8 @@ from snakemake.utils import min_version
 
 min_version("9.14.8")
 
-if "study" not in config:  # a study file is whole: it replaces the default one, nothing is merged into it
+# A study file is whole: it replaces the default one, nothing is merged into it.
+if "study" not in config:
 
     configfile: study_file()
 

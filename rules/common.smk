@@ -43,14 +43,19 @@ if workflow.modifier.path_modifier.prefix:
 SETTLED = settled.FILE.format(study=config.get("study"))
 try:
     # Another study's file is there where both are modules of one workflow.
-    study_files = [file for file in workflow.configfiles if read_yaml(file).get("study") == config.get("study")]
+    files = workflow.configfiles
+    study_files = [file for file in files if read_yaml(file).get("study") == config.get("study")]
     studies.understand(config, workflow.config_settings.config)
     planned = not workflow.is_main_process
-    settled_study, lacking = (settled.read(SETTLED), {}) if planned else studies.settle(config, study_files, SETTLED)
+    if planned:
+        settled_study, lacking = settled.read(SETTLED), {}
+    else:
+        settled_study, lacking = studies.settle(config, study_files, SETTLED)
 except ScantError as error:
     raise WorkflowError(str(error)) from None
 
-STUDY, CLAIMS, PLAN, DIGESTS = settled_study.study, settled_study.claims, settled_study.plan, Digests(settled_study)
+STUDY, CLAIMS, PLAN = settled_study.study, settled_study.claims, settled_study.plan
+DIGESTS = Digests(settled_study)
 
 if workflow.is_main_process:
     for line in [*absent_data.notices(STUDY, lacking), *studies.unplayed(settled_study.given)]:
@@ -91,30 +96,41 @@ wildcard_constraints:
 
 def needs(memory, minutes):
     """A job's memory (MB) and time: more at each retry, since the job may have failed for lack of it."""
-    return {"mem_mb": lambda _, attempt: memory * attempt, "runtime": lambda _, attempt: minutes * attempt}
+    return {
+        "mem_mb": lambda _, attempt: memory * attempt,
+        "runtime": lambda _, attempt: minutes * attempt,
+    }
 
 
 def limit(name):
     """A limit of the runs of a family, "memory" or "minutes", likewise."""
-    return lambda wildcards, attempt: getattr(PLAN.families[wildcards.run.partition("/")[0]], name) * attempt
+
+    def of_attempt(wildcards, attempt):
+        experiment = wildcards.run.partition("/")[0]
+        return getattr(PLAN.families[experiment], name) * attempt
+
+    return of_attempt
 
 
 def own_files(wildcards):
     """The files of a part of the study's own data set, with sizes of queries beside it, so that an edit reruns jobs."""
-    entry = STUDY["datasets"].get(PLAN.stored(wildcards.dataset).id, {"parts": {}})
-    file = wildcards.part in entry["parts"] and str(of_project(entry["parts"][wildcards.part]["file"]))
+    parts = STUDY["datasets"].get(PLAN.stored(wildcards.dataset).id, {"parts": {}})["parts"]
+    file = str(of_project(parts[wildcards.part]["file"])) if wildcards.part in parts else ""
     paths = [file, groups_beside(file)] if file else []
     return [str(path) for path in paths if path and Path(path).is_file()]
 
 
 # What claims are judged on, if the study judges any: all of a part of them by one job, see `selection.jobs`.
 PARTS = selection.jobs(PLAN, CLAIMS)
-JUDGED_ON = PLAN.theory + ([plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []) if CLAIMS else []
+COVERAGE = [plan.COVERAGE.format(study=STUDY["study"])] if STUDY["coverage"] else []
+JUDGED_ON = PLAN.theory + COVERAGE if CLAIMS else []
 # In the order of their files: of several experiments that a claim fits, the first decides.
-JUDGED = digest([json.dumps([STUDY, CLAIMS]), code("scant.verdict.tables", *selection.modules(CLAIMS))])
+JUDGING = code("scant.verdict.tables", *selection.modules(CLAIMS))
+JUDGED = digest([json.dumps([STUDY, CLAIMS]), JUDGING])
 
 
 def runs_to_judge(wildcards):
     """The files of runs, and of best fixed weights, that a part of the claims is judged on."""
     experiments, _ = PARTS[wildcards.part]
-    return [file for name in experiments for file in PLAN.run_files(name)] + PLAN.comparator_files(experiments)
+    runs = [file for name in experiments for file in PLAN.run_files(name)]
+    return runs + PLAN.comparator_files(experiments)

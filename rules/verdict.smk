@@ -47,6 +47,10 @@ rule claims:
         "scant job claims --study {params.study:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
+REPORT = ("scant.page.page", "scant.page.about", "scant.finished.manifest")
+ASSETS = [of_project("CITATION.cff"), *sorted((PACKAGE / "page/assets").glob("*.*"))]
+
+
 rule report:
     input:
         rules.figures.input,
@@ -65,11 +69,9 @@ rule report:
         **needs(1000, 5),
     params:
         study=SETTLED,
-        code=code("scant.page.page", "scant.page.about", "scant.finished.manifest", *selection.modules(CLAIMS)),
-        made_by=code(*(module for modules in manifest.modules(PLAN, CLAIMS).values() for module in modules)),
-        texts=digest(
-            [sha256(file) for file in (of_project("CITATION.cff"), *sorted((PACKAGE / "page/assets").glob("*.*")))]
-        ),
+        code=code(*REPORT, *selection.modules(CLAIMS)),
+        made_by=code(*(name for names in manifest.modules(PLAN, CLAIMS).values() for name in names)),
+        texts=digest([sha256(file) for file in ASSETS]),
         captions=digest([[shown.name, shown.heading, shown.caption] for _, shown in PLAN.shown]),
         digest=digest(json.dumps([settled_study.given, STUDY, CLAIMS])),
         study_file=os.path.relpath(study_files[-1]) if study_files else "",

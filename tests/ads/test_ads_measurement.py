@@ -331,6 +331,14 @@ def test_all_of_a_small_group_may_click_if_nearly_all_visits_do():
     )
 
 
+def test_all_of_a_group_may_have_some_of_an_amount():
+    """As customers who always spend something; an amount is no click."""
+    log = added(browsers(), 2400, browser="new", action="a")
+    spent = log["reward"] * np.random.default_rng(3).uniform(1, 20, len(log))
+    assert "all-rewarded" in kinds(log)
+    assert "all-rewarded" not in kinds(log.assign(reward=spent))
+
+
 def test_an_ad_whose_rewards_are_all_alike_does_not_hide_that_another_s_are_cut_off():
     log = visits(money=True)
     log.loc[~of_b(log) & (log["reward"] > 0), "reward"] = 20.0

@@ -28,14 +28,14 @@ CODE = {
     "page": 17_521,
     "present": 8_582,
     "rankers": 48_631,
-    "scant_ads": 96_750,
+    "scant_ads": 96_755,
     "starter": 520,
     "study": 16_752,
     "theory": 14_302,
     "verdict": 19_047,
 }
-LINES = {"rules": 493, "claims": 2_756}
-TOKENS = {"tests": 464_775}
+LINES = {"rules": 512, "claims": 2_756}
+TOKENS = {"tests": 464_848}
 WORDS = {"documents": 29_495}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,

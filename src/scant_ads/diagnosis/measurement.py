@@ -124,7 +124,8 @@ def problems(summary, tally, unit: Unit) -> Iterator[Problem]:
         return
     design = tally.of_rewards()[1]
     yield from _dead(summary, design)
-    yield from _full(summary, design)
+    if unit.binary:  # an amount above the least one is no click, and a group may always have one
+        yield from _full(summary, design)
     if not summary.showings.in_no_order and summary.rewards.course:
         yield from _lost(summary, design)
     if not summary.showings.in_no_order and not any(tally.late()):
