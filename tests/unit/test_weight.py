@@ -36,7 +36,7 @@ CODE = {
 }
 LINES = {"rules": 512, "claims": 2_756}
 TOKENS = {"tests": 464_848}
-WORDS = {"documents": 29_495}  # README and docs, without the marks of numbers
+WORDS = {"documents": 29_506}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
