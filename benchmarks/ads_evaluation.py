@@ -209,12 +209,12 @@ def main() -> None:
         "--repeats",
         type=int,
         default=2000,
-        help=("campaigns of each setting of the coverage study"),
+        help="campaigns of each setting of the coverage study",
     )
     parser.add_argument(
         "--peers",
         type=int,
-        help=("compare intervals with others' on so many logs, and time nothing"),
+        help="compare intervals with others' on so many logs, and time nothing",
     )
     arguments = parser.parse_args()
     if arguments.peers:

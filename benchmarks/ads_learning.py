@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="logs of each kind, 2 or more")
     parser.add_argument("--ads", type=int, default=200)
     parser.add_argument(
-        "--lambdas", type=float, nargs="+", default=LAMBDAS, help=("one, to choose none")
+        "--lambdas", type=float, nargs="+", default=LAMBDAS, help="one, to choose none"
     )
     arguments = parser.parse_args()
     learners, seeds = (

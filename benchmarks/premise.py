@@ -125,7 +125,7 @@ def rates(seeds: int, bistable: float, studies: int) -> tuple[float, float, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--studies", type=int, default=1000, help=("studies, or families, of each kind")
+        "--studies", type=int, default=1000, help="studies, or families, of each kind"
     )
     asked = parser.parse_args()
     anytime.LEAST_SEEDS = SEEDS[0]  # to see what fewer would do

@@ -97,7 +97,7 @@ def best(call, repeats: int = 5, clock=time.perf_counter) -> float:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument(
-        "--megabytes", type=float, default=400, help=("size of each stream's features")
+        "--megabytes", type=float, default=400, help="size of each stream's features"
     )
     megabytes = arguments.parse_args().megabytes
     learners = {

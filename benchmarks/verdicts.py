@@ -151,7 +151,7 @@ def main() -> None:
         "--effect",
         type=float,
         default=1.5,
-        help=("of true and false claims, in standard deviations"),
+        help="of true and false claims, in standard deviations",
     )
     asked = parser.parse_args()
     print(

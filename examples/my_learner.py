@@ -46,9 +46,7 @@ class PairwiseLogistic:
 
 
 class DeclaredPairwiseLogistic(PairwiseLogistic):
-    """The same learner, which declares its setting, so that a study file is checked, and how
-    figures draw it.
-    """
+    """The same learner, with its setting and its look declared: study files are checked."""
 
     about = "Online gradient descent on the pairwise logistic loss."
     settings = (

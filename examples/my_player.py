@@ -27,7 +27,7 @@ class EpsilonGreedy:
         Setting(
             "k",
             {"type": "integer", "minimum": 1},
-            ("How many items on top are seen (1 if absent)."),
+            "How many items on top are seen (1 if absent).",
             absent=1,
         ),
         Setting(

@@ -25,7 +25,7 @@ class BinnedBayes:
         Setting(
             "bins",
             {"type": "integer", "minimum": 2},
-            ("Bins of each feature (4 if absent)."),
+            "Bins of each feature (4 if absent).",
             absent=4,
         ),
     )

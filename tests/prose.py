@@ -246,7 +246,7 @@ def main() -> int:
     parser.add_argument(
         "--write",
         action="store_true",
-        help=("put the tables' numbers in the place of those that differ"),
+        help="put the tables' numbers in the place of those that differ",
     )
     write, wrong = parser.parse_args().write, 0
     for path in documents():

@@ -49,7 +49,7 @@ class Bandit(Family):
         Setting(
             "rounds",
             {"type": "integer", "minimum": 1, "default": 1000},
-            about=("The horizon T."),
+            about="The horizon T.",
             reading=True,
         ),
     )

@@ -197,10 +197,10 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(only_looks=False)
     top.add_argument("--version", action="version", version=f"scant {__version__}")
     top.add_argument(
-        "--traceback", action="store_true", help=("show where an expected error came from")
+        "--traceback", action="store_true", help="show where an expected error came from"
     )
     commands = top.add_subparsers(
-        required=True, metavar="COMMAND", help=("see below; scant COMMAND --help tells more")
+        required=True, metavar="COMMAND", help="see below; scant COMMAND --help tells more"
     )
 
     def command(name, function, help, *options):
@@ -221,12 +221,12 @@ def parser() -> argparse.ArgumentParser:
     mirror = option(
         "--mirror",
         default=os.environ.get("SCANT_DATA") or None,
-        help=("a folder or address tried first"),
+        help="a folder or address tried first",
     )
     command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
     about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
     croissant = option(
-        "--croissant", type=Path, metavar="FOLDER", help=("the folder to write the files to")
+        "--croissant", type=Path, metavar="FOLDER", help="the folder to write the files to"
     )
     command("datasets", _datasets, about, dataset[2], croissant)
     original = option("--input", required=True, type=Path, help="the original file")
@@ -241,7 +241,7 @@ def parser() -> argparse.ArgumentParser:
     about = "Do a job of a study, as its rule does: see scant.jobs."
     ids = option("ids", nargs="*", help="the ids in the names of what it makes")
     study = option(
-        "--study", required=True, type=Path, help=("the settled study, which the workflow writes")
+        "--study", required=True, type=Path, help="the settled study, which the workflow writes"
     )
     made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
     command("job", _job, about, option("name", help="the name of the rule"), ids, study, made)
@@ -249,7 +249,7 @@ def parser() -> argparse.ArgumentParser:
     delete = option("--delete", action="store_true", help="delete them; else they are only listed")
     about = "List the files of a finished study that its settings do not ask for any more."
     drawn = option(
-        "--drawn", action="store_true", help=("also streams and logs, which can be made again")
+        "--drawn", action="store_true", help="also streams and logs, which can be made again"
     )
     command("prune", _prune, about, folder, delete, drawn)
     command(
@@ -276,12 +276,12 @@ def parser() -> argparse.ArgumentParser:
     command(
         "table",
         _table,
-        ("Print an experiment's final measures: learners by streams, and which are told apart."),
+        "Print an experiment's final measures: learners by streams, and which are told apart.",
         folder,
         option("--experiment", help="which one; needed if the study has several"),
         option(
             "--stream",
-            help=("only this one, with the differences to the best in a column of their own"),
+            help="only this one, with the differences to the best in a column of their own",
         ),
         option(
             "--rows", default="learners", help="learners, or streams; the columns are the others"
@@ -294,7 +294,7 @@ def parser() -> argparse.ArgumentParser:
         option("--measure", help="such as ndcg@10 (default: the experiment's own)"),
         option(
             "--tuning",
-            help=("how rates are chosen: held-out, or paper (default: the experiment's own)"),
+            help="how rates are chosen: held-out, or paper (default: the experiment's own)",
         ),
         option("--output", type=Path, help="write it, too: FILE.csv, or FILE.tex for LaTeX"),
     )
@@ -302,7 +302,7 @@ def parser() -> argparse.ArgumentParser:
     command(
         "compare",
         _compare,
-        ("Say what differs between two finished studies, and fail if verdicts do."),
+        "Say what differs between two finished studies, and fail if verdicts do.",
         option("a", metavar="A", help=side),
         option("b", metavar="B", help=side),
         option(
@@ -318,7 +318,7 @@ def parser() -> argparse.ArgumentParser:
     command(
         "reference",
         _reference,
-        ("Make a finished study the reference that others are compared to."),
+        "Make a finished study the reference that others are compared to.",
         folder,
     )
     command(
@@ -339,7 +339,7 @@ def parser() -> argparse.ArgumentParser:
         option(
             "--output",
             type=Path,
-            help=("the file to write (default: STUDY.zip in the working folder)"),
+            help="the file to write (default: STUDY.zip in the working folder)",
         ),
         option("--runs", action="store_true", help="with all run files and streams"),
     )
@@ -352,7 +352,7 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     root = option(
-        "--root", type=Path, default=Path(), help=("the project's folder (default: this one)")
+        "--root", type=Path, default=Path(), help="the project's folder (default: this one)"
     )
     printed = option("--print", action="store_true", help="print the schema of study files instead")
     about = "Write the files that are made of what families declare: schema, captions."

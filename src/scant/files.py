@@ -214,7 +214,7 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
                     raise DataError(
                         path,
                         "a link to a folder, which is not followed",
-                        advice=("Put the folder there"),
+                        advice="Put the folder there",
                     )
             for path in (Path(place, name) for name in names):
                 is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)

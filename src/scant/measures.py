@@ -505,7 +505,7 @@ def as_grades(grades, m=None):
             values > MAX_GRADE,
             values,
             "grades",
-            (f"at most {MAX_GRADE}, where 2^grade - 1 is exact"),
+            f"at most {MAX_GRADE}, where 2^grade - 1 is exact",
         )
     _same_length(values, m, "grades")
     return values.astype(np.int64)

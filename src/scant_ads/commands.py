@@ -63,7 +63,7 @@ class Pairs(argparse.Action):
         for name, value in values:
             if name in pairs:
                 raise argparse.ArgumentError(
-                    self, (f"{name} is given twice, {pairs[name]!r} and {value!r}: give one")
+                    self, f"{name} is given twice, {pairs[name]!r} and {value!r}: give one"
                 )
             pairs[name] = value
         setattr(namespace, self.dest, pairs)
@@ -108,7 +108,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                 ("id", "id", "the column that tells visits apart"),
                 ("user", "user", "the column that says whose visit it was"),
                 ("time", "timestamp", "the column with the time"),
-                ("eligible", "eligible", ("the column with the list of ads that could be shown")),
+                ("eligible", "eligible", "the column with the list of ads that could be shown"),
             )
         ),
         option(
@@ -180,9 +180,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--rewards",
             choices=("costs", "losses"),
-            help=(
-                "what rewards are written as, if not as rewards: minus the reward, or 1 minus it"
-            ),
+            help="what rewards are written as, if not as rewards: minus the reward, or 1 minus it",
         ),
     )
     learning = (
@@ -254,7 +252,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--parts",
             type=int,
-            help=("write a folder of so many parquet files instead, one after the other"),
+            help="write a folder of so many parquet files instead, one after the other",
         ),
         option(
             "--output",
@@ -295,9 +293,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--shared",
             choices=("refuse", "drop", "keep"),
             default="refuse",
-            help=(
-                "what to do with rows of the test that the training log has, too (default refuse)"
-            ),
+            help="what to do with rows of the test that the training log has, too (default refuse)",
         ),
         *reading,
         option(
@@ -379,9 +375,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option("policy", help="the saved policy"),
         option(
             "visits",
-            help=(
-                "the visits: CSV, also packed, parquet or Arrow, with the features of the policy"
-            ),
+            help="the visits: CSV, also packed, parquet or Arrow, with the features of the policy",
         ),
         option(
             "--eligible",
@@ -394,7 +388,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--epsilon",
             type=float,
-            help=("share of visits in which to explore (the policy's own unless said)"),
+            help="share of visits in which to explore (the policy's own unless said)",
         ),
         option("--seed", type=int, help="the seed of exploration (drawn, and said, unless given)"),
         option(
@@ -488,7 +482,7 @@ def evaluate(arguments) -> None:
             except DataError as error:  # of the column's values, for all others have been read
                 reason = f"--guard {quote(column)}: {error.reason}"
                 raise DataError(
-                    error.file, reason, error.line, ("A guard rail is from 0 to 1 in every row")
+                    error.file, reason, error.line, "A guard rail is from 0 to 1 in every row"
                 ) from error
             evaluation = evaluation.guarded(column, share, other)
     if arguments.output:

@@ -77,7 +77,7 @@ def _answer(evaluation) -> dict:
         return {
             "title": worse
             if choice["worse"]
-            else (f"No policy is known to be better than {against}"),
+            else f"No policy is known to be better than {against}",
             "tone": "",
         }
     unit = evaluation.unit
@@ -95,7 +95,7 @@ def _answer(evaluation) -> dict:
         ending, tone = (
             ("; but it breaks a guard rail", "no")
             if guards.BROKEN in rails
-            else (("; a guard rail is open"), "")
+            else ("; a guard rail is open", "")
         )
     return {
         "title": f"{choice['policy']} is better than {evaluation.against}: {more}{ending}",
@@ -220,7 +220,7 @@ def _pair(pair: Mapping, unit: Unit) -> dict:
         if pair["better"]
         else "too close"
         if not math.isfinite(needed)
-        else (f"about {text.rounded(needed)} rows")
+        else f"about {text.rounded(needed)} rows"
     )
     return dict(pair) | numbers | {"needed": rows}
 

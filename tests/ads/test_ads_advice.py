@@ -550,7 +550,7 @@ def test_a_log_is_described(tmp_path):
         "100 rows, 0 of them",
         "0.25 in all rows",
         "one value only: 'z'",
-        ("of one's own: mine"),
+        "of one's own: mine",
     ):
         assert line in text
     assert (

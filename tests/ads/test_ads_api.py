@@ -144,7 +144,7 @@ def test_settings_of_a_policy_are_those_of_an_estimator(logs):
     assert copy.set_params(epsilon=0.2).epsilon == 0.2
     assert repr(copy) == "Policy('logistic', epsilon=0.2, undersample=2)"
     with pytest.raises(
-        SettingError, match=("unknown setting of a policy 'epsilo': did you mean 'epsilon'")
+        SettingError, match="unknown setting of a policy 'epsilo': did you mean 'epsilon'"
     ):
         policy.set_params(epsilo=1)
     with pytest.raises(SettingError, match="has not learnt anything yet"):

@@ -170,7 +170,7 @@ def test_what_cannot_be_saved_or_loaded_says_why(policies, tmp_path):
     own = tmp_path / "own.arrow"
     with pytest.raises(
         SettingError,
-        match=("scores by GaussianNB cannot be saved: a file of it would have to hold"),
+        match="scores by GaussianNB cannot be saved: a file of it would have to hold",
     ):
         sa.fit(frame(300), GaussianNB()).save(own)
     with pytest.raises(SettingError, match="has not learnt anything yet"):
@@ -401,17 +401,17 @@ def test_no_visit_is_lost_in_a_text_whose_quotation_mark_is_left_open(policies, 
         (
             {"visit": [[1], [2]]},
             ["visit"],
-            ("shown.csv: cannot hold a column that is to be kept (Unsupported Type:list"),
+            "shown.csv: cannot hold a column that is to be kept (Unsupported Type:list",
         ),
         (
             {"visit": [1, 2]},
             ["visit", "visit"],
-            ("--keep visit: another column that is written has this name"),
+            "--keep visit: another column that is written has this name",
         ),
         (
             {"action": ["a", "b"]},
             ["action"],
-            ("--keep action: another column that is written has this name"),
+            "--keep action: another column that is written has this name",
         ),
         ({"visit": [1, 2]}, ["vist"], "'vist'"),
     ],

@@ -219,7 +219,7 @@ def test_what_cannot_be_shown_is_refused():
         sa.fit(log, "logistic")
     many = ab(2000).assign(action=[f"{number % 30}" for number in range(2000)], propensity=1 / 30)
     with pytest.raises(
-        SettingError, match=("each-ad: there are 30 ads, and 20 can be compared at once")
+        SettingError, match="each-ad: there are 30 ads, and 20 can be compared at once"
     ):
         sa.evaluate(["each-ad"], sa.Log.from_frame(many))
 

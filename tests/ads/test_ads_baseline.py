@@ -206,7 +206,7 @@ def test_a_split_is_stated_of_a_folder_too(tmp_path):
         ({"Control": 0.5}, "sum to 0.5, not to 1"),
         (
             {"Control": 0.5, "treatmnt": 0.5},
-            ("no share for ad 'treatment'; it has 'Control', 'treatmnt'"),
+            "no share for ad 'treatment'; it has 'Control', 'treatmnt'",
         ),
         (0.6, "propensity=0.6 for each of 2 ads is 1.2 in all"),
     ],

@@ -148,7 +148,7 @@ def test_full_propensities_are_zero_where_an_ad_is_not_eligible():
     row = int(np.argmin(of(made)[:, 0]))
     made.loc[row, "propensity:a"] = 0.001
     with pytest.raises(
-        DataError, match=(f"row {row + 1}: an ad that is not eligible has a propensity above 0")
+        DataError, match=f"row {row + 1}: an ad that is not eligible has a propensity above 0"
     ):
         _ = sa.Log.from_frame(made).visits
 
@@ -502,7 +502,7 @@ def test_apply_chooses_among_the_eligible_ads_of_each_row(tmp_path):
         applying.apply(policy, new, tmp_path / "none.csv")
     made.assign(eligible=["e|f", *made["eligible"][1:]]).to_csv(new, index=False)
     with pytest.raises(
-        DataError, match=("row 1: the policy knows none of the eligible ads: 'e', 'f'")
+        DataError, match="row 1: the policy knows none of the eligible ads: 'e', 'f'"
     ):
         applying.apply(policy, new, tmp_path / "none.csv")
 

@@ -157,7 +157,7 @@ def test_what_is_wrong_with_the_logs_is_told_before_anything_is_learnt(tmp_path,
         (
             "policy",
             fine.assign(**{"policy:mine": 0.9}),
-            ("the probabilities of policy:mine do not sum to 1"),
+            "the probabilities of policy:mine do not sum to 1",
         ),
     ):
         (tmp_path / name).mkdir()

@@ -138,11 +138,11 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
         (["--guard", "boght=0.1"], "--guard: unknown column 'boght': did you mean 'bought'"),
         (
             ["--guard", "reward=0.1"],
-            ("--guard reward: it is the log's reward; a guard rail is another reward"),
+            "--guard reward: it is the log's reward; a guard rail is another reward",
         ),
         (
             ["--guard", "bought=0.1", "--columns", "reward=bought"],
-            ("--guard bought: it is the log's reward"),
+            "--guard bought: it is the log's reward",
         ),
         (
             ["--guard", "age=0.1"],
@@ -153,7 +153,7 @@ def test_what_is_no_guard_rail_is_refused(rail, log, capsys):
         ),
         (
             ["--guard", "ill=0.1"],
-            ("line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row"),
+            "line 3: --guard ill: reward is missing. A guard rail is from 0 to 1 in every row",
         ),
     ],
 )

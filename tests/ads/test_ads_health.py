@@ -108,7 +108,7 @@ def test_few_clicks_say_nothing_of_drift():
     ("reward", "kind", "reason"),
     [
         (0, "no-clicks", "all 6,000 rewards are 0: rewards look missing"),
-        (1, "all-clicks", ("all 6,000 rewards are 1: visits without a click look missing")),
+        (1, "all-clicks", "all 6,000 rewards are 1: visits without a click look missing"),
     ],
 )
 def test_rewards_that_are_all_alike_look_missing(reward, kind, reason):

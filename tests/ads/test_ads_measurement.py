@@ -254,7 +254,7 @@ def test_what_ads_and_groups_have_in_common_is_no_loss():
     (found,) = measurement._lost(of_counts(np.full((3, 2, BLOCKS), 1000), np.array(several)), 1.0)
     assert (
         found.kind == "dead"
-        and ("ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10") in found.reason
+        and "ads 'a', 'b' lost their rewards where 'os' is 'w' in parts 7 to 10" in found.reason
     )
 
 

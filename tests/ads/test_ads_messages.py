@@ -28,7 +28,7 @@ SOURCE = Path(sa.__file__).parent
         ("out with --ignore policy:a.b.", "out with ignore=['policy:a.b']."),
         (
             "--shared drop leaves them out; --shared keep",
-            ("shared='drop' leaves them out; shared='keep'"),
+            "shared='drop' leaves them out; shared='keep'",
         ),
         ("--shared is no way", "`shared` is no way"),
         ("--keep visit: another", "keep=['visit']: another"),

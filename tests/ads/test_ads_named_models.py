@@ -130,21 +130,21 @@ def test_a_class_of_the_working_folder_is_a_model():
     [
         (
             "lightgbmm:LGBMClassifier",
-            ("there is no module 'lightgbmm' in this environment. Install the package"),
+            "there is no module 'lightgbmm' in this environment. Install the package",
         ),
         ("sklearn.linear_modl:Ridge", "cannot be imported (No module named 'sklearn.linear_modl')"),
         ("sklearn.linear_model:Rige", "did you mean sklearn.linear_model:Ridge?"),
         (
             "math:pi",
-            ("math:pi is no class. Name a classifier or a regressor as module:Class, such as"),
+            "math:pi is no class. Name a classifier or a regressor as module:Class, such as",
         ),
         (
             "sklearn.preprocessing:StandardScaler",
-            ("neither a classifier with predict_proba nor a regressor"),
+            "neither a classifier with predict_proba nor a regressor",
         ),
         (
             "fractions:Fraction",
-            ("no classifier or regressor as scikit-learn has them: it is without fit"),
+            "no classifier or regressor as scikit-learn has them: it is without fit",
         ),
         (RIDGE + '={"alpa": 1}', f"unknown setting of {RIDGE} 'alpa': did you mean 'alpha'?"),
         (RIDGE + "={alpha: 1}", "its settings '{alpha: 1}' are no object of JSON (Expecting"),
@@ -153,7 +153,7 @@ def test_a_class_of_the_working_folder_is_a_model():
         ("sklearn.pipeline:Pipeline", "cannot be made with no settings: "),
         (
             "own_models_here:Broken={}",
-            ("own_models_here:Broken cannot be made with {}: no such device"),
+            "own_models_here:Broken cannot be made with {}: no such device",
         ),
         (":Ridge", "unknown policy ':Ridge'"),
     ],

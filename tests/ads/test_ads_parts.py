@@ -502,9 +502,7 @@ def test_policies_are_learnt_from_a_folder_as_from_a_file(tmp_path, capsys):
                 == 0
             )
             said.append(
-                capsys.readouterr()
-                .out.replace(str(log), "log")
-                .replace((", in 3 parquet files"), "")
+                capsys.readouterr().out.replace(str(log), "log").replace(", in 3 parquet files", "")
             )
     assert said[:2] == said[2:]
     named = frame(300).assign(visits=1)

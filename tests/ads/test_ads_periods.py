@@ -75,7 +75,7 @@ def test_a_lift_that_falls_makes_the_answer_careful(tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert (
         'class="answer careful"' in page
-        and (f'<td data-label="last quarter">{100 * row["lift_last"]:+.1f}</td>') in page
+        and f'<td data-label="last quarter">{100 * row["lift_last"]:+.1f}</td>' in page
     )
     assert (
         json.loads((tmp_path / "found.json").read_text())["policies"][-1]["lift_second"]

@@ -41,7 +41,7 @@ def test_a_report_needs_nothing_else_and_says_what_the_evaluation_says(paths, tm
     assert (
         not re.findall(r'(?:src|href)="(?!#)', page)
         and "<script" not in page
-        and ("default-src 'none'") in page
+        and "default-src 'none'" in page
     )
     for line in printed.splitlines():
         if line.startswith(("logistic", "forest", "uniform", "logging")):

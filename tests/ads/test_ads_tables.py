@@ -89,7 +89,7 @@ def test_propensities_that_are_all_1_were_not_logged(values, units):
         "certain"
     ]
     with pytest.raises(
-        DataError, match=("every propensity is 1, and 3 ads are shown: they were not logged")
+        DataError, match="every propensity is 1, and 3 ads are shown: they were not logged"
     ):
         sa.evaluate("ad:1", log)
 

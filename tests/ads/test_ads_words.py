@@ -117,7 +117,7 @@ def test_ids_that_look_alike_are_named(ids, alike):
     [
         (
             "example 0: 21cf6d39 0 6.7\n0 exid:0 11:2\n",
-            ("its first line is no header of several columns"),
+            "its first line is no header of several columns",
         ),
         ("0,1,0.25,3.5\n1,0,0.25,2.5\n", "its first line is no header: '0' is a number"),
         ("ad1;0;0.25\nad2;1;0.25\n", "its first line is no header: '0' is a number"),
@@ -211,7 +211,7 @@ def test_json_of_vowpal_wabbit_is_read_as_its_dsjson_is(tmp_path):
         ([{"_multi": [{"_label": {"Cost": 1}}]}], "which is not action:cost:probability"),
         (
             [{"_label_ca": {"cost": 0, "pdf_value": 0.004, "action": 89.2}, "age": 65}],
-            ("continuous actions"),
+            "continuous actions",
         ),
     ],
 )

@@ -175,23 +175,23 @@ def test_an_error_says_what_is_wrong_and_leaves_nothing(
         (["fit", "test.csv", "--output", "ranker.arrow"], "--policy"),
         (
             ["evaluate", "test.csv", *QUICK, "--output", "table.xls"],
-            ("ends neither in .csv nor in .json"),
+            "ends neither in .csv nor in .json",
         ),
         (
             ["evaluate", "test.csv", *QUICK, "--split", "7"],
-            ("'7' is no share between 0 and 1, nor 'time'"),
+            "'7' is no share between 0 and 1, nor 'time'",
         ),
         (
             ["check", "test.csv", "--columns", "click"],
-            ("'click' is not ROLE=COLUMN, such as reward=click"),
+            "'click' is not ROLE=COLUMN, such as reward=click",
         ),
         (
             ["simulate", "hotel", "--policy", "random", "--rows", "9", "--output", "out"],
-            ("invalid choice: 'random'"),
+            "invalid choice: 'random'",
         ),
         (
             ["simulate", "hotel", "--settings", '{"n": 1, "n": 2}'],
-            ("has the key 'n' twice in one object"),
+            "has the key 'n' twice in one object",
         ),
     ],
 )
@@ -235,11 +235,11 @@ def test_what_may_be_given_once_and_is_given_twice_is_refused(name, capsys):
     [
         (
             ["--columns", "reward=click", "reward=buy"],
-            ("reward is given twice, 'click' and 'buy': give one"),
+            "reward is given twice, 'click' and 'buy': give one",
         ),
         (
             ["--columns", "reward=click", "--columns", "reward=buy"],
-            ("reward is given twice, 'click' and 'buy'"),
+            "reward is given twice, 'click' and 'buy'",
         ),
         (["--user", "a", "--columns", "user=b"], "user is given twice, 'a' and 'b'"),
         (["--columns", "timestamp=a", "--time", "a"], "timestamp is given twice, 'a' and 'a'"),

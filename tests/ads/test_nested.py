@@ -399,7 +399,7 @@ def test_new_visits_may_lack_keys_and_have_others():
         (one.assign(context='{"age": "red"}'), "row 1: context.age 'red' is not a number"),
         (
             one.assign(context=3),
-            ("there is no column 'context.age', a feature of the policy, nor objects"),
+            "there is no column 'context.age', a feature of the policy, nor objects",
         ),
         (one.drop(columns="context"), "there is no column 'context.age', a feature of the policy"),
     ):

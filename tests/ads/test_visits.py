@@ -120,24 +120,24 @@ HEAD = "action,reward,propensity,x\n"
         (HEAD + 'a,0,1,2\n"a,0,1,2\nb,0,1,2\nb,0,1,2\n', "line 3: a quotation mark begins a text"),
         (
             HEAD + 'a,0,1,2\n"a"" x",0,1,"2\n"b",0,1,2\nb,0,1,2\n',
-            ("line 3: a quotation mark begins a text"),
+            "line 3: a quotation mark begins a text",
         ),
         (
             ",action,reward,propensity,x\n0,a,0,1,2\n0,a,1,1,2\n",
-            ("line 1: column 1 has no name, and does not number"),
+            "line 1: column 1 has no name, and does not number",
         ),
         (
             "action,,reward,propensity,x\na,0,0,1,2\n",
-            ("line 1: column 2 has no name. Drop an index column"),
+            "line 1: column 2 has no name. Drop an index column",
         ),
         ("action,reward,propensity,x,x\na,0,1,2,3\n", "line 1: two columns are called 'x'"),
         (
             "action,reward,propensity,x,position\na,0,1,2,1.5\n",
-            ("line 2: position 1.5 is not a whole number"),
+            "line 2: position 1.5 is not a whole number",
         ),
         (
             "action,reward,propensity,x,timestamp\na,0,1,2,noon\n",
-            ("line 2: timestamp 'noon' is not a time"),
+            "line 2: timestamp 'noon' is not a time",
         ),
         ("action,reward,propensity,x,timestamp\na,0,1,2,\n", "line 2: timestamp is missing"),
         (
@@ -147,14 +147,14 @@ HEAD = "action,reward,propensity,x\n"
         (FULL + "a,0,0.2,1,0.3,0.2,0.6\n", "line 4: the propensities sum to 1.1, not to 1"),
         (
             FULL + "a,0,0.3,1,0.3,0.2,0.5\n",
-            ("line 4: propensity differs from that of the action's own column, 0.2"),
+            "line 4: propensity differs from that of the action's own column, 0.2",
         ),
         (FULL + "a,0,0.2,1,-0.3,0.2,1.1\n", r"line 4: a propensity is not in \[0, 1\]"),
         (FULL + "d,0,0.2,1,0.3,0.2,0.5\n", "no column 'propensity:d'"),
         (HEAD + "a,0,1,2\n\n\nb,0,1,2\nb,3,1,2\n\n", "line 6: reward 3.0"),
         (
             "<html><p>action,reward,propensity</html>\n",
-            ("it is a web page, as a server sends it in place of the file"),
+            "it is a web page, as a server sends it in place of the file",
         ),
     ],
 )
@@ -193,7 +193,7 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
         (
             [[1.0], [2.0]],
             ["reward", "propensity", "y", "x"],
-            ("column 'x' has type list<element: double>; a log has"),
+            "column 'x' has type list<element: double>; a log has",
         ),
         ([True, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
         ([1.0, None], ["reward", "propensity", "y", "x"], "row 2: x is missing"),
@@ -233,7 +233,7 @@ def packed(kind):
 FORMS = {
     "semicolons": (
         lambda path: FRAME.to_csv(path, sep=";", index=False),
-        ("CSV, fields separated by ';'"),
+        "CSV, fields separated by ';'",
     ),
     "decimal commas": (
         lambda path: FRAME.to_csv(path, sep=";", decimal=",", index=False),
@@ -241,7 +241,7 @@ FORMS = {
     ),
     "tabs": (
         lambda path: FRAME.to_csv(path, sep="\t", index=False),
-        ("CSV, fields separated by '\\t'"),
+        "CSV, fields separated by '\\t'",
     ),
     "bars": (lambda path: FRAME.to_csv(path, sep="|", index=False), "CSV, fields separated by '|'"),
     "gzip": (packed("gzip"), "CSV, packed with gzip"),
@@ -385,7 +385,7 @@ def test_columns_with_other_names_are_guessed(tmp_path):
         ({"reward": "clik"}, "unknown column 'clik': did you mean 'click'"),
         (
             {"reward": "click", "propensity": "click"},
-            ("column 'click' cannot be reward and propensity"),
+            "column 'click' cannot be reward and propensity",
         ),
     ],
 )
@@ -649,7 +649,7 @@ def test_all_problems_are_found_at_once(tmp_path):
     [
         (
             b"PK\x03\x04",
-            ("the file is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV"),
+            "the file is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV",
         ),
         (b"BZh9", "packed with bzip2. Unpack it, or pack it with gzip or zstd"),
         ("action,reward\n".encode("utf-16"), "text in UTF-16. Save it as UTF-8"),

@@ -249,14 +249,14 @@ def test_dsjson_that_is_wrong_is_refused_with_the_line(tmp_path, more, reason):
         (
             '"_label_cost": ',
             '"_label_cost": -1.0, "_label_cost": ',
-            ("has the key '_label_cost' twice in one object"),
+            "has the key '_label_cost' twice in one object",
         ),
         ('"c": {', '"c": {"x": {"y": 1, "y": 1}, ', "has the key 'y' twice in one object"),
         ('"_label_cost": ', f'"_label_cost": {LARGE}, "z": ', "has a whole number of 400 digits"),
         (
             '"_label_probability": ',
             f'"_label_probability": {LARGE}, "z": ',
-            ("has a whole number of 400 digits"),
+            "has a whole number of 400 digits",
         ),
         ('"c": {', f'"c": {{"x": -{LARGE}, ', "has a whole number of 400 digits"),
         ('"c": {', f'"c": {{"x": {11 * LARGE}, ', "has a whole number of 4,400 digits"),
@@ -387,7 +387,7 @@ def test_text_with_a_line_for_each_ad(tmp_path, tags):
     [
         (
             "".join(f"1:0:0.5 | word{number}\n" for number in range(1001)),
-            ("it has more than 1,000 features"),
+            "it has more than 1,000 features",
         ),
         (
             "ccb shared |S a\nccb action |A b\nccb slot 0:0.8:0.8 |D c\n",
@@ -453,7 +453,7 @@ def test_costs_in_a_column(tmp_path):
     )
     assert log.visits.reward.tolist() == visits["reward"].tolist()
     with pytest.raises(
-        SettingError, match=("unknown way to write rewards 'cost': did you mean 'costs'")
+        SettingError, match="unknown way to write rewards 'cost': did you mean 'costs'"
     ):
         sa.Log.from_frame(visits, rewards="cost")
 
@@ -496,7 +496,7 @@ def test_propensities_in_percent_and_logarithms(tmp_path, capsys, way):
         assert cli.main(["ads", "check", str(tmp_path / name), "--propensities", option]) == 0
         capsys.readouterr()
     with pytest.raises(
-        SettingError, match=("unknown way to write propensities 'logs': did you mean 'log'")
+        SettingError, match="unknown way to write propensities 'logs': did you mean 'log'"
     ):
         sa.Log.from_frame(made, propensities="logs")
 
@@ -575,7 +575,7 @@ FORMS = {  # what is written, the options by which Vowpal Wabbit reads it, and w
     "groups": (groups(frame(), tags=False), "--cb_adf", "\n\n"),
     "dsjson": (
         "".join(json.dumps(one) + "\n" for one in events(frame(), ads=[{}] * 3)),
-        ("--cb_adf --dsjson"),
+        "--cb_adf --dsjson",
         "\n",
     ),
 }

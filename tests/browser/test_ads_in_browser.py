@@ -80,7 +80,7 @@ def test_of_many_ads_ten_are_seen_and_the_others_unfold(many, width, browser):
         "SNIPS",
         "Propensity",
         "Support",
-        ("rows that a number rests on"),
+        "rows that a number rests on",
         "Lift",
     ):
         assert words.locator("dt", has_text=word).first.is_visible()

@@ -192,7 +192,7 @@ GRIDS = {"rates", "lambdas", "alphas"}  # settings that list what to play and ch
 def of_contextual(learner) -> list[str]:
     """A learner that sees every grade: its settings are those of `Settings` in its module."""
     found = methods(learner, "rank", "learn") + (
-        [] if "" in learner.looks else [("has no look under the key ''")]
+        [] if "" in learner.looks else ["has no look under the key ''"]
     )
     known = {
         field.name
@@ -252,7 +252,7 @@ def of_clicks(learner) -> list[str]:
 def of_player(learner) -> list[str]:
     """A player of games: its settings are the arguments of `__init__` after facts and random."""
     found = methods(learner, "rank", "learn") + (
-        [] if "" in learner.looks else [("has no look under the key ''")]
+        [] if "" in learner.looks else ["has no look under the key ''"]
     )
     taken = {
         name: argument.default
@@ -325,7 +325,7 @@ class Flat(Scorer):
     kind, about, looks = "mine", "Scores all alike.", {"": Look("pink", "P")}
     settings = (
         KINDS["logistic"].settings[0],
-        Setting("width", {"type": "number"}, ("How wide it is."), absent=1.0),
+        Setting("width", {"type": "number"}, "How wide it is.", absent=1.0),
     )
 
     def __init__(self, regularisation, width):
@@ -356,7 +356,7 @@ ANYWHERE = [
     ({"settings": (replace(WIDTH, rule={"type": "wide"}),)}, "the rule of width is no JSON schema"),
     (
         {"settings": (replace(WIDTH, rule={"minimum": 2}),)},
-        ("what width is by default breaks its rule"),
+        "what width is by default breaks its rule",
     ),
     ({"settings": (replace(WIDTH, when=("shape", "flat")),)}, "width needs the setting shape"),
 ]
@@ -365,7 +365,7 @@ IN_ONE = {
         ({"looks": {"ap": Look("pink", "P")}}, "has no look under the key ''"),
         (
             {"settings": (*Ranker.settings, WIDTH)},
-            ("declares the setting width, which Settings has not"),
+            "declares the setting width, which Settings has not",
         ),
         ({"defaults": {"decai": 0.5}}, "defaults has decai, which Settings has not"),
         ({"released": {"widt": 0.5}}, "released has widt, which Settings has not"),
@@ -377,11 +377,11 @@ IN_ONE = {
         ({"looks": {"squared": Look("pink", "P")}}, "has no look for the surrogate kl"),
         (
             {"settings": Descent.settings[1:]},
-            ("has neither a surrogate of its own nor a setting for it"),
+            "has neither a surrogate of its own nor a setting for it",
         ),
         (
             {"settings": Descent.settings[:2]},
-            ("has the setting k if, and only if, it sees the top alone"),
+            "has the setting k if, and only if, it sees the top alone",
         ),
         ({"learn": None}, "there is no learn(...)"),
     ],
@@ -390,18 +390,18 @@ IN_ONE = {
         ({"settings": ()}, "takes epsilon, but declares no such setting"),
         (
             {"settings": (EPSILON, Setting("eta", {"type": "number"}))},
-            ("declares the setting eta, but does not take it"),
+            "declares the setting eta, but does not take it",
         ),
         (
             {"settings": (replace(EPSILON, absent=1),)},
-            ("takes epsilon=None by default, but declares 1"),
+            "takes epsilon=None by default, but declares 1",
         ),
         ({"learn": None}, "there is no learn(...)"),
     ],
     "ads": [
         (
             {"settings": Flat.settings[1:]},
-            ("is regularised if, and only if, it has the setting lambdas"),
+            "is regularised if, and only if, it has the setting lambdas",
         ),
         ({"settings": Flat.settings[:1]}, "takes width, but declares no such setting"),
         ({"learns": "rows"}, "learns from 'rows'"),

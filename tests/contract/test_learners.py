@@ -445,7 +445,7 @@ def test_a_learner_of_ones_own(stream, tmp_path, monkeypatch):
         assert played.measured[q, 2] == MEASURES["ap"](rank(x[:, 2]), grades)
     for kind in ("own_learner:Second", "no_such_module:First"):
         with pytest.raises(
-            SettingError, match=(f"learner '{kind}' cannot be imported .*module:Class")
+            SettingError, match=f"learner '{kind}' cannot be imported .*module:Class"
         ):
             made(stream, {"kind": kind})
     with pytest.raises(

@@ -225,7 +225,7 @@ def test_a_rate_for_steps_that_need_none_is_refused(kind, key):
             learner["rates"] = ["theory"]
         if key == "rates" or cls is learners.Slam:
             with pytest.raises(
-                SettingError, match=(f"{kind}.*({key} would do nothing|no rate: use numbers)")
+                SettingError, match=f"{kind}.*({key} would do nothing|no rate: use numbers)"
             ):
                 cls.check(learner)
     learners.Slam.check({"kind": "slam", "steps": SCHEDULE, key: value})

@@ -30,10 +30,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=600, help="for each target")
     parser.add_argument("--findings", type=Path, default=Path("fuzz-findings"))
     parser.add_argument(
-        "--memory", type=int, default=3000, help=("MB, beyond which a target is ended")
+        "--memory", type=int, default=3000, help="MB, beyond which a target is ended"
     )
     parser.add_argument(
-        "--corpus", type=Path, help=("a folder with one for each target, to go on with")
+        "--corpus", type=Path, help="a folder with one for each target, to go on with"
     )
     parser.add_argument("--keep", action="store_true", help="keep the corpus")
     arguments = parser.parse_args()

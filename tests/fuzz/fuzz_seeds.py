@@ -230,7 +230,7 @@ def _answers() -> list[bytes]:
     others = [
         b"SSH-2.0-OpenSSH_9.2\r\n",
         b"HTTP/1.1 -1 no\r\n\r\n",
-        (b"HTTP/1.1 404 Not Found\r\n\r\n"),
+        b"HTTP/1.1 404 Not Found\r\n\r\n",
         chunks,
     ]
     return [bytes([place]) + answer for place in range(5) for answer in (*whole, *found, *others)]

@@ -265,7 +265,7 @@ def test_a_bound_holds_in_as_many_logs_as_were_counted():
     assert held["seed"].tolist() == [0, 1, 2, 3] * 2
     assert list(held["stream"].unique()) == [
         "bank, deterministic, 20,000 rows",
-        ("bank, deterministic, 500 rows"),
+        "bank, deterministic, 500 rows",
     ]
     betting = quantities.coverage(rows, bound="betting")
     assert betting["value"].tolist() == [1] * 4 and set(betting["learner"]) == {"betting"}

@@ -70,7 +70,7 @@ def test_its_settings_are_its_own():
     )
     assert [one.scorers[0].scorer.odds.shape for one in (few.model, many.model)] == [(2, 6), (8, 6)]
     with pytest.raises(
-        SettingError, match=("my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2")
+        SettingError, match="my_scorer:BinnedBayes: bins: 1 is less than the minimum of 2"
     ):
         fits(KIND, scorers.Settings(options={"bins": 1}))
     with pytest.raises(
@@ -156,7 +156,7 @@ def test_what_is_no_scorer_is_refused(written):
         ("1.0", r"scores of shape \(\)"),
         (
             "np.full(len(features), np.nan)",
-            ("own:Own: scores are to be finite numbers, and one is nan"),
+            "own:Own: scores are to be finite numbers, and one is nan",
         ),
         ("['high'] * len(features)", "one is high"),
     ],

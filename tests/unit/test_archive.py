@@ -40,7 +40,7 @@ def study(tmp_path):
     content["versions"] = {"Python": "3.11"}
     content |= {
         "inputs": manifest.checksums(tmp_path, ["hers.yaml"]),
-        "elsewhere": [("the Python module far")],
+        "elsewhere": ["the Python module far"],
     }
     manifest.save(content, folder / manifest.NAME)
     return folder

@@ -114,7 +114,7 @@ def test_the_atlas_has_every_game_with_its_rate(table):
             2,
             "T^(1/2)",
             "T^(2/3)",
-            ("thesis 3.2.3, Result 1: not so here, proof has m = 3"),
+            "thesis 3.2.3, Result 1: not so here, proof has m = 3",
         ),
         ("dcg", 5, 1, 3, "T^(2/3)", "T^(2/3)", "thesis 3.2.3, Result 1: agrees"),
         ("dcg", 4, 3, 2, "T^(1/2)", "at most T^(2/3)", "thesis 3.2.3, Result 2: agrees"),
@@ -273,7 +273,7 @@ def test_the_table_of_cells_has_the_best_learner_and_its_constant(monkeypatch):
     rows[0]["m"] = 9
     with pytest.raises(
         SettingError,
-        match=("in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2"),
+        match="in no cell of the atlas of m = 2 to 5: measure ndcg, grades 2, m 9, k 2",
     ):
         atlas.cells_table(None, {})
 
@@ -290,13 +290,13 @@ def test_without_grades_a_measurement_is_of_binary_relevance():
     [
         (
             slopes(m=4),
-            ("slopes in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$"),
+            "slopes in no cell of the atlas of m = 2 to 3: measure dcg, grades 2, m 4, k 1$",
         ),
         (slopes(measure="DCG"), "in no cell"),
         (slopes(measure="ap", grades=3), "in no cell .* measure ap, grades 3"),
         (
             pd.concat([slopes(), slopes(k=2), slopes()]),
-            ("twice in a cell .*: measure dcg, grades 2, m 3, k 1$"),
+            "twice in a cell .*: measure dcg, grades 2, m 3, k 1$",
         ),
     ],
 )

@@ -376,7 +376,7 @@ def test_a_part_may_refute_a_statement_and_never_confirm_it():
     missing = (
         "no learner with k 3, which the statement names",
         "no learner with kind random",
-        ("2 of the 3 games"),
+        "2 of the 3 games",
     )
     assert all(text in data for text, data in zip(missing, table["data"], strict=True))
     table = judged(**{name: named | one | {"comparison": "less"} for name, one in lacking.items()})

@@ -432,22 +432,22 @@ def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
         ({"learner": {"kind": {"not": "rtp"}}}, "unknown value 'rtp': did you mean 'rtop'"),
         (
             {"where": {"kind": "top", "shedule": None}},
-            ("where: unknown key 'shedule': did you mean 'schedule'"),
+            "where: unknown key 'shedule': did you mean 'schedule'",
         ),
         (
             {"on": {"settings": {"cosin": None}}},
-            ("on.settings: unknown key 'cosin': did you mean 'cosine'"),
+            "on.settings: unknown key 'cosin': did you mean 'cosine'",
         ),
         ({"on": {"dataset": "yahoo-c14-set"}}, "did you mean 'yahoo-c14-set1'"),
         (
             {"each": [{"surrogate": []}]},
-            ("each.1.surrogate: a list without alternatives fits nothing"),
+            "each.1.surrogate: a list without alternatives fits nothing",
         ),
         ({"each": [{"surogate": "kl"}]}, "each.1: unknown key 'surogate'"),
         ({"control": {"words": "none", "plays": "weight 0"}}, "unknown play 'weight 0'"),
         (
             {"control": {"words": "none", "on": {"generatr": None}}},
-            ("control.on: unknown key 'generatr'"),
+            "control.on: unknown key 'generatr'",
         ),
     ],
 )

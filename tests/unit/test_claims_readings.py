@@ -37,19 +37,19 @@ from scant.verdict.examined import Cell, Reading
         ({"where": {"kind": "ads"}, "quantity": "ctr"}, "no experiment with kind ads"),
         (
             {"where": {"kind": "fixed-items", "rounds": 7}},
-            ("no experiment with kind fixed-items and rounds 7"),
+            "no experiment with kind fixed-items and rounds 7",
         ),
         ({"on": {"stream": ["zipf", "ties"]}}, "none of the games with stream zipf or ties"),
         ({"learner": {"kind": "hedge"}}, "no learner with kind hedge"),
         (
             {"against": {"kind": "ftpl", "epsilon": math.inf}},
-            ("no learner with kind ftpl and epsilon inf"),
+            "no learner with kind ftpl and epsilon inf",
         ),
         ({"other": {"rounds": 7}}, "no experiment with rounds 7 to compare with"),
         ({"quantity": "game_slope", "along": "items"}, "no game_slope is known there"),
         (
             {"quantity": "table", "table": "variance", "cell": {}, "column": "k"},
-            ("no experiment of kind top"),
+            "no experiment of kind top",
         ),
     ],
 )

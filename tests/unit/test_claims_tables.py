@@ -136,12 +136,12 @@ def test_of_several_entries_the_one_furthest_from_what_is_said_is_reported(
     [
         (
             {"column": "rat"},
-            ("claim one: unknown column of the table observability 'rat': did you mean 'rate'?"),
+            "claim one: unknown column of the table observability 'rat': did you mean 'rate'?",
         ),
         ({"cell": {"k": 7}}, "no row with k 7"),
         (
             {"cell": {"measure": ["dcg", "ndgc"]}},
-            ("unknown measure in the table observability 'ndgc': did you mean"),
+            "unknown measure in the table observability 'ndgc': did you mean",
         ),
         ({"expected": ["T", "T", "T"]}, "not one value for each"),
         ({"table": "table-9"}, "unknown table"),

@@ -86,11 +86,11 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"user": {"click": [0.1, 1]}}, "stop"),
         (
             {"user": {"click": [0, 1, 1], "stop": [0, 0]}},
-            ("click is for grades 0 to 2, stop for grades 0 to 1"),
+            "click is for grades 0 to 2, stop for grades 0 to 1",
         ),
         (
             {"user": {"click": [0, 1], "stop": [0, 0]}},
-            ("grades 0 to 1, and the stream's grades go up to 4"),
+            "grades 0 to 1, and the stream's grades go up to 4",
         ),
         ({"rates": ["theory"]}, "theory gives no rate"),
         ({"delta": 1.0}, "delta does nothing for the kind 'pdgd'"),
@@ -100,11 +100,11 @@ def test_who_is_certain_to_leave_clicks_once():
         ({"propensities": "known"}, "propensities does nothing for the kind 'pdgd'"),
         (
             {"kind": "ips", "user": "navigational"},
-            ("comes to a place depends on the documents above it"),
+            "comes to a place depends on the documents above it",
         ),
         (
             {"kind": "ips", "user": {"click": [0] * 5, "stop": [0] * 5, "look": [1, 0]}},
-            ("has no inverse propensity"),
+            "has no inverse propensity",
         ),
         (
             {

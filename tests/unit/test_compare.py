@@ -303,7 +303,7 @@ def test_claims_of_one_study_alone_are_counted(make, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert (
         "Both have 3 table rows: all" in said
-        and ("A alone judges 3 claims. B alone judges 1 claim.") in said
+        and "A alone judges 3 claims. B alone judges 1 claim." in said
     )
 
 
@@ -441,7 +441,7 @@ def test_the_csv_has_all_that_differs(make, tmp_path, capsys):
     assert (rows[3]["a_low"], rows[3]["a_n"], rows[1]["where"]) == (
         "0.4",
         "8",
-        ("top, paper, digits, slam"),
+        "top, paper, digits, slam",
     )
     assert (rows[2]["where"], rows[2]["column"]) == ("top, random, 100", "mean")
     assert (
@@ -582,22 +582,22 @@ def test_no_study_is_named_as_a_folder_that_studies_share():
         (
             "claims.csv",
             "id,verdict,estimate,low,high,n\na,hold,1,,,5\n",
-            ("line 2: has the verdict 'hold'"),
+            "line 2: has the verdict 'hold'",
         ),
         (
             "claims.csv",
             "id,verdict,estimate,low,high,n\na,holds,1,,,5\na,holds,1,,,5\n",
-            ("'a' is there twice"),
+            "'a' is there twice",
         ),
         (
             "claims.csv",
             "id,verdict,estimate,low,high,n\na,holds,many,,,\n",
-            ("line 2: has 'many' for estimate"),
+            "line 2: has 'many' for estimate",
         ),
         (
             "claims.csv",
             "id,verdict,estimate,low,high,n\na,holds\n",
-            ("line 2: has 2 cells, and not 6 as the head"),
+            "line 2: has 2 cells, and not 6 as the head",
         ),
         ("claims.csv", "", "is no table with a head"),
         ("claims-readings.csv", "claim,verdict\n", "lacks the columns experiment"),

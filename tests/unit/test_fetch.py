@@ -257,7 +257,7 @@ def test_scikit_learn_brings_the_digits():
 
 @pytest.mark.parametrize(
     ("package", "reason"),
-    [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", ("no file"))],
+    [("os/a", "not installed"), ("no/a", "not installed"), ("json/a", "no file")],
 )
 def test_a_package_that_does_not_bring_the_file(package, reason):
     with pytest.raises(SettingError, match=reason):
@@ -437,7 +437,7 @@ WRONG_ANSWERS = {
     "garbage": (b"a" * 60_000 + b"\r\n", "BadStatusLine: a{20}"),
     "headers": (
         OK + b"".join(b"X-%d: 1\r\n" % i for i in range(150)) + b"\r\n",
-        ("more than 100 headers"),
+        "more than 100 headers",
     ),
     "colours": (b"HTTP/1.1 500 \x1b[31mred\r\n\r\n", r"500 Server Error: \?\[31mred"),
     "a part": (b"HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nabc", "answers with status 206"),
@@ -537,7 +537,7 @@ def test_https_does_not_lead_to_plain_http_without_a_checksum(web, place):
         return dataset(url="https://a/b", sha256=checksum, **settings)
 
     with pytest.raises(
-        SettingError, match=("toy: https://a/b leads to http://c/d, which is plain http")
+        SettingError, match="toy: https://a/b leads to http://c/d, which is plain http"
     ):
         fetch(led(None), "test", "out/test.txt")
     assert not read.get("https://e/f")
@@ -579,7 +579,7 @@ def test_what_is_packed_on_its_way_and_cut_short_is_refused(web):
 
 @pytest.mark.parametrize(
     "start",
-    ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", ("<?xml version='1.0'?><Error>")],
+    ["<!DOCTYPE html>", "\ufeff\n <HTML lang=de>", "<html>", "<?xml version='1.0'?><Error>"],
 )
 def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
     web[0]["https://a/b.gz"] = 200, {}, start.encode() + b"<p>Sign in"
@@ -599,7 +599,7 @@ def test_a_web_page_is_no_data(web, at_once, start, tmp_path):
 def test_a_wrong_archive_is_kept_aside(server, tmp_path):
     toy = serve(server, zipped([("toy/Fold1/test.txt", CONTENT)]), "0" * 64)
     with pytest.raises(
-        DataError, match=(f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected")
+        DataError, match=f"expected SHA-256 {'0' * 64}, found .*toy-.*archive.rejected"
     ):
         fetch(toy, "test", "out/test.txt")
     assert (
@@ -629,7 +629,7 @@ def zip_link(name):
         (zipped([("toy/Fold1/test.txt", CONTENT)])[:100], "neither a zip nor a tar archive"),
         (
             b"<html>this page has moved</html>",
-            ("it is a web page, as a server sends it in place of the file"),
+            "it is a web page, as a server sends it in place of the file",
         ),
         (tarred([("toy/Fold1/test.txt", bytes(range(256)) * 999)])[:300], "cut short"),
     ],

@@ -74,7 +74,7 @@ def test_a_cutoff_beyond_the_items_is_all_of_them():
         (("spearman-loss", 3, 1), "spearman-loss has no cell in the atlas"),
         (
             ("dcg", 6, 1),
-            ("up to 5 items, for it keeps each of the m! rankings; this game has 6. Use rtopkf"),
+            "up to 5 items, for it keeps each of the m! rankings; this game has 6. Use rtopkf",
         ),
         (("dcg", 3, 4), "k is 4; with 3 items it must be from 1 to 3"),
         (("dcg", 3, 1, 5), "the highest grade is 5; a cell of dcg has grades up to 4"),

@@ -108,7 +108,7 @@ def test_streams_are_drawn_from_either_end_with_the_items_in_any_order(made, gap
 
 def test_what_has_no_hard_relevances_is_refused():
     with pytest.raises(
-        SettingError, match=("precision@3 at m = 3, k = 1: all rankings have the same loss")
+        SettingError, match="precision@3 at m = 3, k = 1: all rankings have the same loss"
     ):
         hard.pair(cell("precision@3", 3, 1))
     with pytest.raises(SettingError, match="unknown gap of stream 'hard' 'narrow'"):

@@ -386,7 +386,7 @@ def test_tables_that_would_be_too_large(kind, most):
     make(kind, Facts(most, 100, make_loss("dcg"), 0.0, 1.0, 1.0, **settled), generator(0))
     with pytest.raises(
         SettingError,
-        match=(f"'{kind}': .* m! rankings, so it plays up to {most} items; this .* {most + 1}"),
+        match=f"'{kind}': .* m! rankings, so it plays up to {most} items; this .* {most + 1}",
     ):
         make(kind, facts(most + 1, 100), generator(0))
 
@@ -520,7 +520,7 @@ class Declaring(Learner):
     assert make(kind, facts(3, 2), generator(0), start=1).made == (3, 2, {"start": 1})
     with pytest.raises(
         SettingError,
-        match=(f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'"),
+        match=f"unknown setting of the learner '{kind}' 'strat': did you mean 'start'",
     ):
         make(kind, facts(3, 2), generator(0), strat=1)
 

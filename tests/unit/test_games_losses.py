@@ -135,7 +135,7 @@ def test_rounds_in_which_nothing_is_relevant_or_everything():
         (
             "precision@2",
             [[0, 1], [1, 3]],
-            ("precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2"),
+            "precision@2 needs relevances that are 0 or 1 .*; item 2 has 3 in round 2",
         ),
         ("pairwise-loss", [[0, 2]], "pairwise-loss needs relevances that are 0 or 1"),
         ("auc-loss", [[0, 2]], "auc-loss needs .* 0 or 1 "),
@@ -143,7 +143,7 @@ def test_rounds_in_which_nothing_is_relevant_or_everything():
         (
             "dcg",
             [[0.5, 1]],
-            ("dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1"),
+            "dcg needs relevances that are whole numbers from 0 .*; item 1 has 0.5 in round 1",
         ),
         ("sum-loss", [[0, -1]], "whole numbers from 0 .*; item 2 has -1"),
         ("ndcg", [[54, 1]], "grades of at most 53"),

@@ -89,7 +89,7 @@ class Wrong:
 
 
 @pytest.mark.parametrize(
-    ("raises", "words"), [(True, 'KeyError: "of one\'s own"'), (False, ("score 1 of 6 is nan"))]
+    ("raises", "words"), [(True, 'KeyError: "of one\'s own"'), (False, "score 1 of 6 is nan")]
 )
 def test_what_a_learner_of_ones_own_does_wrong_is_named(tmp_path, monkeypatch, raises, words):
     (tmp_path / "own_of_a_game.py").write_text(WRONG)

@@ -180,7 +180,7 @@ def test_lists_are_resampled_to_any_length(stream):
 
 def test_what_a_stream_has_not_is_refused(stream, tmp_path):
     with pytest.raises(
-        SettingError, match=("m is 10, and the longest list of the stream has 9 documents")
+        SettingError, match="m is 10, and the longest list of the stream has 9 documents"
     ):
         Lists(stream, 4, "cut", longest=10)
     with pytest.raises(SettingError, match="d is 5, and the stream has 4 features"):

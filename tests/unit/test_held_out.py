@@ -16,7 +16,7 @@ try:
 except (ImportError, OSError):  # OSError: it is installed, but not OpenMP's library
     lightgbm = None
 needs_lightgbm = pytest.mark.skipif(
-    lightgbm is None, reason=("no LightGBM: install the extra `trees`")
+    lightgbm is None, reason="no LightGBM: install the extra `trees`"
 )
 MODELS = [pytest.param("trees", marks=needs_lightgbm), "linear"]
 

@@ -199,7 +199,7 @@ def test_the_command_prints_and_writes_what_the_frame_has(folder, tmp_path, caps
     assert (
         marked == (~board["told_apart"]).sum()
         and "Bonferroni" in lines[-2]
-        and (f"over {SEEDS} seeds") in lines[-2]
+        and f"over {SEEDS} seeds" in lines[-2]
     )
     assert main([*command, "--rows", "streams", "--rank", "--output", str(tex)]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]] == [
@@ -290,7 +290,7 @@ def test_no_reading_is_shown_that_was_not_played():
         (
             {"experiment": "games", "measure": "game_regert"},
             SettingError,
-            ("did you mean 'game_regret'"),
+            "did you mean 'game_regret'",
         ),
         ({"experiment": "games", "tuning": "paper"}, SettingError, "nothing is tuned"),
         ({"experiment": "once"}, DataError, "single seed"),

@@ -373,7 +373,7 @@ def test_a_byte_order_mark_is_no_grade(tmp_path):
         (
             "0.67 qid:q1 1:1",
             {"fractions": "half-up"},
-            ("'qid:q1'. Number the queries, or give the file as CSV"),
+            "'qid:q1'. Number the queries, or give the file as CSV",
         ),
         ("5 qid:1 1:1", {"max_grade": 4}, "(grades: 30 at most)"),
         ("72 qid:1 1:1", {"max_grade": 4}, "is above the highest grade, 4. Map grades to 0 to 30"),

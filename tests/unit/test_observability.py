@@ -478,7 +478,7 @@ def test_enclosures_of_the_discounts():
     [
         (
             ("map", 3, 1),
-            ("unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c"),
+            "unknown measure 'map' for m = 3; known: sum-loss, pairwise-loss, auc, dcg, dcg@c",
         ),
         (("precision", 3, 1), "precision@c"),
         (("precision@4", 3, 1), "c is 1 to m"),

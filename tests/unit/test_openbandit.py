@@ -98,7 +98,7 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
         ),
         (
             text(head=[n.replace("user_feature", "user") for n in HEAD]),
-            ("line 1: there is no column 'user_feature_0'"),
+            "line 1: there is no column 'user_feature_0'",
         ),
         (
             text(head=[n.replace("affinity_2", "affinity_3") for n in HEAD]),
@@ -106,7 +106,7 @@ def test_logs_of_two_policies_are_aligned_by_their_categories(tmp_path):
         ),
         (
             text(head=[n.replace("-item_", "_") for n in HEAD]),
-            ("line 1: there is no column 'user-item_affinity_0'"),
+            "line 1: there is no column 'user-item_affinity_0'",
         ),
         (text().splitlines()[0] + "\n", "no rows"),
         ("", "the file is empty"),

@@ -111,27 +111,27 @@ def test_ones_own_that_declares_nothing_has_what_all_have(own):
         ({"depth": "3"}, "study: learners.own.depth: '3' is not of type 'integer'"),
         (
             {"options": {"depth": 0}},
-            ("study: learners.own.options.depth: 0 is less than the minimum of 1"),
+            "study: learners.own.options.depth: 0 is less than the minimum of 1",
         ),
         (
             {"mode": "thorogh"},
-            ("study: learners.own.mode: unknown value 'thorogh': did you mean 'thorough'?"),
+            "study: learners.own.mode: unknown value 'thorogh': did you mean 'thorough'?",
         ),
         ({"width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
         ({"mode": "fast", "width": 0.5}, "learners.own: width does nothing for the mode 'fast'"),
         (
             {"mode": "thorough", "depth": 9},
-            ("learners.own: depth is to be 8 at most where mode is thorough"),
+            "learners.own: depth is to be 8 at most where mode is thorough",
         ),
         # what all have is held to the rules of the built-in learners
         ({"rates": [0]}, "study: learners.own.rates.0: 0 is not valid"),
         (
             {"rates": ["theory"]},
-            ("learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'"),
+            "learners.own: theory gives no rate for the kind 'learners_of_ones_own:Own'",
         ),
         (
             {"measure": "ndcg@1"},
-            ("study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?"),
+            "study: learners.own.measure: unknown value 'ndcg@1': did you mean 'ndcg@10'?",
         ),
         ({"k": 0}, "study: learners.own.k: 0 is less than the minimum of 1"),
     ],
@@ -173,22 +173,22 @@ def test_a_learner_that_cannot_be_imported_is_refused_before_anything_is_run(own
         (
             "learners_of_ones_own:OBJECT",
             "perceptron",
-            ("rank and learn, and learners_of_ones_own:OBJECT is no class"),
+            "rank and learn, and learners_of_ones_own:OBJECT is no class",
         ),
         (
             "collections:Counter",
             "fixed-items",
-            ("rank and learn, and collections:Counter has no rank"),
+            "rank and learn, and collections:Counter has no rank",
         ),
         (
             "learners_of_ones_own:Own",
             "ads",
-            ("fit and score, and learners_of_ones_own:Own has no fit"),
+            "fit and score, and learners_of_ones_own:Own has no fit",
         ),
         (
             "learners_of_ones_own:Own",
             "generalisation",
-            ("fit, and learners_of_ones_own:Own has no fit"),
+            "fit, and learners_of_ones_own:Own has no fit",
         ),
     ],
 )

@@ -87,28 +87,28 @@ def with_own(**settings):
         ),
         (
             {"measures": ["no_such:first"]},
-            ("measures: measure 'no_such:first' cannot be imported .*module:function"),
+            "measures: measure 'no_such:first' cannot be imported .*module:function",
         ),
         (
             {"measures": [f"{OWN}:FIGURE"]},
-            ("fails for the grades .*not callable.*function of the grades"),
+            "fails for the grades .*not callable.*function of the grades",
         ),
         (
             {"measures": [f"{OWN}:words"]},
-            ("fails for the grades .*could not convert.*returns a number"),
+            "fails for the grades .*could not convert.*returns a number",
         ),
         ({"measures": [f"{OWN}:nothing"]}, "fails for the grades .* is nan"),
         (
             {"figures": [f"{OWN}:FIGRUE"]},
-            (f"all.figures: .*cannot be imported .*did you mean {OWN}:FIGURE"),
+            f"all.figures: .*cannot be imported .*did you mean {OWN}:FIGURE",
         ),
         (
             {"figures": [f"{OWN}:first"]},
-            ("all.figures: .* is function, and is to be a scant.declare.families.Shown"),
+            "all.figures: .* is function, and is to be a scant.declare.families.Shown",
         ),
         (
             {"figures": [f"{OWN}:TWICE"]},
-            ("all.figures: .*of scant's own has the name 'finals'. Choose another"),
+            "all.figures: .*of scant's own has the name 'finals'. Choose another",
         ),
         ({"figures": [f"{OWN}:TABLE", f"{OWN}:FOLDER"]}, "its name 'a/b' is to be letters"),
         ({"figures": [f"{OWN}:READS"]}, "unknown input .*'trace': did you mean 'traces'"),

@@ -157,7 +157,7 @@ def make(folder):
 def test_nothing_is_asked_for_and_every_id_is_one_elements(make):
     about = {
         "datasets": [{"home": "https://example.org/a?b=1"}],
-        "captions": {"figure-1": ("A caption.")},
+        "captions": {"figure-1": "A caption."},
     }
     text = make([claim(), claim(2, "fails")], about, cells=[cell(), cell(2)])
     seen = Page(text)
@@ -306,7 +306,7 @@ def test_a_claim_has_the_cells_of_its_first_reading(make):
     labels = [a["aria-label"] for tag, a in seen.elements if tag == "svg" and "aria-label" in a]
     assert labels == [
         "0.2, interval [0.1, 0.4]; claimed: above 0",
-        ("-0.3, no interval; claimed: above 0"),
+        "-0.3, no interval; claimed: above 0",
     ]
     assert sum(tag == "details" and a.get("class") == "cells" for tag, a in seen.elements) == 1
 
@@ -373,7 +373,7 @@ def test_what_a_verdict_supposes_and_what_would_overturn_it_stand_beside_it(make
     assert "it supposes seeds near normal, but the verdict is so whatever seeds are like" in text
     assert (
         f"{so}; seeds that were not drawn would hardly overturn it" in text
-        and ("<dd>holds on a</dd>") in text
+        and "<dd>holds on a</dd>" in text
     )
     end = "1 of 1 verdicts supposes seeds near normal; 0 of these are so whatever seeds are like."
     assert page.sentences([known])[-1] == end
@@ -390,7 +390,7 @@ def test_it_says_in_a_sentence_what_it_is_by_whom_and_of_when():
         claim(1, test="exact"),
         claim(2, "fails"),
         claim(3, "differs"),
-        claim(4, ("not testable here")),
+        claim(4, "not testable here"),
     ]
     assert page.headline(of, facts) == (
         "How well rankers learn from scant feedback: 2 families of learners on 8 to 250 seeds; 1 "
@@ -412,7 +412,7 @@ def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
     first, held, absent = parts
     assert parts[first] == list(page.VERDICTS)[1:6] and (held, absent) == (
         "2 hold",
-        ("1 not testable here"),
+        "1 not testable here",
     )
     seen = Page(make(of))
     folded = [

@@ -39,7 +39,7 @@ def frame(*points, **more) -> pd.DataFrame:
             "experiment": "e",
             "stream": stream,
             "panel": f"Stream {stream}",
-            "reading": ("as in the text"),
+            "reading": "as in the text",
         }
         | {
             "learner": kind,
@@ -128,7 +128,7 @@ def covered() -> pd.DataFrame:
         for side in ("lower", "two-sided")
         for group, bounds in {
             "exact": ("betting", "hoeffding"),
-            "in the limit": ("t", ("snips, delta")),
+            "in the limit": ("t", "snips, delta"),
         }.items()
         for bound in bounds
     ]
@@ -315,7 +315,7 @@ def test_a_crowded_panel_is_divided_by_what_learners_see_or_else_equally():
     alike = drawing_games._apart(pd.DataFrame(panel | {"learner": list("abcdefgh"), "k": 0}))
     assert alike.groupby("panel")["learner"].agg("".join).to_dict() == {
         "S, 1 of 2": "abcd",
-        ("S, 2 of 2"): "efgh",
+        "S, 2 of 2": "efgh",
     }
 
 
@@ -454,7 +454,7 @@ def _plain(key: str, value):
 def test_how_many_seeds_is_said_as_one_number_or_as_two():
     assert [panels.count(pd.DataFrame({"n": n})) for n in ([10, 10], [8, 1000])] == [
         "n = 10",
-        ("n = 8 to 1,000"),
+        "n = 8 to 1,000",
     ]
 
 

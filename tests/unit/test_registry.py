@@ -76,22 +76,22 @@ def test_a_study_brings_its_own_sets():
         ({**OWN, "parts": {"test": {}}}, "mine.parts.test: 'file' is a required property"),
         (
             {**OWN, "parts": {"test": {"file": "a", "sha": "b"}}},
-            ("mine.parts.test: unknown key 'sha'"),
+            "mine.parts.test: unknown key 'sha'",
         ),
         (
             {**OWN, "parts": {"test": {"file": "a", "sha256": "b"}}},
-            ("mine.parts.test.sha256: 'b' does not match"),
+            "mine.parts.test.sha256: 'b' does not match",
         ),
         ({**OWN, "parts": {"Test": {"file": "a"}}}, "mine.parts: 'Test' does not match"),
         ({**OWN, "cover": ["tset"]}, "mine.cover: unknown part 'tset': did you mean 'test'?"),
         ({**OWN, "parser": "log"}, "mine.parser: unknown value 'log'"),
         (
             {**LOG, "features": 3},
-            ("mine.features: this key does not apply to a data set of this task"),
+            "mine.features: this key does not apply to a data set of this task",
         ),
         (
             {**LOG, "parser": "parquet"},
-            ("mine.parser: unknown value 'parquet': Known: log, open-bandit"),
+            "mine.parser: unknown value 'parquet': Known: log, open-bandit",
         ),
     ],
 )

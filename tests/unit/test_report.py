@@ -498,7 +498,7 @@ def own(tmp_path, monkeypatch):
     lines = [f"class Learner{i}:\n    pass\n" for i in range(25)]
     (tmp_path / "learners_with_looks.py").write_text(
         "".join(lines)
-        + ("class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n")
+        + "class Seen:\n    looks = {'': ('pink', 'p', ':'), 'ap': ('#123456', '8', '-')}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     return "learners_with_looks"

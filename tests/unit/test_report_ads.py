@@ -333,7 +333,7 @@ def test_points_of_figure_5_1(classified):
     figure = drawing_ads.deterministic(frame)
     assert [axis.get_title(loc="left") for axis in figure.axes] == [
         "reading plain",
-        ("reading under"),
+        "reading under",
     ]
     heights = {round(y, 9) for line in figure.axes[1].lines for y in np.ravel(line.get_ydata())}
     assert heights >= set((100 * frame.loc[frame["experiment"] == "under", "mean"]).round(9))

@@ -745,7 +745,7 @@ def test_one_title_is_one_look_and_two_learners_of_one_title_are_told_apart():
 
     assert legend(("a", "one", "squared"), ("b", "two", "squared")) == (["Title"], 1)
     assert legend(("a", "one", "squared"), ("a", "two", "squared")) == (
-        ["Title (one)", ("Title (two)")],
+        ["Title (one)", "Title (two)"],
         2,
     )
     assert legend(("a", "one", "squared"), ("b", "two", "full")) == (

@@ -167,7 +167,7 @@ def bomb(item: bytes) -> bytes:
         "dashes",
         "date",
         "bytes",
-        ("alias of nothing"),
+        "alias of nothing",
     ],
 )
 def test_settings_that_ask_for_too_much(tmp_path, text, reason):
@@ -521,7 +521,7 @@ def test_what_a_study_names_is_not_imported_by_those_who_look():
     with (
         looking(),
         pytest.raises(
-            SettingError, match=("is code of the study, which is not run by a command that only")
+            SettingError, match="is code of the study, which is not run by a command that only"
         ),
     ):
         own("scant.errors:short", "learner", "Class")

@@ -83,22 +83,22 @@ def test_what_the_settings_amount_to():
         ({"surrogate": "kl"}, "unknown surrogate 'kl'"),
         (
             {"surrogate": "logistic", "k": 1},
-            ("logistic compares documents: from 1 grade nothing is learnt"),
+            "logistic compares documents: from 1 grade nothing is learnt",
         ),
         ({"surrogate": "squared", "source": "released-code"}, "no learner of the kind 'seen'"),
         ({}, "needs a surrogate"),
         (
             {"surrogate": "listnet", "weights": "full", "exploration": 0.1},
-            ("ListNet cannot be estimated"),
+            "ListNet cannot be estimated",
         ),
         (
             {"surrogate": "squared", "weights": "full"},
-            ("without exploration what is seen is seen for certain"),
+            "without exploration what is seen is seen for certain",
         ),
         ({"surrogate": "squared", "gamma": 0.2, "exploration": 0.1}, "gamma does nothing"),
         (
             {"surrogate": "listnet", "weights": "clipped", "exploration": 0.1},
-            ("ListNet cannot be estimated"),
+            "ListNet cannot be estimated",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_the_figure_has_the_best_learner_from_each_feedback_in_each_use():
     )
     ridge["ndcg@10"] += 0.05
     scaled = frame[frame["learner"] == "papers-1"].assign(
-        learner="scaled", way=("unbiased but for mismatch")
+        learner="scaled", way="unbiased but for mismatch"
     )
     better = frame[frame["learner"] == "seen-2"].assign(learner="better-2")
     for column in ("ndcg@10", "ranker_ndcg@10"):
@@ -293,7 +293,7 @@ def test_averages_are_compared_with_the_last_weights():
     frame = frames_seen.iterates(traces(), DETAILS).set_index("learner")
     assert frame.loc["papers-1-average", ["base", "steps"]].tolist() == [
         "Papers-1",
-        ("average of all"),
+        "average of all",
     ]
     assert frame.loc["papers-1-average", "to_last"] == pytest.approx(0.1)
     assert np.isnan(frame.loc["papers-1", "to_last"])

@@ -83,7 +83,7 @@ def refused(config: dict) -> str:
         (
             "streams.a.title",
             2020,
-            ("streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text"),
+            "streams.a.title: 2020 is not of type 'string'. Put it in quotes if it is text",
         ),
         (
             "streams.a.title",
@@ -147,7 +147,7 @@ def test_ids_of_sweeps_fit_the_name_of_a_file():
 
 
 @pytest.mark.parametrize(
-    "text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", ("- a: 1\n  'a': 2\n")]
+    "text", ["a: 1\nb: 2\na: 3\n", "a: {b: 1, c: [{}], b: 2}\n", "- a: 1\n  'a': 2\n"]
 )
 def test_keys_that_are_there_twice(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
@@ -189,7 +189,7 @@ def test_what_yaml_takes_for_something_else(tmp_path, text, reason):
 
 
 @pytest.mark.parametrize(
-    "text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', ("a: 1\n---\nb: 1\n")]
+    "text", ["a: [1\n", "a: !!timestamp x\n", 'a: "\\ud800"\n', "a: 1\n---\nb: 1\n"]
 )
 def test_what_is_no_yaml_is_said_in_a_line(tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)

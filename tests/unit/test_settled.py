@@ -172,7 +172,7 @@ CHANGES = [  # of a setting, and the jobs whose digests change: no other do
     (
         ("seed",),
         3,
-        ("(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*"),
+        "(stream|log|run|best_weights|times) .*|shown (tables|figures_(perceptron|top)).*",
     ),
     (("figures",), {"width": "column"}, "shown figures.*"),
     (("datasets", "mine", "features"), 3, "dataset .*"),

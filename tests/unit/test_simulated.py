@@ -230,7 +230,7 @@ def test_a_stream_is_drawn_by_a_function_of_ones_own(monkeypatch):
 @pytest.mark.parametrize("returned", [[], 7])
 def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
     with pytest.raises(
-        SettingError, match=("my:blocks does not return queries, and a ranker or None")
+        SettingError, match="my:blocks does not return queries, and a ranker or None"
     ):
         drawn_by(monkeypatch, returned)
 
@@ -246,7 +246,7 @@ def test_what_is_no_queries_and_ranker_is_refused(monkeypatch, returned):
         ((0, ["1", "0"], [[1], [2]]), "numbers are expected"),
         (
             (0, [1, 0], [[np.inf], [2]]),
-            ("a feature of query 1 is not finite in single precision: inf"),
+            "a feature of query 1 is not finite in single precision: inf",
         ),
         ((0, [1, 0], [[1e39], [2]]), "not finite in single precision: 1e+39"),
         ((0, [1, 0], [[1j], [2]]), "has the type complex128"),

@@ -168,7 +168,7 @@ def test_every_seed_has_a_pseudo_value_or_the_reason_why_not():
     assert found.loc["behind", "value"].isna().all()
     assert set(found.loc["long", "why"]) == {""}
     assert set(found.loc["behind", "why"]) == {
-        ("no slope: the mean regret of behind on a is not above 0 at round 100")
+        "no slope: the mean regret of behind on a is not above 0 at round 100"
     }
 
 

@@ -142,7 +142,7 @@ def test_failed_jobs_are_told_with_their_logs_and_how_to_repeat_them(root):
     text = describe(found)
     assert (
         "Failed, results/s/logs/run/e/x/l/seed-0.log:\n  line 4\n" in text
-        and (f"Again: {run.repeat}") in text
+        and f"Again: {run.repeat}" in text
     )
     assert (
         text.index("line 8")

@@ -94,7 +94,7 @@ REST = (
         (words.ALIKE, "SLAM keeps up with ListNet on Digits; but so does Random, which should not"),
         (
             words.SILENT,
-            ("Nothing that could be measured here would deny that SLAM keeps up with ListNet"),
+            "Nothing that could be measured here would deny that SLAM keeps up with ListNet",
         ),
     ],
 )

@@ -316,7 +316,7 @@ def two_tables(tmp_path):
     )
     for part, text in {
         "a": "0 qid:1 1:4\n1 qid:1 1:2\n0 qid:2 1:7\n",
-        "b": ("2 qid:3 1:1\n0 qid:4 1:5\n"),
+        "b": "2 qid:3 1:1\n0 qid:4 1:5\n",
     }.items():
         (tmp_path / part).write_text(text)
         tables.convert(toy, part, tmp_path / part, tmp_path / f"{part}.parquet")

@@ -585,7 +585,7 @@ def refused(config, words) -> None:
     [
         (
             {"rounds": None},
-            ["experiments.e.rounds", "The horizon T, or a list of horizons", ("no default")],
+            ["experiments.e.rounds", "The horizon T, or a list of horizons", "no default"],
         ),
         ({"rounds": ...}, ["experiments.e: ", "needs rounds: a horizon, or a list of them"]),
         ({"games": []}, ["needs games"]),
@@ -667,7 +667,7 @@ def test_what_an_experiment_of_ads_cannot_be(changes, words):
         ({"dataset": "obd-men", "train": "bts", "test": "randon"}, ["did you mean 'random'"]),
         (
             {"dataset": "obd-men", "train": "bts", "test": "random", "share": 0.5},
-            [("share does nothing")],
+            ["share does nothing"],
         ),
     ],
 )
@@ -707,5 +707,5 @@ def test_values_of_the_command_line_are_yaml():
         "seed": 3,
         "figures": figures,
         "title": "a: b: c",
-        ("of the file"): "true",
+        "of the file": "true",
     }

@@ -275,13 +275,13 @@ def test_slam_and_max_hinge_do_not_compare_all_pairs():
         (lambda: kl([0.0, 1.0], [0, -1]), r"grades\[1\] is -1"),
         (
             lambda: slam_weights("map", [0.0], [1]),
-            ("unknown kind of SLAM weights 'map': 'ap' or 'ndcg'"),
+            "unknown kind of SLAM weights 'map': 'ap' or 'ndcg'",
         ),
         (lambda: slam_weights("ap", [0.0], [1], k=10), "no cut-off"),
         (lambda: slam_weights("ndcg", [0.0], [1], k=0), "got 0"),
         (
             lambda: slam([0.0, 1.0], [0, 1], [1.0]),
-            ("weights must be non-negative, one for each document"),
+            "weights must be non-negative, one for each document",
         ),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, -1.0]), "weights must be non-negative"),
         (lambda: slam([0.0, 1.0], [0, 1], [1.0, 0.0], margin="gap"), "got 'gap'"),

@@ -631,7 +631,7 @@ def test_a_learner_s_reading_is_a_reading_of_a_claim_that_leaves_it_open():
         "named": ["holds", 1, 2],
     }
     assert table.loc["left", "matters"] == "pair_loss" and set(cells["learner"]) == {
-        ("ranker, epsilon 0")
+        "ranker, epsilon 0"
     }
     assert set(cells.loc[cells["claim"] == "left", "pair_loss"]) == {"logistic", "hinge"}
 

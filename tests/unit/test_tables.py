@@ -134,7 +134,7 @@ LOG = "action,reward,propensity,age\nb,1,0.5,30\na,0,0.25,41.5\nb,0,0.5,-2\n"
             (),
             "\n<!DOCTYPE html>\n<p>Sign in",
             {},
-            ("it is a web page, as a server sends it in place of the file"),
+            "it is a web page, as a server sends it in place of the file",
         ),
         (("ads", "log", None), LOG + "a,2,1,1\n", {}, "line 5: reward 2.0 is not in [0, 1]"),
         (("ads", "log", None), LOG[:-5], {}, "line 4 has 3 fields, the header 4"),
@@ -287,7 +287,7 @@ def test_other_tables_are_refused(tmp_path):
         list(tables.read_ranking(foreign))
     ranking = convert(tmp_path, RANKING, dataset())
     with pytest.raises(
-        DataError, match=("not a classification table of this project: its task is ranking")
+        DataError, match="not a classification table of this project: its task is ranking"
     ):
         tables.read_classification(ranking)
 

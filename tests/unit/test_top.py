@@ -150,14 +150,14 @@ REFUSED = {
     "surrogate": (
         {"surrogate": "listnett"},
         {},
-        ("unknown surrogate 'listnett': did you mean 'listnet'"),
+        "unknown surrogate 'listnett': did you mean 'listnet'",
     ),
     "no surrogate": ({"surrogate": ""}, {}, "unknown surrogate ''"),
     "no surrogate of ogd": ({"kind": "ogd", "surrogate": ""}, {}, "unknown surrogate ''"),
     "pairs of one": (
         {"surrogate": "ranksvm", "k": 1},
         {},
-        ("ranksvm cannot be learnt from the top 1: .*Lemma 26"),
+        "ranksvm cannot be learnt from the top 1: .*Lemma 26",
     ),
     "ListNet": (
         {"surrogate": "listnet"},
@@ -170,12 +170,12 @@ REFUSED = {
     "ListNet's top 9": (
         {"surrogate": "listnet", "k": 9},
         {},
-        ("listnet cannot be learnt from the top 9"),
+        "listnet cannot be learnt from the top 9",
     ),
     "NDCG": (
         {"surrogate": "ndcg-squared", "k": 2},
         {},
-        ("ndcg-squared cannot be learnt from the top 2: .*Theorem 32"),
+        "ndcg-squared cannot be learnt from the top 2: .*Theorem 32",
     ),
     "k": ({"k": -1}, {}, "k is -1"),
     "no exploration": ({"gamma": 0.0}, {}, "gamma is 0 in round 1, and has to be above 0"),

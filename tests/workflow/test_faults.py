@@ -173,7 +173,7 @@ def test_two_runs_at_once(fresh):
     ("trouble", "says"),
     [
         ("too much", "not enough memory (Unable to allocate"),
-        ("killed", ("A job was killed, as where memory runs out.")),
+        ("killed", "A job was killed, as where memory runs out."),
     ],
 )
 def test_a_job_over_its_memory(finished, trouble, says):

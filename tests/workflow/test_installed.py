@@ -237,7 +237,7 @@ def test_another_workflow_imports_it(tmp_path, project):
             'configfile: "config.yaml"',
             "module scant:",
             f"    snakefile: {source!r}",
-            ("    config: config"),
+            "    config: config",
         ]
         (tmp_path / "Snakefile").write_text("\n".join([*lines, "use rule * from scant", ""]))
         assert re.search(
@@ -246,7 +246,7 @@ def test_another_workflow_imports_it(tmp_path, project):
     run("snakemake", target, "--cores", 2, folder=tmp_path, package=package)
     assert (tmp_path / target).is_file()
     (tmp_path / "Snakefile").write_text(
-        "\n".join([*lines, '    prefix: "there"', ("use rule * from scant"), ""])
+        "\n".join([*lines, '    prefix: "there"', "use rule * from scant", ""])
     )
     assert "module prefix: a study's paths" in run(
         "snakemake", "-n", folder=tmp_path, package=package, ok=False

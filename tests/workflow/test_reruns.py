@@ -295,20 +295,20 @@ def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
         finished,
         "ads/family.py",
         "CTR on the test part, of which everything",
-        ("CTR on the test, of which everything"),
+        "CTR on the test, of which everything",
     )
     assert finished.jobs() == {"report": 1, "all": 1}
     edit(
         finished,
         "ads/family.py",
         "Over how many users of a campaign",
-        ("Over how many of a campaign's users"),
+        "Over how many of a campaign's users",
     )
     edit(
         finished,
         "ads/learners.py",
         'about="Trees of a forest',
-        ('about="How many trees a forest has'),
+        'about="How many trees a forest has',
     )
     assert finished.jobs() == {"report": 1, "all": 1}
 

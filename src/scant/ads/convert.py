@@ -41,7 +41,7 @@ def read_labelled(paths) -> Labelled:
         raise DataError(
             paths,
             f"all examples are of class {str(classes[0])!r}",
-            advice=("A policy needs two or more"),
+            advice="A policy needs two or more",
         )
     names = tuple(f"f{number + 1}" for number in range(features.shape[1]))
     return Labelled(

@@ -130,7 +130,7 @@ def deterministic(frame: pd.DataFrame):
     panels.legend(
         figure,
         {name: handles[name] for name in looks},
-        (f"mean over seeds; bars: {panels.INTERVAL}"),
+        f"mean over seeds; bars: {panels.INTERVAL}",
     )
     return figure
 
@@ -138,7 +138,7 @@ def deterministic(frame: pd.DataFrame):
 def _choice(panel: pd.DataFrame) -> pd.Series:
     """How lambda was chosen, as text for each row."""
     return panel["tuning"].map(
-        {"held-out": "λ held-out", "paper": "λ best on test", "": ("each experiment")}
+        {"held-out": "λ held-out", "paper": "λ best on test", "": "each experiment"}
     )
 
 
@@ -226,7 +226,7 @@ def by_rate(frame: pd.DataFrame):
     panels.legend(
         figure,
         {name: handles[name] for name in looks},
-        (f"mean over seeds of the ratio; bars: {panels.INTERVAL}"),
+        f"mean over seeds of the ratio; bars: {panels.INTERVAL}",
     )
     return figure
 

@@ -384,17 +384,17 @@ def _check(name: str, settings: Settings) -> None:
         (
             "informative",
             settings.informative <= settings.dimensions,
-            ("from 2 to the number of dimensions"),
+            "from 2 to the number of dimensions",
         ),
         (
             "floor",
             settings.floor < rarest,
-            (f"above 0 and below the least share of impressions, {rarest:.3g}"),
+            f"above 0 and below the least share of impressions, {rarest:.3g}",
         ),
         (
             "scale",
             settings.scale < largest,
-            (f"above 0 and below {largest:.3g}, where an offer is always clicked"),
+            f"above 0 and below {largest:.3g}, where an offer is always clicked",
         ),
         ("share", round(settings.share * impressions.sum()) >= 1, "so large that a log has a row"),
     ):

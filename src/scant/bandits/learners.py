@@ -252,7 +252,7 @@ def _squares(features: np.ndarray, steps: int) -> np.ndarray:
     if squares.max() * 4 * steps > np.finfo(np.float32).max:  # |x - y|^2 <= 4 max |x|^2
         raise DataError(
             "features",
-            (f"too large for single precision: one row's squares sum to {squares.max():.3g}"),
+            f"too large for single precision: one row's squares sum to {squares.max():.3g}",
             advice="Set standardise to true, or scale the features",
         )
     return squares
@@ -278,11 +278,11 @@ def _learnable(features, rewards) -> tuple[np.ndarray, np.ndarray]:
             which = "all" if rewards.any() else "none"
             raise DataError(
                 "clicks",
-                (f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds"),
+                f"{which} of {len(rewards)} rows is clicked; a scorer learns from both kinds",
             )
         raise DataError(
             "rewards",
-            (f"the same in all of {len(rewards)} rows; a scorer learns from different ones"),
+            f"the same in all of {len(rewards)} rows; a scorer learns from different ones",
         )
     return features, rewards
 
@@ -612,9 +612,7 @@ def of_model(model) -> type[Scorer]:
     for method in ("fit", "get_params"):
         if isinstance(model, type) or not callable(getattr(model, method, None)):
             what = (
-                "a class, not an object of one"
-                if isinstance(model, type)
-                else (f"without {method}")
+                "a class, not an object of one" if isinstance(model, type) else f"without {method}"
             )
             raise SettingError(
                 f"{model!r} is no classifier or regressor as scikit-learn has them: it is {what}"

@@ -180,7 +180,7 @@ class Model:
         if np.ndim(features) != 2 or features.shape[1] != len(self.centre):
             raise DataError(
                 "features",
-                (f"shape {np.shape(features)}; the model has {len(self.centre)} features"),
+                f"shape {np.shape(features)}; the model has {len(self.centre)} features",
             )
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):

@@ -183,7 +183,7 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
             if query in seen and (start > 0 or query != last):
                 line, reason = (
                     int(block.line[start]),
-                    (f"query {query} goes on here after another query"),
+                    f"query {query} goes on here after another query",
                 )
                 advice = "Sort the file so that the rows of a query stand together"
                 raise DataError(
@@ -197,7 +197,7 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         yield block
     if last is None:
         raise DataError(
-            path, "the file has no rows", advice=("It may have been cut short; fetch it again")
+            path, "the file has no rows", advice="It may have been cut short; fetch it again"
         )
 
 
@@ -213,7 +213,7 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
     if parser.has_rows and not parser.used.any():
         reason, advice = (
             "no line has a feature",
-            ("It is a list of judgments: give the file that has features, too"),
+            "It is a list of judgments: give the file that has features, too",
         )
         raise DataError(path, reason, advice=advice)
 
@@ -308,7 +308,7 @@ def _empty(rows: int, features: int) -> Block:
 NOT_WHOLE, UNSORTED, INFINITE = (
     "is not a whole number",
     "have to increase along the line",
-    ("in single precision"),
+    "in single precision",
 )
 ABOVE, NAMED = "is above the highest grade", "the query id is no number of at most 18 digits"
 # What an entry of a data set says of lines that are refused where it does not, by how the reason

@@ -78,7 +78,7 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
     for noun, ids in (("action", log.actions), ("feature", log.names)):
         if twice := repeated(ids):
             raise DataError(
-                where, f"two {noun}s are called {twice[0]!r}", advice=("Rename one of them")
+                where, f"two {noun}s are called {twice[0]!r}", advice="Rename one of them"
             )
     if not len(log):
         raise DataError(where, "the log has no rows")
@@ -86,7 +86,7 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
         raise DataError(
             where,
             "the log has no features",
-            advice=("A policy needs something to tell users apart"),
+            advice="A policy needs something to tell users apart",
         )
     for name, column in log.columns().items():
         if len(column) != len(log):
@@ -144,7 +144,7 @@ def align(
     if strange := [a for a, n in zip(log.actions, counts, strict=True) if n and a not in actions]:
         reason = f"{listing(strange)} not among the actions of the policy: {listing(actions)}"
         raise DataError(
-            where, reason, advice=("Leave these rows out, or train on a log that has them")
+            where, reason, advice="Leave these rows out, or train on a log that has them"
         )
     index_of = {action: index for index, action in enumerate(actions)}
     moved = np.array([index_of.get(action, -1) for action in log.actions], np.int32)[log.action]
@@ -168,7 +168,7 @@ def align_features(log: Log, names: tuple[str, ...], where="log") -> Log:
     if unshared := sorted(set(map(_variable, names)) ^ set(map(_variable, log.names))):
         reason = f"features that only one of the two logs has: {listing(unshared)}"
         raise DataError(
-            where, reason, advice=("Give both logs the same columns, or leave these out of both")
+            where, reason, advice="Give both logs the same columns, or leave these out of both"
         )
     column_of = {name: column for column, name in enumerate(log.names)}
     columns = np.array([column_of.get(name, -1) for name in names])
@@ -315,7 +315,7 @@ def read(path) -> tuple[Log, dict]:
         raise DataError(
             path,
             "not an ads log of this project",
-            advice=("Read another's log with `scant_ads.Log.read`"),
+            advice="Read another's log with `scant_ads.Log.read`",
         )
     with files.foreign(path, "log of this project", files.anew(path)):
         return check(_log(table, metadata), path), metadata
@@ -429,13 +429,13 @@ def read_csv(path, texts: tuple[str, ...], index: bool = False):
         line = re.search(r"in line (\d+)", str(error))
         reason = "more fields than the header has"
         raise DataError(
-            path, reason, int(line[1]) if line else None, ("Quote fields that hold a comma")
+            path, reason, int(line[1]) if line else None, "Quote fields that hold a comma"
         ) from None
     for number, name in enumerate(names, start=1):
         if not name and not (index and number == 1):
             reason = f"column {number} has no name"
             raise DataError(
-                path, reason, 1, ("Drop the index column (in pandas, to_csv(..., index=False))")
+                path, reason, 1, "Drop the index column (in pandas, to_csv(..., index=False))"
             )
     if twice := repeated(names):
         raise DataError(path, f"two columns are called {twice[0]!r}", 1)
@@ -514,7 +514,7 @@ def positions(path, frame, lines) -> np.ndarray:
         refuse_row(
             path,
             int(np.argmax(bad)),
-            (f"position {values[np.argmax(bad)]} is not a whole number"),
+            f"position {values[np.argmax(bad)]} is not a whole number",
             lines,
         )
     return values.astype(np.int32)
@@ -531,7 +531,7 @@ def times(path, frame, lines) -> np.ndarray:
         raise DataError(
             path,
             "the timestamps are plain numbers",
-            advice=("Write them as 2019-11-24 00:03:13+00:00"),
+            advice="Write them as 2019-11-24 00:03:13+00:00",
         )
     parsed = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
     if parsed.isna().any():

@@ -61,7 +61,7 @@ def read(path) -> Log:
         logs.refuse_row(
             path,
             int(np.argmax(invalid)),
-            (f"click is {click[np.argmax(invalid)]:g}, not 0 or 1"),
+            f"click is {click[np.argmax(invalid)]:g}, not 0 or 1",
             lines,
         )
     items = logs.text(path, frame["item_id"], lines)

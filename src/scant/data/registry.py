@@ -118,7 +118,7 @@ def load(
     registered, extra = read_yaml(of_project(path)), extra or {}
     check(registered, rules, where=str(path))
     check(
-        extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where=("the study's own data sets")
+        extra, {"$ref": "#/$defs/own", "$defs": rules["$defs"]}, where="the study's own data sets"
     )
     if both := sorted(registered.keys() & extra.keys()):
         raise SettingError(

@@ -57,7 +57,7 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
             raise DataError(
                 original,
                 reason,
-                advice=("Put the file there, or delete the link: the next run looks anew"),
+                advice="Put the file there, or delete the link: the next run looks anew",
             )
         raise DataError(original, "there is no such file")
     files.refuse_page(original)
@@ -166,7 +166,7 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(
             paths,
             "no rows, or tables of different features",
-            advice=("Make them with `scant convert`"),
+            advice="Make them with `scant convert`",
         )
     labels = np.array([label for table in tables for label in table["label"].to_pylist()])
     return np.concatenate([_features(table) for table in tables]), labels
@@ -262,13 +262,13 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
         raise DataError(
             path,
             "its features count from f0",
-            advice=("Rename its columns: they count from f1 here"),
+            advice="Rename its columns: they count from f1 here",
         )
     if missing := [name for name in wanted if name not in {*names}]:
         raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
     if f"f{dataset.features + 1}" in names:
         raise DataError(
-            path, (f"there is a column 'f{dataset.features + 1}' beyond the declared features")
+            path, f"there is a column 'f{dataset.features + 1}' beyond the declared features"
         )
 
 
@@ -318,7 +318,7 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
     refuse(column.is_null().to_numpy(zero_copy_only=False), "is missing")
     if pa.types.is_nested(column.type):
         raise DataError(
-            path, (f"column {name!r} has type {column.type}; numbers or text are expected")
+            path, f"column {name!r} has type {column.type}; numbers or text are expected"
         )
     if name == "label":
         labels = np.array([label_text(str(label)) for label in column.to_pylist()], dtype=object)
@@ -432,7 +432,7 @@ def _metadata(dataset: Dataset, part: Part, original, rows: int, features: int, 
         expected = getattr(part, key)
         if expected is not None and metadata.get(key) != expected:
             raise DataError(
-                original, (f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}")
+                original, f"{metadata.get(key)} {key}; {dataset.id}/{part.id} has {expected}"
             )
     _check_end(original, dataset, part)
     return metadata

@@ -75,7 +75,7 @@ def read_uci(
         yield _examples(labels, rows, lines)
     elif not any_rows:
         raise DataError(
-            path, "the file has no rows", advice=("It may have been cut short; fetch it again")
+            path, "the file has no rows", advice="It may have been cut short; fetch it again"
         )
 
 

@@ -202,7 +202,7 @@ def check_limits(
             low = f"above {above:,}" if above > least else f"{least:,} or more"
             ranges = {
                 most: f"from {least:,} to {most:,}",
-                below: (f"from {least:,} to below {below:,}"),
+                below: f"from {least:,} to below {below:,}",
                 math.inf: low,
             }
             raise SettingError(f"{whose}: {key} is {value}; it must be {ranges[min(most, below)]}")

@@ -22,8 +22,7 @@ FAMILIES = {  # by kind, in the order in which the page shows them
     "ads": "scant.ads.family:Ads",
     "generalisation": "scant.generalisation.family:Generalisation",
 }
-# the number of the first seed that chooses learning rates; those below are reported
-TUNING = 1_000_000
+TUNING = 1_000_000  # the first seed that chooses learning rates; those below are reported
 HEADLINE = "feedback"  # the question that pages open with
 # what figures and tables are made of
 READS = ("traces", "regret", "times", "coverage", "streams", "logs", "nothing")

@@ -299,7 +299,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     by = by[0] if len(by) == 1 else by
     unsaid = {
         "name": "not stated",
-        "description": ("The study states no licence of its results: ask its authors."),
+        "description": "The study states no licence of its results: ask its authors.",
     }
     ours = add(
         "#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE)

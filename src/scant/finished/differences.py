@@ -438,7 +438,7 @@ def _made_by(comparison: Comparison) -> str:
     if changed := [title for part, title in MADE_BY.items() if title and comparison.of(part)]:
         alike = not comparison.of("settings", "data")
         cause = (
-            (" Seeds and data are the same, so this or the processor is what makes numbers differ.")
+            " Seeds and data are the same, so this or the processor is what makes numbers differ."
             if alike
             else ""
         )

@@ -74,7 +74,7 @@ def commit(made: dict) -> str:
     return (
         made["commit"]
         if made["clean"]
-        else (f"{made['commit']}, with changes that are not committed")
+        else f"{made['commit']}, with changes that are not committed"
     )
 
 

@@ -255,6 +255,6 @@ def owned(folder) -> dict:
         raise DataError(
             folder / manifest.NAME,
             reason,
-            advice=("Nothing is changed in the results of another study"),
+            advice="Nothing is changed in the results of another study",
         )
     return content

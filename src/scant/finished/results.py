@@ -32,7 +32,7 @@ class Results:
             raise DataError(
                 self.folder,
                 "is not there",
-                advice=("Name the folder of a study's results, results/STUDY"),
+                advice="Name the folder of a study's results, results/STUDY",
             )
 
     def __repr__(self) -> str:

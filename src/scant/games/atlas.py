@@ -128,7 +128,7 @@ def _stated(measure: str, m: int, k: int, rate: str) -> tuple[str | None, str | 
         if agrees:
             return claim, f"thesis {where}: agrees"
         return claim, f"thesis {where}: " + (
-            "differs" if m >= proof_m else (f"not so here, proof has m = {proof_m}")
+            "differs" if m >= proof_m else f"not so here, proof has m = {proof_m}"
         )
     return None, None
 

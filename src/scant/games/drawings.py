@@ -82,7 +82,7 @@ def _apart(frame: pd.DataFrame) -> pd.DataFrame:
                 suffix = (
                     f", {sees}"
                     if [seen for seen, _ in groups].count(sees) == 1
-                    else (f", {number} of {len(groups)}")
+                    else f", {number} of {len(groups)}"
                 )
                 part = part.assign(stream=part["stream"] + suffix, panel=part["panel"] + suffix)
             parts.append(part)
@@ -98,7 +98,7 @@ def _groups(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
         return [("", learners["learner"].tolist())]
     groups = []
     for sees, part in learners.groupby(
-        np.where(learners["k"] == 0, "all items seen", ("the top seen")), sort=False
+        np.where(learners["k"] == 0, "all items seen", "the top seen"), sort=False
     ):
         count = -(-len(part) // MANY)
         groups += [

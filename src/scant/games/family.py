@@ -56,7 +56,7 @@ GAME = {
             ),
         },
         "settings": {
-            "description": ("Settings of the stream; docs/games.md has them, with their defaults.")
+            "description": "Settings of the stream; docs/games.md has them, with their defaults."
         },
         "shared": {
             "description": "Whether all seeds share one draw of the stream, as in AISTATS'15; else "
@@ -121,7 +121,7 @@ FIGURES = (
     ),
     Shown(
         name="figure-games-rounds",
-        heading=("Regret by round, learners without a horizon, and peers"),
+        heading="Regret by round, learners without a horizon, and peers",
         **AVERAGES,
     ),
     Shown(

@@ -181,7 +181,7 @@ def against_items(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """
     frame = ends(longest(regrets(traces, details)))
     title = (
-        frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", (" loss"))
+        frame["game"].str.capitalize() + " stream, " + frame["loss"].str.replace("-loss", " loss")
     )
     growths = _growths(frame.assign(stream=title), details, "items")
     return growths.assign(panel=growths["stream"])

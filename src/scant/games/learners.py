@@ -99,7 +99,7 @@ class RTopKF(Blocks):
         Setting(
             "blocks",
             {"type": "integer", "minimum": 1},
-            about=("K, the number of blocks; theory's if absent."),
+            about="K, the number of blocks; theory's if absent.",
         ),
         replace(REST, absent="random"),
         Setting(

@@ -187,13 +187,13 @@ def check(loss: Loss, stream: np.ndarray) -> None:
         ~((stream >= 0) & is_whole),
         stream,
         loss,
-        ("whole numbers from 0 (position-loss takes any)"),
+        "whole numbers from 0 (position-loss takes any)",
     )
     if loss.binary:
         _refuse(stream > 1, stream, loss, "0 or 1 (sum-loss and dcg take grades)")
     elif loss.values is _gains:
         _refuse(
-            stream > measures.MAX_GRADE, stream, loss, (f"grades of at most {measures.MAX_GRADE}")
+            stream > measures.MAX_GRADE, stream, loss, f"grades of at most {measures.MAX_GRADE}"
         )
 
 

@@ -18,7 +18,7 @@ from scant.theory import game_bounds
 K = Setting(
     "k",
     {"type": "integer", "minimum": 1},
-    about=("How many items on top of a ranking are seen."),
+    about="How many items on top of a ranking are seen.",
     absent=1,
 )
 

@@ -22,7 +22,7 @@ FIXED_ITEMS = (
         (
             Answer(
                 "items-more-seen",
-                ("seeing five items in place of one, and ten in place of five,"),
+                "seeing five items in place of one, and ten in place of five,",
                 *CHANGED,
             ),
             Answer("items-full-better", "seeing all items in place of the top one", *CHANGED),

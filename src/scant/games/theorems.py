@@ -63,7 +63,7 @@ def _full_information() -> Iterator[Check]:
                     "thesis, 3.2.2; AISTATS'15, sections 3 and 11",
                     "whether the shown ranking's loss is revealed"
                     if own_loss
-                    else ("rankings whose loss is revealed"),
+                    else "rankings whose loss is revealed",
                     f"n = k = {n}",
                     m,
                     int(revealed[0] if own_loss else revealed.sum()),

@@ -48,7 +48,7 @@ def against(frame: pd.DataFrame, along: str):
         axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
         several = len(frame["experiment"].unique()) > 1
         subtitle = ", ".join(
-            [*panel["reading"].unique()[:several], *others, (f"{panel['n'].max()} seeds")]
+            [*panel["reading"].unique()[:several], *others, f"{panel['n'].max()} seeds"]
         )
         axis.annotate(
             subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35"

@@ -173,7 +173,7 @@ SETTINGS = (
     Setting(
         "n",
         _sizes(default=[100, 300, 1000]),
-        ("How many queries a sample has; a list, each is learnt from."),
+        "How many queries a sample has; a list, each is learnt from.",
     ),
     Setting("m", _sizes(default=[20]), "How many documents a query has; a list."),
     Setting(
@@ -198,7 +198,7 @@ SETTINGS = (
     Setting(
         "fresh",
         {"type": "integer", "minimum": 2, "default": 4000},
-        ("How many fresh queries measure the risk."),
+        "How many fresh queries measure the risk.",
     ),
     Setting(
         "reference",

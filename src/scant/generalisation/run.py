@@ -182,7 +182,7 @@ class Own:
         if weights.shape != (d,) or not np.isfinite(weights).all():
             raise SettingError(f"{self.settings['kind']}: fit is to return {d} finite weights")
         return Fit(
-            solve.Solution(weights, task.mean.evaluate(weights).value, np.nan, 0, ("one's own"))
+            solve.Solution(weights, task.mean.evaluate(weights).value, np.nan, 0, "one's own")
         )
 
 

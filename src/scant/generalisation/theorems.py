@@ -226,7 +226,7 @@ def _smooth() -> Iterator[Check]:
         yield _worst(
             "smoothness in the weights",
             "thesis, 4.8.3, appendix C",
-            (f"{surrogate}, d = 4"),
+            f"{surrogate}, d = 4",
             m,
             sides,
         )
@@ -305,7 +305,7 @@ def _descent() -> Iterator[Check]:
         sides["(4.8)"].append((risk, case.best_risk + generalisation.optimistic_excess(n, case)))
     for check, source in (
         ("theorem 35", "thesis, Theorem 35"),
-        ("theorem 45", ("thesis, Theorems 36 and 45")),
+        ("theorem 45", "thesis, Theorems 36 and 45"),
     ):
         yield _worst(check, source, setting, 10, sides[check])
     yield _worst("(4.8)", "thesis, (4.8)", setting, 10, sides["(4.8)"])
@@ -334,7 +334,7 @@ def _descent() -> Iterator[Check]:
         yield _worst(
             "table 4.1, smallest",
             "thesis, Table 4.1",
-            (f"{surrogate}, W = 0.5 to 10, n to 10^7"),
+            f"{surrogate}, W = 0.5 to 10, n to 10^7",
             100,
             sides,
         )

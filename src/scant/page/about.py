@@ -357,7 +357,7 @@ def _environment() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
     return versions | {
-        "system": (f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores")
+        "system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"
     }
 
 

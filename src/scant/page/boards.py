@@ -141,7 +141,7 @@ def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
     return (
         ""
         if math.isnan(low)
-        else (f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]")
+        else f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]"
     )
 
 

@@ -99,7 +99,7 @@ def in_words(quantity: str) -> str:
             return (
                 "share of the bound"
                 if match["kind"] == "share"
-                else ("deviation from what is stated")
+                else "deviation from what is stated"
             )
         return f"difference in {match['column'].replace('_', ' ')}".removesuffix(" in value")
     return quantity

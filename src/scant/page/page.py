@@ -160,7 +160,7 @@ def sentences(claims: list[Claim]) -> list[str]:
         return [
             "This study tests no claim.",
             "Its figures and tables are below.",
-            ("What they show is as measured."),
+            "What they show is as measured.",
         ]
     heads = {
         "reproduction": ("statement that a paper measured", "statements that the papers measured"),
@@ -313,7 +313,7 @@ def _robustness(claims: list[dict]) -> str:
     return (
         text
         if half == math.inf
-        else (f"{text}; {half:g} seeds or fewer would decide half of the undecided")
+        else f"{text}; {half:g} seeds or fewer would decide half of the undecided"
     )
 
 

@@ -154,7 +154,7 @@ def _claim(row: Claim) -> str:
 def _estimate(row: Mapping) -> str:
     """The estimate of a claim or cell and its interval: "0.5 [0.4, 0.6]"."""
     interval = (
-        "" if row["low"] is None else (f" [{page.shown(row['low'])}, {page.shown(row['high'])}]")
+        "" if row["low"] is None else f" [{page.shown(row['low'])}, {page.shown(row['high'])}]"
     )
     return page.shown(row["estimate"]) + interval
 

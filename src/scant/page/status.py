@@ -71,7 +71,7 @@ def status(folder, root=".") -> Status:
     record = events.read(root / events.RECORD.format(study=folder.name))
     if not jobs and not record:
         raise DataError(
-            folder, "no job of this study has ended", advice=("Run it: snakemake --cores all")
+            folder, "no job of this study has ended", advice="Run it: snakemake --cores all"
         )
     by_name = {
         name: [event for event in record if event["event"] == name]

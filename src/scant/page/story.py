@@ -255,7 +255,7 @@ def evidence(claim: dict) -> Markup:
         places = {cell["stream"] for cell in rest} - {cell["stream"] for cell in agreed}
         where = _places([cell for cell in rest if cell["stream"] in places]) if places else ""
         text += Markup("; undecided{}").format(
-            where or (f" in {len(rest)} of {len(claim['cells'])} cells")
+            where or f" in {len(rest)} of {len(claim['cells'])} cells"
         )
     return text
 

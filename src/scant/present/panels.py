@@ -321,8 +321,6 @@ def slope(row: pd.Series) -> str:
     if np.isnan(row["slope"]):
         return "no slope"
     ends = (
-        ""
-        if np.isnan(row["slope_low"])
-        else (f" [{row['slope_low']:.2f}, {row['slope_high']:.2f}]")
+        "" if np.isnan(row["slope_low"]) else f" [{row['slope_low']:.2f}, {row['slope_high']:.2f}]"
     )
     return f"{row['slope']:.2f}{ends}"

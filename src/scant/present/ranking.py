@@ -66,7 +66,7 @@ def leaderboard(runs: Runs, measure: str | None = None, tuning: str | None = Non
         )
     if final.table.empty:
         raise DataError(
-            runs.experiment, (f"has no final {final.measure}: every run failed, or there is none")
+            runs.experiment, f"has no final {final.measure}: every run failed, or there is none"
         )
     if final.table["seed"].nunique() < 2:
         advice = "Ask for more seeds in the study"

@@ -66,7 +66,7 @@ RULE = {  # the JSON schema of the setting `user`
         "required": ["click", "stop"],
         "properties": {
             "click": {
-                "description": ("The probability of a click on a document, by its grade from 0."),
+                "description": "The probability of a click on a document, by its grade from 0.",
                 **PROBABILITIES,
             },
             "stop": {
@@ -180,7 +180,7 @@ def user_for(user: str | Mapping, largest_grade: int) -> User:
         owner = (
             "click and stop have"
             if isinstance(user, Mapping)
-            else (f"the literature's {user} user has")
+            else f"the literature's {user} user has"
         )
         raise SettingError(
             f"user: {owner} probabilities for grades 0 to {most}, and the stream's grades go up to "

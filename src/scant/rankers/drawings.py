@@ -325,7 +325,7 @@ def feedback(frame: pd.DataFrame):
     panels.legend(
         figure,
         handles,
-        (f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade"),
+        f"mean over seeds; bars: {panels.INTERVAL}; 0: ListNet, which sees every grade",
     )
     return figure
 

@@ -28,7 +28,7 @@ NEEDS = {
     "listnet": (ALL, "its gradient does not decompose over fewer than all grades (Lemma 27)"),
     "ndcg-squared": (
         ALL,
-        ("every entry is divided by Z(R), which depends on all grades (Theorem 32 for k = 1)"),
+        "every entry is divided by Z(R), which depends on all grades (Theorem 32 for k = 1)",
     ),
 }
 

@@ -443,7 +443,7 @@ class Perceptron(Contextual):
     shown = (
         _curves(
             "figure-2.1",
-            ("What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)"),
+            "What NDCG@10 is short of 1, by round, separable streams (thesis, Figure 2.1)",
             "NDCG@10 of the rankings shown, by round, on the separable streams.",
             "ndcg@10",
             True,
@@ -553,10 +553,10 @@ class Top(Contextual):
     learners: Mapping = top.LEARNERS
     shown = (
         _rounds_figure(
-            "figure-3.4", ("NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)")
+            "figure-3.4", "NDCG@10 by round, feedback at the top (thesis, Figures 3.4 and 3.5)"
         ),
         _rounds_figure(
-            "figure-aistats16.1", ("NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)")
+            "figure-aistats16.1", "NDCG@10 by round, feedback at the top (AISTATS'16, Figure 1)"
         ),
         Shown(
             "figure-top-k",

@@ -85,7 +85,7 @@ def _words(
     if objective:
         return (
             OBJECTIVES[objective]
-            + (f", top {k}" if k else "" if kind == "listnet" else (", full"))
+            + (f", top {k}" if k else "" if kind == "listnet" else ", full")
             + by
         )
     words = {

@@ -545,9 +545,8 @@ class Ideal(Contextual):
         return rank(grades)
 
 
-LEARNERS = {
-    learner.kind: learner for learner in (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)
-}
+BUILT_IN = (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal)
+LEARNERS = {learner.kind: learner for learner in BUILT_IN}
 
 
 class UserLearner(Contextual):

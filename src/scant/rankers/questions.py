@@ -15,7 +15,7 @@ PERCEPTRON = (
                 "perceptron-slam-competitive",
                 "SLAM",
                 "is within 5 % of ListNet",
-                ("is more than 5 % behind ListNet"),
+                "is more than 5 % behind ListNet",
             ),
             Answer(
                 "seen-average-near-listnet",
@@ -33,7 +33,7 @@ PERCEPTRON = (
                 "perceptron-converges",
                 "the perceptrons",
                 "average more than 0.99",
-                ("average less than 0.99"),
+                "average less than 0.99",
             ),
             Answer(
                 "perceptron-over-listnet-separable",
@@ -67,13 +67,13 @@ TOP = (
                 "top-competitive",
                 CONVEX,
                 "are within 5 % of ListNet",
-                ("are more than 5 % behind ListNet"),
+                "are more than 5 % behind ListNet",
             ),
             Answer(
                 "top-above-random",
                 CONVEX,
                 "rank better than at random",
-                ("rank worse than at random"),
+                "rank worse than at random",
             ),
         ),
     ),
@@ -87,7 +87,7 @@ TOP = (
                 "top-clicks-pdgd-above-dbgd",
                 "PDGD",
                 "ranks better than DBGD",
-                ("ranks worse than DBGD"),
+                "ranks worse than DBGD",
             ),
             Answer(
                 "seen-clicks-near-pdgd",

@@ -39,7 +39,7 @@ EXPLORED = Setting(
     absent="greedy",
 )
 LAMBDAS = _numbers(
-    "lambdas", ("The penalties of ridge regression to play; one is chosen as rates are.")
+    "lambdas", "The penalties of ridge regression to play; one is chosen as rates are."
 )
 ALPHAS = _numbers(
     "alphas",

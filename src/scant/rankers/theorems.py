@@ -274,7 +274,7 @@ def _general_bound() -> Iterator[Check]:
             yield Check(
                 check,
                 "thesis, (2.19)",
-                ("largest loss by the proof, where it is the largest share of the bound"),
+                "largest loss by the proof, where it is the largest share of the bound",
                 f"v_max of {name}, sums of the surrogate 10^-4 to 10^4 times the last term",
                 m,
                 value,

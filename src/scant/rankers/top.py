@@ -196,7 +196,7 @@ def _probabilities(limits: Mapping) -> list[Mapping]:
 # the condition for settings of its smoothing, see `Setting.when`
 SMOOTHED = ("surrogate", "smoothdcg")
 SURROGATE = Setting(
-    "surrogate", {"enum": list(OBJECTIVES)}, about=("The surrogate that the learner descends on.")
+    "surrogate", {"enum": list(OBJECTIVES)}, about="The surrogate that the learner descends on."
 )
 K = Setting(
     "k",
@@ -240,7 +240,7 @@ EXPLORATION = Setting(
 SEEN_LOSS = Setting(
     "surrogate",
     {"enum": list(LOSSES)},
-    about=("The loss of the documents seen that the learner descends on."),
+    about="The loss of the documents seen that the learner descends on.",
 )
 SEEN_K = Setting(
     "k",

@@ -112,7 +112,7 @@ def completed(table: pa.Table) -> pa.Table:
     for name in [name for name in table.column_names if name.startswith(top.CHOSEN)]:
         number, key = table[name], name.removeprefix(top.CHOSEN)
         setting = pc.binary_join_element_wise(
-            setting, pc.cast(number, pa.string()), (f", {WITH[key]} ")
+            setting, pc.cast(number, pa.string()), f", {WITH[key]} "
         )
         column = "gamma" if key == "exploration" else key
         table = table.drop_columns(name)

@@ -7,9 +7,8 @@ from scant.rankers.traces import at_tuned_rates
 def updates(played):
     rows = at_tuned_rates(played.traces, "ndcg@10", played.tuning)
     last = rows[rows["round"] == rows["round"].max()]
-    return last.assign(value=last["updates"] / last["round"])[
-        ["stream", "learner", "seed", "value"]
-    ]
+    shares = last.assign(value=last["updates"] / last["round"])
+    return shares[["stream", "learner", "seed", "value"]]
 
 
 UPDATES = Quantity(

@@ -99,7 +99,7 @@ def read(path) -> list[dict]:
                 path,
                 "is no event of a run",
                 number,
-                ("Delete the file: the next run writes it anew"),
+                "Delete the file: the next run writes it anew",
             )
         events.append(event)
         begun.add(event.get("jobid"))

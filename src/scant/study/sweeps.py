@@ -170,7 +170,7 @@ def _combinations(experiment: dict) -> list[dict]:
                 check(
                     {key: value},
                     {"properties": {key: rules.get(key, readings()[key])}},
-                    ("a level"),
+                    "a level",
                 )
         combinations += [
             dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())

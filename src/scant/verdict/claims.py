@@ -193,9 +193,7 @@ class _Examiner:
                     continue
                 if not cells:
                     lacking.append(
-                        _Lacking(
-                            5, (f"no {claim.get('measure', claim['quantity'])} is known there")
-                        )
+                        _Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there")
                     )
                 for own, of_kind in self._by_data(claim, name, cells):
                     reading = self._reading(claim, name, tuning, fitting, of_kind, own)
@@ -213,7 +211,7 @@ class _Examiner:
             experiment["kind"], where.get("kind", experiment["kind"])
         ):
             return _Lacking(
-                1, (f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}")
+                1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}"
             )
         if name not in self.played or not all_fit(experiment, where, name):
             return _Lacking(2, f"no experiment with {in_words(where)}")
@@ -363,7 +361,7 @@ class _Examiner:
                 trivial = "plays" in claim and np.ptp(rows["value"]) == 0
                 exact = trivial or family.certain(self.study, stream)
                 label = self._original("learners", learner) + (
-                    "" if epsilon is None else (f", epsilon {epsilon:g}")
+                    "" if epsilon is None else f", epsilon {epsilon:g}"
                 )
                 if elsewhere is None:
                     alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
@@ -378,7 +376,7 @@ class _Examiner:
                     if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
                     against = self._original("learners", other) + (
-                        "" if elsewhere == name else (f" ({elsewhere})")
+                        "" if elsewhere == name else f" ({elsewhere})"
                     )
                     differences = _differences_of_two(rows["value"], other_rows["value"], claim)
                     two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}

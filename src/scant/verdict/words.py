@@ -34,7 +34,7 @@ MEANINGS = {  # of verdicts, for the page
 ROWS = {
     "reproduction": (
         "reproductions",
-        ("what a paper measured, on its own data or on data made as it says"),
+        "what a paper measured, on its own data or on data made as it says",
     ),
     "extension": ("extensions", "the same statement on other data"),
     "theorem": ("theorem checks", "an identity, a table or a bound"),

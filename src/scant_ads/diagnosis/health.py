@@ -114,15 +114,15 @@ def problems(summary, unit: Unit = CLICKS) -> Iterator[Problem]:
         yield Problem(
             "no-clicks",
             "warning",
-            (f"all {tally.rows:,} rewards are 0: rewards look missing"),
-            (f"Look at how {unit.events} are joined to visits. There is no verdict without any"),
+            f"all {tally.rows:,} rewards are 0: rewards look missing",
+            f"Look at how {unit.events} are joined to visits. There is no verdict without any",
         )
     elif tally.rows > 1 and (reward == 1).all():
         reason = (
             f"all {tally.rows:,} rewards are {unit.largest:g}: visits without a click look missing"
         )
         yield Problem(
-            "all-clicks", "warning", reason, ("Log every visit, also those that earn nothing")
+            "all-clicks", "warning", reason, "Log every visit, also those that earn nothing"
         )
     yield from propensities(summary, summary.policies)
     yield from measurement.problems(summary, tally, unit)
@@ -245,9 +245,7 @@ def probabilities(
     if not low <= 1 <= high and alike(tally) is None:
         if high < 1:
             what = (
-                "are eligible and never shown"
-                if tally.eligible
-                else ("cannot be shown to everyone")
+                "are eligible and never shown" if tally.eligible else "cannot be shown to everyone"
             )
             which = "eligible" if tally.eligible else f"{ads}"
             reason = (
@@ -255,7 +253,7 @@ def probabilities(
                 f"alike has a mean weight of {mean:.4g} ({low:.4g} to {high:.4g}), not 1"
             )
             yield Problem(
-                "propensity-sum", "warning", reason, ("Look at how propensities are logged")
+                "propensity-sum", "warning", reason, "Look at how propensities are logged"
             )
         return
     for name in policies:
@@ -305,7 +303,7 @@ def alike_ids(ads: Iterable[str]) -> Iterator[Problem]:
             "warning",
             f"ids of ads look alike: {'; '.join(groups[:3])}"
             + (f"; and {len(groups) - 3} more" if len(groups) > 3 else ""),
-            ("They are taken for different ads: write each ad in one way if they are the same"),
+            "They are taken for different ads: write each ad in one way if they are the same",
         )
 
 
@@ -335,7 +333,7 @@ def equal_rows(summary) -> Iterator[Problem]:
             yield Problem(
                 "duplicates",
                 "warning",
-                (f"{count:,} of {rows:,} rows equal an earlier one"),
+                f"{count:,} of {rows:,} rows equal an earlier one",
                 "All are kept; if visits were logged twice, bounds are too good",
                 count,
             )

@@ -71,7 +71,7 @@ def problems(head: Iterable[Visits], nothing: float = 0.0) -> Iterator[Problem]:
         yield Problem(
             LEAK,
             "warning",
-            (f"feature {name!r} {why}: it looks like something known only afterwards"),
+            f"feature {name!r} {why}: it looks like something known only afterwards",
             (
                 f"Leave it out with --ignore {quote(name)}, unless it is known before an ad "
                 "is chosen"
@@ -160,7 +160,7 @@ def late(
             "late",
             "warning",
             reason,
-            ("Leave these rows out, or wait for their rewards: rates are too low"),
+            "Leave these rows out, or wait for their rewards: rates are too low",
         )
 
 

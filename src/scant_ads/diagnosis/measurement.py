@@ -394,7 +394,7 @@ def _scales(rewards: Rewards, tally) -> Iterator[Problem]:
                 SCALE,
                 "warning",
                 reason,
-                ("Write all rewards in one unit, such as EUR or cents"),
+                "Write all rewards in one unit, such as EUR or cents",
                 column=ad,
             )
             return
@@ -436,7 +436,7 @@ def _cut_off(rewards: Rewards, tally, unit: Unit) -> Iterator[Problem]:
                 "cut-off",
                 "warning",
                 reason,
-                ("If they are, its mean is too low: log them whole"),
+                "If they are, its mean is too low: log them whole",
                 column=ad,
             )
 

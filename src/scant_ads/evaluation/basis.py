@@ -203,7 +203,7 @@ class Basis:
         if whole_log or summary.digests.mark() == training.mark:
             reason = f"the same log as {train}, from which policies are learnt: it flatters them"
             raise DataError(
-                test, reason, advice=("Evaluate on other visits; --split 0.5 parts one log")
+                test, reason, advice="Evaluate on other visits; --split 0.5 parts one log"
             )
         overlap, chance = (
             f"{count:,} of {tally.rows:,} rows are in {train}, too",

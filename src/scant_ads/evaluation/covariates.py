@@ -70,7 +70,7 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
     if len(fit[0]) < FEWEST:
         raise DataError(
             test.name,
-            (f"--covariate needs {FEWEST} rows that tell its slope: there are {len(fit[0])}"),
+            f"--covariate needs {FEWEST} rows that tell its slope: there are {len(fit[0])}",
             advice="Leave it out, or log more",
         )
     low, high = float(fit[0].min()), float(fit[0].max())
@@ -105,7 +105,7 @@ def _numbers(visits: Visits, column: str, where: str) -> np.ndarray:
     if column in visits.categories or not np.isfinite(values).all():
         what = "it is text" if column in visits.categories else "it lacks numbers"
         raise DataError(
-            where, f"--covariate {column}: {what}", advice=("A covariate is a number in every row")
+            where, f"--covariate {column}: {what}", advice="A covariate is a number in every row"
         )
     return values
 
@@ -141,5 +141,5 @@ def _check_unaffected(x: np.ndarray, visits: Visits, column: str, where: str) ->
             raise DataError(
                 where,
                 reason,
-                advice=("A covariate is from before the ad was chosen: name another column"),
+                advice="A covariate is from before the ad was chosen: name another column",
             )

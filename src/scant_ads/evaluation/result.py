@@ -298,7 +298,7 @@ class Evaluation:
             ]
             if more := len(self.comparisons) - len(printed):
                 lines += [
-                    (f"  and {more} pairs without it: --output FILE.json and --report have all")
+                    f"  and {more} pairs without it: --output FILE.json and --report have all"
                 ]
         return lines
 

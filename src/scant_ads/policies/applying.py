@@ -146,8 +146,8 @@ def _check_known(policy: Policy, contexts, path, first: int) -> None:
         ads = logs.listing([contexts.actions[ad] for ad in np.flatnonzero(contexts.eligible[row])])
         raise DataError(
             path,
-            (f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}"),
-            advice=("Leave such visits to chance, and learn again with a log of these ads"),
+            f"row {first + row + 1}: the policy knows none of the eligible ads: {ads}",
+            advice="Leave such visits to chance, and learn again with a log of these ads",
         )
 
 

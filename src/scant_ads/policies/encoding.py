@@ -59,7 +59,7 @@ class Encoder:
             raise DataError(
                 where,
                 reason,
-                advice=(f"Take it as text in both with --categorical {quote(odd[0])}"),
+                advice=f"Take it as text in both with --categorical {quote(odd[0])}",
             )
         features = visits.features
         if self.texts or len(self.lacking) or np.isnan(features).any():

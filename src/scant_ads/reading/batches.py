@@ -303,7 +303,7 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
             raise DataError(
                 where,
                 f"row {first + problem.row + 1}: {problem.reason}",
-                advice=("Mend the cell, or empty it"),
+                advice="Mend the cell, or empty it",
             )
     return table
 

@@ -244,7 +244,7 @@ def read_log(path, whole: bool = False) -> Log:
         name = next(iter(lacking))
         row = int(np.argmax(np.isnan(visits.features[:, visits.names.index(name)])))
         logs.refuse_row(
-            path, row, f"{name} is missing", reading.lines, ("Fill it in, or leave the row out")
+            path, row, f"{name} is missing", reading.lines, "Fill it in, or leave the row out"
         )
     if visits.categories:
         name, texts = next(iter(visits.categories.items()))
@@ -254,7 +254,7 @@ def read_log(path, whole: bool = False) -> Log:
         text = texts[codes[row]]
         reason = f"{name} {short(text)} is not a number" if text else f"{name} is missing"
         logs.refuse_row(
-            path, row, reason, reading.lines, ("One-hot encode a column of text, or drop it")
+            path, row, reason, reading.lines, "One-hot encode a column of text, or drop it"
         )
     log = Log(**{part.name: getattr(visits, part.name) for part in fields(Log)})
     return logs.check(log, path, reading.lines)
@@ -286,7 +286,7 @@ def table_of(frame):
     import pyarrow as pa
 
     with files.foreign(
-        "data frame", "data frame with columns of numbers, texts or times", ("Look at its dtypes")
+        "data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"
     ):
         # of pandas, which would add its index
         if hasattr(frame, "to_numpy") and hasattr(frame, "index"):
@@ -370,7 +370,7 @@ class Renaming:
         names = [roles.get(name, "" if name in self.ignore else name) for name in header]
         if twice := logs.repeated(name for name in names if name):
             raise DataError(
-                self.path, f"two columns are called {twice[0]!r}", self.line, ("Rename one of them")
+                self.path, f"two columns are called {twice[0]!r}", self.line, "Rename one of them"
             )
         return names
 
@@ -572,7 +572,7 @@ def refuse_unclosed(path, delimiter: str) -> None:
     if opened:
         reason = "a quotation mark begins a text here that does not end as one"
         raise DataError(
-            path, reason, opened, ("Close it; within a quoted text write a quotation mark twice")
+            path, reason, opened, "Close it; within a quoted text write a quotation mark twice"
         )
 
 
@@ -664,7 +664,7 @@ def sniffed(path, head: bytes) -> tuple[list[str], str, bool]:
     line = head.partition(b"\n")[0]
     if len(line) >= BLOCK:
         raise DataError(
-            path, f"the line is longer than {BLOCK:,} bytes", 1, ("It is to name the columns")
+            path, f"the line is longer than {BLOCK:,} bytes", 1, "It is to name the columns"
         )
     line = line.decode("utf-8-sig", errors="replace").rstrip("\r")
     if not line.strip():

@@ -197,7 +197,7 @@ class Columns:
             self.add(
                 f"{name}-type",
                 "error",
-                (f"column {name!r} has type {column.type}; numbers are needed"),
+                f"column {name!r} has type {column.type}; numbers are needed",
                 mend,
             )
             return np.full(self.rows, np.nan)
@@ -210,7 +210,7 @@ class Columns:
                     f"{name}-missing",
                     "error",
                     f"{name} is missing",
-                    ("Fill it in, or leave the rows out"),
+                    "Fill it in, or leave the rows out",
                     lacking,
                 )
             else:
@@ -279,7 +279,7 @@ class Columns:
             bare = compute.replace_substring_regex(texts, r"\s*%\s*$", "")
             self.table["propensity"] = pa.chunked_array([bare])
         numbers = self.numbers(
-            "propensity", ("It is the probability with which the ad shown was to be shown")
+            "propensity", "It is the probability with which the ad shown was to be shown"
         )
         values = self.units.probabilities(numbers)
         bad = ~((values > 0) & (values <= 1)) & ~np.isnan(values)
@@ -310,7 +310,7 @@ class Columns:
                 "propensity",
                 values,
                 bad,
-                ("is not in (0, 1], as in every row: none was logged"),
+                "is not in (0, 1], as in every row: none was logged",
                 mend,
             )
         elif low > 0 and 1 < top <= 1 + logs.SLACK and not self.units.propensities:
@@ -319,7 +319,7 @@ class Columns:
                 values,
                 bad,
                 "is above 1",
-                ("It looks rounded: write 1 where one is above"),
+                "It looks rounded: write 1 where one is above",
             )
         else:
             mend = (
@@ -332,7 +332,7 @@ class Columns:
                 "propensity",
                 values,
                 tiny,
-                (f"is below {LEAST_PROPENSITY:g}, too small to be one"),
+                f"is below {LEAST_PROPENSITY:g}, too small to be one",
                 mend,
             )
         return values
@@ -381,7 +381,7 @@ class Columns:
             self.add(
                 "split",
                 "error",
-                (f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}"),
+                f"--propensity has no share for ad {short(ad)}; it has {logs.listing([*split])}",
                 "Give one for every ad of the log",
                 bad,
             )
@@ -409,17 +409,17 @@ class Columns:
 
     def probability(self, name: str) -> np.ndarray:
         values = NO_UNITS.probabilities(
-            self.numbers(name, ("It is the policy's probability of `action`"))
+            self.numbers(name, "It is the policy's probability of `action`")
         )
         bad = (values < 0) | (values > 1)
         self.within(
-            name, values, bad, "is not in [0, 1]", ("It is the policy's probability of `action`")
+            name, values, bad, "is not in [0, 1]", "It is the policy's probability of `action`"
         )
         return values
 
     def position(self) -> np.ndarray:
         values = self.numbers(
-            "position", ("It is a whole number, or leave the column out with --ignore position")
+            "position", "It is a whole number, or leave the column out with --ignore position"
         )
         bad = ((values != np.floor(values)) | (np.abs(values) >= 2**31)) & ~np.isnan(values)
         self.within(
@@ -427,7 +427,7 @@ class Columns:
             values,
             bad,
             "is not a whole number",
-            ("Leave the column out with --ignore position"),
+            "Leave the column out with --ignore position",
         )
         return np.where(np.isnan(values) | bad, 0, values).astype(np.int32)
 
@@ -455,7 +455,7 @@ class Columns:
             self.add(
                 f"{role}-type",
                 "error",
-                (f"the {role} has type {column.type}; numbers or text are needed"),
+                f"the {role} has type {column.type}; numbers or text are needed",
             )
             return None
         absent = np.asarray(
@@ -466,7 +466,7 @@ class Columns:
                 f"{role}-missing",
                 "error",
                 f"{role} is missing",
-                (f"Fill it in, or {otherwise}"),
+                f"Fill it in, or {otherwise}",
                 absent,
             )
             return None
@@ -489,7 +489,7 @@ class Columns:
                 "action-missing",
                 "error",
                 "action is missing",
-                ("Fill it in, or leave the rows out"),
+                "Fill it in, or leave the rows out",
                 codes < 0,
             )
         ids = arrays.as_texts(texts)
@@ -638,7 +638,7 @@ class Columns:
             reason = (
                 "timestamp is missing"
                 if text is None
-                else (f"timestamp {short(str(text))} is not a time")
+                else f"timestamp {short(str(text))} is not a time"
             )
             self.add("timestamp", "error", reason, mend, bad)
         return times
@@ -657,7 +657,7 @@ class Columns:
         self.add(
             "timestamp",
             "error",
-            ("the timestamps are plain numbers, and no seconds since 1970"),
+            "the timestamps are plain numbers, and no seconds since 1970",
             mend,
         )
         return nothing
@@ -712,7 +712,7 @@ class Columns:
             self.add(
                 "empty",
                 "warning",
-                (f"feature {name!r} has no value in any row, and is left out"),
+                f"feature {name!r} has no value in any row, and is left out",
                 column=name,
             )
             return None, None
@@ -768,7 +768,7 @@ class Columns:
                     "mixed",
                     "error",
                     f"{name} {short(text)} is not a number; most cells are",
-                    (f"Empty these cells, or take all as texts with --categorical {quote(name)}"),
+                    f"Empty these cells, or take all as texts with --categorical {quote(name)}",
                     wrong,
                     name,
                 )
@@ -804,7 +804,7 @@ class Columns:
     def id_like(self, name: str, why: str = "another value in every row") -> None:
         mend = f"Leave it out with --ignore {quote(name)}"
         mend += (
-            "" if KEY + "id" in self.names else (f", or say that it is one with --id {quote(name)}")
+            "" if KEY + "id" in self.names else f", or say that it is one with --id {quote(name)}"
         )
         reason = (
             f"feature {name!r} has {why}: it looks like an id, which tells nothing of new visits"
@@ -817,7 +817,7 @@ class Columns:
         mend = (
             mend
             if "timestamp" in self.names
-            else (f"--time {word} says that it is the time. {mend} if it is not")
+            else f"--time {word} says that it is the time. {mend} if it is not"
         )
         reason = f"feature {name!r} looks like times since 1970, which tell little of later visits"
         self.add("time", "warning", reason, mend, column=name)

@@ -325,7 +325,7 @@ def _check_number(column: str, keys: int, where) -> None:
     if keys > MOST:
         if not column:
             raise DataError(
-                where, f"it has more than {MOST:,} features", advice=("Write those that matter")
+                where, f"it has more than {MOST:,} features", advice="Write those that matter"
             )
         reason = f"{column} has more than {MOST:,} keys, as if they were values"
         raise DataError(where, reason, advice=f"Leave it out with --ignore {quote(column)}")

@@ -76,7 +76,7 @@ def kind(path, head: bytes) -> str | None:
             path,
             "it is Vowpal Wabbit's text of several decisions a visit",
             1,
-            ("Only one can be read"),
+            "Only one can be read",
         )
     if not line.startswith(("{", "[")):
         return None
@@ -304,7 +304,7 @@ class _Rows:
         features, late, odd = keys.columns(self.objects, len(self.objects))
         if clash := columns.keys() & features.keys():
             raise DataError(
-                path, f"two columns are called {min(clash)!r}", advice=("Rename the feature")
+                path, f"two columns are called {min(clash)!r}", advice="Rename the feature"
             )
         problems = [
             *self.problems(key),
@@ -333,7 +333,7 @@ class _Rows:
                     "pdrop",
                     "error",
                     reason,
-                    ("Evaluate those of one pdrop; the others' share is too small"),
+                    "Evaluate those of one pdrop; the others' share is too small",
                 )
             )
         if self.other and key:
@@ -343,7 +343,7 @@ class _Rows:
             )
             problems.append(
                 Problem(
-                    "offered", "warning", reason, ("Evaluate visits with the same ads"), self.other
+                    "offered", "warning", reason, "Evaluate visits with the same ads", self.other
                 )
             )
         elif self.other:
@@ -356,7 +356,7 @@ class _Rows:
                     "offered",
                     "warning",
                     reason,
-                    ("Give each ad an id: _tag, id or name"),
+                    "Give each ad an id: _tag, id or name",
                     self.other,
                 )
             )
@@ -408,7 +408,7 @@ def _number(value, what: str) -> float:
         raise ValueError(
             f"has no {what}"
             if value is None
-            else (f"has the {what} {short(value)}, which is not a number")
+            else f"has the {what} {short(value)}, which is not a number"
         )
     return float(number)
 
