@@ -295,8 +295,8 @@ def test_the_code_of_compiled_learners_and_measures_fits_where_the_document_puts
     learner, constants, branch = blocks("On streams", "python")
     path = "src/scant/rankers/learners.py"
     copy.edit(path, "BUILT_IN = (Slam", f"{learner}\n\n")
-    copy.replace(path, r"^(?=BUILT_IN = \(Slam)", "LEAST_SQUARES = (LeastSquares,)\n")
-    copy.replace(path, "Random, Ideal\\)$", "Random, Ideal, *LEAST_SQUARES)")
+    built_in = "BUILT_IN = (Slam, MaxHinge, ListNet, BinaryPerceptron, Random, Ideal, LeastSquares)"
+    copy.replace(path, r"^BUILT_IN = \(Slam.*$", built_in)
     copy.replace("src/scant/kernels/full.py", r"^RANDOM, IDEAL, .*$", constants.rstrip("\n"))
     copy.edit("src/scant/kernels/full.py", "        elif learner.kind in (SLAM, MAX_HINGE)", branch)
     _, function, line, constants, branch = blocks("A measure", "python")
