@@ -16,27 +16,27 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 14_498,
-    "ads": 16_496,
-    "bandits": 19_062,
-    "data": 22_022,
-    "declare": 4_402,
-    "finished": 12_906,
-    "games": 33_767,
-    "generalisation": 17_162,
+    "": 14_468,
+    "ads": 16_488,
+    "bandits": 19_046,
+    "data": 21_978,
+    "declare": 4_400,
+    "finished": 12_896,
+    "games": 33_743,
+    "generalisation": 17_148,
     "kernels": 32_852,
-    "page": 17_521,
-    "present": 8_582,
-    "rankers": 48_631,
-    "scant_ads": 96_755,
-    "starter": 520,
-    "study": 16_752,
+    "page": 17_505,
+    "present": 8_578,
+    "rankers": 48_598,
+    "scant_ads": 96_627,
+    "starter": 521,
+    "study": 16_748,
     "theory": 14_302,
-    "verdict": 19_047,
+    "verdict": 19_037,
 }
 LINES = {"rules": 512, "claims": 2_756}
-TOKENS = {"tests": 464_848}
-WORDS = {"documents": 29_506}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 464_466}
+WORDS = {"documents": 29_972}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
