@@ -313,10 +313,12 @@ def digested():
             text += inspect.getsource(getattr(Digests, method)).replace(
                 "self._target", inspect.getsource(Digests._target)
             )
-        text += (
-            re.search(r"^JUDGED = .*", RULES, re.MULTILINE)[0] if "digest=JUDGED" in text else ""
-        )
-        asked = "".join(re.findall(r"code(?:\.digest)?\(.*|.*settled\.code.*", text))
+        for use in ("digest=JUDGED", ", JUDGING", "*REPORT"):  # names that rules share
+            name = re.search(r"\w+$", use)[0]
+            defined = re.search(rf"^{name} = .*", RULES, re.MULTILINE)[0]
+            text += f"\n{defined}" if use in text else ""
+        wanted = r"code(?:\.digest)?\(.*|^REPORT = .*|.*settled\.code.*"
+        asked = "".join(re.findall(wanted, text, re.MULTILINE))
         modules = re.findall(r'"(scant\.[\w.]+)"', asked)
         modules += [
             module for words, found in WORKED_OUT.items() if words in asked for module in found

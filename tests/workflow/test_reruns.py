@@ -211,8 +211,8 @@ SEEN = {"figures", "tables", *JUDGED}  # what new runs lead to
         ("present/traces.py", SEEN, ()),
         ("verdict/statistics.py", {*JUDGED}, ()),
         ("page/page.py", set(), ()),
-        ("online/learners.py", {"run", "best_weights", *SEEN}, ("perceptron", "top")),
-        ("online/comparator.py", {"best_weights", "figures", "tables", *JUDGED}, ()),
+        ("rankers/learners.py", {"run", "best_weights", *SEEN}, ("perceptron", "top")),
+        ("rankers/comparator.py", {"best_weights", "figures", "tables", *JUDGED}, ()),
         ("games/learners.py", {"run", *SEEN}, ("fixed-items",)),
         ("ads/draw.py", {"make_log", "run", *SEEN}, ("ads",)),
         ("ads/coverage.py", {"coverage", "figures", *JUDGED}, ()),
@@ -283,7 +283,7 @@ def edit(project, file, old, new):
 def test_another_look_draws_the_figures_of_its_family_alone(finished):
     edit(
         finished,
-        "online/learners.py",
+        "rankers/learners.py",
         'looks: ClassVar = {"": Look("blue", "o")',
         'looks: ClassVar = {"": Look("pink", "o")',
     )
@@ -306,7 +306,7 @@ def test_other_words_of_a_figure_or_setting_make_the_page_alone(finished):
     )
     edit(
         finished,
-        "ads/learners.py",
+        "bandits/learners.py",
         'about="Trees of a forest',
         'about="How many trees a forest has',
     )
