@@ -264,15 +264,11 @@ def test_a_slots_mean_is_the_gradient_of_what_can_be_seen(surrogate, query, k, g
 @given(queries(), st.integers(1, 4), GAMMAS)
 def test_the_control_variate_leaves_the_mean(query, k, gamma):
     scores, grades = query
-    for of in (plain, lambda *settings: compiled(*settings)[0]):
-        settings = (k, gamma, 1.0, 1.0, False, 0.0, True)
-        estimate = partial(of, "squared", scores, grades)
-        found = mean(
-            scores,
-            gamma,
-            lambda shown, estimate=estimate: estimate(shown, *settings),  # noqa: B023
-        )
-        close(found, surrogates.squared(scores, grades)[1], 10 / gamma)
+    settings = (k, gamma, 1.0, 1.0, False, 0.0, True)
+    for estimator in (plain, lambda *arguments: compiled(*arguments)[0]):
+        of_query = partial(estimator, "squared", scores, grades)
+        expected = mean(scores, gamma, lambda shown, of=of_query: of(shown, *settings))
+        close(expected, surrogates.squared(scores, grades)[1], 10 / gamma)
 
 
 @pytest.mark.parametrize("control", [True, False])

@@ -25,7 +25,7 @@ CODE = {
     "games": 33_743,
     "generalisation": 17_148,
     "kernels": 32_852,
-    "page": 17_505,
+    "page": 17_508,
     "present": 8_578,
     "rankers": 48_598,
     "scant_ads": 96_627,
@@ -35,8 +35,8 @@ CODE = {
     "verdict": 19_037,
 }
 LINES = {"rules": 512, "claims": 2_756}
-TOKENS = {"tests": 464_513}
-WORDS = {"documents": 29_972}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 464_512}
+WORDS = {"documents": 29_971}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

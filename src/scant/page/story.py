@@ -122,15 +122,17 @@ def _tally(question: Question, claims: list[dict]) -> str:
 
 
 def _openness(claim: dict) -> int:
-    """0 for a claim that is decided, 1 for one that is decided on some streams and open on the
-    others, else 2.
-    """
-    return 0 if claim["verdict"] in words.DECIDED else 1 if _in_part(claim)[0] else 2
+    """0 for a claim that is decided, 1 for one decided on some streams alone, else 2."""
+    if claim["verdict"] in words.DECIDED:
+        return 0
+    decided, _ = _in_part(claim)
+    return 1 if decided else 2
 
 
 def _in_part(claim: dict) -> tuple[list[dict], list[dict]]:
-    """The cells of an undecided claim that are decided, all alike, and those that are not; none of
-    the former if the decided ones differ, or if the mean over cells decides.
+    """The decided cells of an undecided claim, and its undecided ones.
+
+    There are none of the former if they differ, or if the mean over cells is what decides.
     """
     cells = [] if _overall(claim) else _sides(claim)[0]
     decided = [cell for cell in cells if cell["verdict"] in words.DECIDED]
