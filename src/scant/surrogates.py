@@ -242,8 +242,28 @@ def squared(scores, grades):
     value : float in [0, inf)
     gradient : float64 of shape (m,)
     """
-    difference = scores - grades
-    return float(difference @ difference), 2.0 * difference
+    return _squared_distance(scores, grades)
+
+
+@_of_query
+def ndcg_squared(scores, grades):
+    """`||s - G(R)/Z(R)||^2`, gradient `2 (s - G(R)/Z(R))`; calibrated for NDCG (thesis, after
+    Theorem 31).
+
+    `Z` is the ideal DCG of the whole list; without a relevant document the target is 0.
+
+    Parameters
+    ----------
+    scores, grades : shape (m,)
+
+    Returns
+    -------
+    value : float in [0, inf)
+    gradient : float64 of shape (m,)
+    """
+    gains = GAINS[grades]
+    ideal = np.sum(np.sort(gains)[::-1] * discount(np.arange(1, len(gains) + 1)))
+    return _squared_distance(scores, gains / ideal if ideal > 0 else gains)
 
 
 @_of_query
@@ -317,6 +337,11 @@ def smoothdcg(scores, grades, epsilon):
     chosen, gains = _softmax(scores, epsilon), GAINS[grades]
     expected = float(chosen @ gains)
     return -expected, -chosen * (gains - expected) / epsilon
+
+
+def _squared_distance(scores, target):
+    difference = scores - target
+    return float(difference @ difference), 2.0 * difference
 
 
 def _softmax(values, temperature=1.0):

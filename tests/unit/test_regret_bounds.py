@@ -144,16 +144,14 @@ def test_the_floor_of_table_b_1_is_the_least_mean_regret_over_all_scores():
     from scipy.optimize import minimize
 
     from scant.data import table_b1
-
-    def dcg(grades):
-        return sum((2**grade - 1) / np.log2(place + 2) for place, grade in enumerate(grades))
+    from scant.surrogates import ndcg_squared
 
     def regret(s, counts):
         """How much the scores s lose a round to the best ones, in expectation."""
-        targets = [(2 ** np.array(v) - 1) / (dcg(np.sort(v)[::-1]) or 1) for v in table_b1.VECTORS]
+        losses = [lambda t, v=v: ndcg_squared(t, np.array(v))[0] for v in table_b1.VECTORS]
 
         def expected(t):
-            return sum(n * np.sum((t - y) ** 2) for n, y in zip(counts, targets, strict=True)) / 20
+            return sum(n * loss(t) for n, loss in zip(counts, losses, strict=True)) / 20
 
         return expected(s) - minimize(expected, np.full(3, 0.3)).fun
 
