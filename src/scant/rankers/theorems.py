@@ -30,16 +30,15 @@ def perceptron_table() -> pd.DataFrame:
     second.
     """
     return table(
-        [
-            *(
-                *_slam_above_losses(),
-                *_order_within_grades(),
-                *_slam_gradient(),
-                *_weight_ratios(),
-                *_general_bound(),
-            ),
-            *(*_max_hinge(), *_step_sizes(), *_lower_bound(), *_lower_bound_as_printed()),
-        ]
+        _slam_above_losses(),
+        _order_within_grades(),
+        _slam_gradient(),
+        _weight_ratios(),
+        _general_bound(),
+        _max_hinge(),
+        _step_sizes(),
+        _lower_bound(),
+        _lower_bound_as_printed(),
     )
 
 
@@ -48,14 +47,12 @@ def top_table() -> pd.DataFrame:
     under a second.
     """
     return table(
-        [
-            *_minimisers(),
-            *_mixed_differences(),
-            *_constants(),
-            *_degrees(),
-            *_floor(),
-            *_steps_without_rates(),
-        ]
+        _minimisers(),
+        _mixed_differences(),
+        _constants(),
+        _degrees(),
+        _floor(),
+        _steps_without_rates(),
     )
 
 
