@@ -183,10 +183,8 @@ class FromClicks(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.k, self.user = (
-            settings.shown,
-            clicks.User(settings.click, settings.stop, settings.look),
-        )
+        self.k = settings.shown
+        self.user = clicks.User(settings.click, settings.stop, settings.look)
         self.chances, self.shifts = np.ones(self.k), np.zeros(self.k)
 
     @classmethod
