@@ -26,7 +26,7 @@ CODE = {
     "generalisation": 17_148,
     "kernels": 32_852,
     "page": 17_508,
-    "present": 8_669,
+    "present": 8_717,
     "rankers": 48_682,
     "scant_ads": 96_627,
     "starter": 521,

@@ -121,7 +121,9 @@ def legend(figure, handles: dict, title: str) -> None:
     if empty and handles:
         row = empty[0].get_subplotspec().rowspan.start
         beside = len([axis for axis in figure.axes if axis.get_subplotspec().rowspan.start == row])
-        width = 0.9 * figure.get_figwidth() / beside - 0.2
+        names = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
+        left = max((text_width(name, 8) for name in names), default=0.0)
+        width = 0.9 * (figure.get_figwidth() - left) / beside - 0.2
         title_lines = wrapped(title, width, 8)
         height = 0.17 * (len(handles) + title_lines.count("\n") + 2)
         if height < 2.2 and max(text_width(text, 8) for text in handles) + 0.5 < width:
