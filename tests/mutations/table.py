@@ -576,8 +576,6 @@ MUTATIONS = [
      "self.n * self.m + 1", "self.n * self.m - 1"),
     ("scant/games/frames.py", "unit/test_report_games.py::test_regret_follows_the_comparator_and_the_direction_of_the_loss",
      "best - value", "best + value"),
-    ("scant/rankers/streams.py", "unit/test_study.py::test_a_file_that_is_not_there_is_named_with_the_nearest",
-     "dataset.task == \"ads\"", "dataset.task != \"ads\""),
     ("scant/games/player.py", "unit/test_games_learners.py::test_hedge_weighs_by_its_losses[ap]",
      "np.cumsum(ranked, axis=1) / np.arange(1, self.items + 1)", "np.cumsum(ranked, axis=1) * np.arange(1, self.items + 1)"),
 ]
