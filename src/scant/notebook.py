@@ -26,6 +26,7 @@ from scant.files import write_parquet, write_text
 from scant.present import ranking
 from scant.present.intervals import t_interval
 from scant.rankers.generators import GENERATORS
+from scant.rankers.top import CHOSEN_FROM
 from scant.study import settings
 from scant.study.plan import ORIGINAL, RUN, Plan, Runs
 from scant.study.schema import learner_settings
@@ -40,8 +41,9 @@ GRIDS = {
     "rates": [0.00001, 0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
     "lambdas": [0.1, 1, 10, 100, 1000],
     "alphas": [0.1, 0.3, 1.0, 3.0],
+    "mismatch": [1, 10, 100, 1000, 10000],  # without it the papers' estimate is not at its best
 }
-# At the top estimates are unbiased, and weights long enough for scores to reach the grades.
+# At the top weights may be long enough for scores to reach the grades.
 READINGS = {"top": {"mismatch": 1, "radius": 10.0}, "perceptron": {}}
 RANGE = (-1.0, 1.0)  # of differences of NDCG@10
 
@@ -51,12 +53,14 @@ class Leaderboard(pd.DataFrame):
 
     stream, learner : their ids
     mean, low, high, n : NDCG@10 of the lists shown, averaged over the rounds: its mean over n seeds
-        with a 95 % t interval
+        with a 95 % t interval; NaN, and an n of 0, if every run of the learner failed
     difference, difference_low, difference_high : by how much the first learner is ahead of this
-        one, paired by seed, with the confidence sequence that claims are judged by: it holds
-        however often seeds are added, and has no ends below 12 seeds
+        one, paired by seed, with the 95 % confidence sequence that claims are judged by. It
+        supposes that differences are near normal, holds however often seeds are added, and has no
+        ends below 12 seeds
     ahead : in how many seeds the first learner is ahead of this one
-    verdict : on "the first learner ranks better than this one": holds, fails or undecided
+    verdict : on "the first learner ranks better than this one": holds, fails or undecided; each
+        row by itself, without a correction for their number
     """
 
     _metadata = ("given",)
@@ -88,11 +92,12 @@ def play(
     against=("listnet", "random"),
     seeds: int = 16,
     k: int | None = 1,
-    rounds=10_000,
+    rounds: int = 10_000,
 ) -> Leaderboard:
     """Play a learner and others on the same streams, with the same queries, and compare them.
 
-    Learning rates, and settings that are chosen like them (`GRIDS`), are chosen on further seeds.
+    Learning rates, and settings that are chosen like them, are chosen on further seeds: from the
+    values given, or else from `GRIDS`. A class of your own has the rate 1.0 unless rates are given.
 
     Parameters
     ----------
@@ -104,7 +109,8 @@ def play(
     against : one learner, or a list of them
     seeds : how many are compared
     k : how many grades on top a learner sees in each round, unless its kind sees all or its
-        settings say how many; None for all that its kind can see
+        settings say how many. None leaves it to the learner: a class of your own sees every grade,
+        a built-in kind as many as by default
     rounds : the horizon
 
     Raises
@@ -173,13 +179,16 @@ def _learner(value, k: int) -> tuple[str, dict]:
     chosen = GRIDS | ({"k": k} if k else {})
     if entry.get("explore", "greedy") == "greedy":
         del chosen["alphas"]
+    if any(isinstance(entry.get(key), list) for key in CHOSEN_FROM):  # one such list is the most
+        del chosen["mismatch"]
     return kind, {key: chosen[key] for key in chosen if key in declared} | entry
 
 
 def _stream(value) -> tuple[str, dict]:
     """The name and the settings of a stream, or of the data set of a file or of arrays."""
     if isinstance(value, Mapping):
-        return value.get("dataset") or value.get("generator"), dict(value)
+        name = value.get("dataset") or value.get("generator") or "stream"
+        return re.sub(r"\W", "-", name), dict(value)
     if isinstance(value, tuple):
         return "arrays", _of_arrays(*value)
     if not isinstance(value, (str, Path)):
@@ -286,7 +295,7 @@ def _rows(finals: ranking.Finals, learners: list[str]) -> pd.DataFrame:
     """The rows of a `Leaderboard`, the best mean of each stream first."""
     rows = []
     for stream, values in finals.table.groupby("stream", sort=False):
-        by_seed = values.pivot_table("value", "seed", "learner")
+        by_seed = values.pivot_table("value", "seed", "learner").reindex(columns=learners)
         for learner in by_seed.mean().sort_values(ascending=False).index:
             row = dict(zip(("mean", "low", "high", "n"), t_interval(by_seed[learner]), strict=True))
             if learner != learners[0]:

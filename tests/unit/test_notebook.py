@@ -7,6 +7,7 @@ import scant
 from scant import notebook
 from scant.errors import SettingError
 from scant.measures import rank
+from scant.rankers.learners import NonFiniteScores
 
 
 class First:
@@ -29,7 +30,7 @@ def arrays(random, queries=20):
 
 
 def test_learners_of_ones_own_and_built_in_on_arrays_files_and_settings(tmp_path):
-    """The same queries in a file have the same means, and the study that it writes is read."""
+    """Each learner is compared on each stream, and the study that is written can be read."""
     features, grades, queries = arrays(np.random.default_rng(5))
     text = tmp_path / "patients.txt"
     lines = [
@@ -54,8 +55,34 @@ def test_learners_of_ones_own_and_built_in_on_arrays_files_and_settings(tmp_path
     np.testing.assert_allclose(of_random.loc[difference.index, "difference"], difference)
     given = board.given["learners"]
     assert given["first"]["k"] == given["ridge"]["k"] == 2 and "k" not in given["random"]
+    assert board.given["datasets"]["patients"]["features"] == 3
     file = board.study(tmp_path / "study.yaml")
     assert notebook.settings.load(notebook.yaml.safe_load(file.read_text()))
+
+
+class Broken(First):
+    def rank(self, features):
+        raise NonFiniteScores
+
+
+@pytest.mark.parametrize("first", [Broken, First])
+def test_a_learner_whose_runs_all_failed_has_a_row_without_numbers(first):
+    against = First if first is Broken else Broken
+    data = arrays(np.random.default_rng(5))
+    board = scant.play(first, data, against, seeds=12, k=2, rounds=10).set_index("learner")
+    assert board.loc["broken", "n"] == 0 and np.isnan(board.loc["broken", "mean"])
+    assert board.loc["first", "n"] == 12 and board["verdict"].dropna().tolist() == ["undecided"]
+
+
+def test_the_other_side_is_at_its_best():
+    """The papers' estimate has its constant chosen, unless another list is."""
+    grid = notebook.GRIDS["mismatch"]
+    papers = {"kind": "rtop", "surrogate": "squared"}
+    assert notebook._learner(papers, 1)[1]["mismatch"] == grid
+    assert notebook._learner(papers | {"mismatch": 10}, 1)[1]["mismatch"] == 10
+    assert "mismatch" not in notebook._learner(papers | {"gamma": [0.1, 0.3]}, 1)[1]
+    assert "alphas" not in notebook._learner("ridge", 1)[1]
+    assert notebook._learner({"kind": "ridge", "explore": "ucb"}, 1)[1]["alphas"]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +93,7 @@ def test_learners_of_ones_own_and_built_in_on_arrays_files_and_settings(tmp_path
         ("slam", "linear", "do not play in one experiment"),
         ({"kind": "ridge", "lamdas": [1]}, "linear", "did you mean 'lambdas'"),
         ("listnet", 3, "a stream is not 3"),
+        ("listnet", {"title": "Neither"}, "streams.stream"),
         ("listnet", (np.ones((3, 2)), [1, 0], [1, 1, 1]), r"\(3, 2\), \(2,\), \(3,\)"),
         (type("Inner", (), {"__qualname__": "f.<locals>.Inner"}), "linear", "define it outside"),
     ],

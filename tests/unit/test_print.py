@@ -256,8 +256,8 @@ def test_figures_can_be_printed(draw):
     assert figure.get_figwidth() <= 7.2  # inches of a page
 
 
-def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
-    """A frame of as many streams as asked for, with the titles of a real study."""
+def spread(shown: pd.DataFrame) -> pd.DataFrame:
+    """A frame of six streams, with titles as long as those of a real study."""
     (one, *_) = shown["stream"].unique()
     titles = ["MQ2008", "MSLR-WEB30K, 36 queries", "OHSUMED", "Yandex, 104 queries"]
     return pd.concat(
@@ -267,7 +267,7 @@ def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
                 panel=titles[number % 4] + " again" * (number // 4),
                 reading="thesis, mismatch 10, T = 50,000",
             )
-            for number in range(streams)
+            for number in range(6)
         ],
         ignore_index=True,
     )
@@ -280,7 +280,7 @@ def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
     ids=lambda draw: getattr(draw, "__name__", "against"),
 )
 def test_figures_of_six_streams_with_long_titles_can_be_printed(draw):
-    figure = draw(spread(FRAMES[draw](), 6))
+    figure = draw(spread(FRAMES[draw]()))
     assert faults(figure) == []
     assert figure.get_figwidth() <= 7.2
 

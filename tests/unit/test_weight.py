@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 16_706,
+    "": 16_776,
     "ads": 16_488,
     "bandits": 19_046,
     "data": 21_978,
@@ -35,8 +35,8 @@ CODE = {
     "verdict": 19_037,
 }
 LINES = {"rules": 512, "claims": 2_756}
-TOKENS = {"tests": 465_674}
-WORDS = {"documents": 30_001}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 465_972}
+WORDS = {"documents": 29_983}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -61,8 +61,8 @@ USED = {  # titles of panels, in their order
     LEAST_SQUARES: "Least squares (LinUCB or ridge)",
     UNBIASED: "Steps on unbiased estimates",
 }
-# points of learners' own rankings
 PANEL = 2.4  # inches of the narrowest panel of final values that its heading fits over
+# points of learners' own rankings
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}
 
 
