@@ -38,7 +38,7 @@ EXAMPLES = {  # of each part of a classification set
 LEAST = 12  # examples of a class
 EMPTY = 0.04  # the share of queries without a relevant document
 # of a thin study; it plays so many learners an experiment, the first
-ROUNDS, SEEDS, LEARNERS = 60, 2, 3
+ROUNDS, SEEDS, LEARNERS = 60, 2, 2
 # by a thin study: they need no file, or no other
 UNTOUCHED = ("lower-bound", "ads-campaigns", "ads-undersampled")
 

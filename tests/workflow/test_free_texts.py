@@ -227,6 +227,7 @@ class Shown(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
+        self.text += " " * (tag in ("text", "tspan"))  # lines of a figure's text
 
     def handle_data(self, data):
         self.text += data

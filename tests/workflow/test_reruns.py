@@ -44,11 +44,9 @@ def test_a_second_run_does_nothing(finished):
     assert "Nothing to be done" in finished.snakemake("--cores", 2)
 
 
-# What the killed run was asked for: tables, and what these need of each kind of stage.
-ASKED = [
-    f"results/tiny/{file}"
-    for file in ("tables/top.csv", "tables/games.csv", "figures/figure-logs.svg")
-]
+# What the killed run was asked for: a table and a figure, and all that these need, from files that
+# are fetched to draws, runs and a study of bounds.
+ASKED = ["results/tiny/tables/games.csv", "results/tiny/figures/figure-logs.svg"]
 
 
 def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
@@ -57,16 +55,16 @@ def test_a_killed_run_can_be_taken_up_again_on_one_core(finished):
     """
     finished.forget()
     runs = finished.folder / "results/tiny/runs"
-    kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 12)
+    kill_when(finished, lambda: len(list(runs.rglob("seed-*.parquet"))) >= 8)
     times = {path: path.stat().st_mtime_ns for path in runs.rglob("seed-*.parquet")}
-    assert 12 <= len(times) < 34, "all runs were there"
+    assert 8 <= len(times) < 28, "all runs were there"
 
     assert "locked" in finished.snakemake(*ASKED, "--cores", 2, ok=False).lower()
     finished.snakemake(*ASKED, "--unlock")
     finished.snakemake(*ASKED, "--cores", 1)
 
     digests = finished.digests()
-    assert digests.items() <= finished.reference.items() and len(digests) > 40
+    assert digests.items() <= finished.reference.items() and len(digests) > 30
     assert {file.removeprefix("results/tiny/") for file in ASKED} <= digests.keys()
     again = [path for path, before in times.items() if path.stat().st_mtime_ns != before]
     assert len({path.relative_to(runs).parts[:2] for path in again}) <= 2, (
