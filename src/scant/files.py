@@ -4,6 +4,7 @@ import csv
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -168,14 +169,15 @@ def anew(path) -> str:
 
     Of a file in a folder that a job makes whole, as Snakemake marks it, the folder is named.
     """
-    whole = next(
-        (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file()), path
-    )
-    name = re.sub(r"^.*/(?=results/)", "", str(whole))  # as the workflow names it
-    return (
-        "To make it anew, with what follows from it, run the study again with --forcerun "
-        f"{shlex.quote(name)}"
-    )
+    whole = (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file())
+    # as the workflow names it
+    name = shlex.quote(re.sub(r"^.*/(?=results/)", "", str(next(whole, path))))
+    return f"To make it anew, with what follows from it, run the study again with --forcerun {name}"
+
+
+def damaged(path, reason: str) -> DataError:
+    """The error for a file of a study that is not what was made, with the advice of `anew`."""
+    return DataError(path, reason, advice=anew(path))
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:
@@ -211,11 +213,8 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
         for place, folders, names in os.walk(folder, onerror=refuse):
             for path in (Path(place, name) for name in folders):
                 if path.is_symlink() and not aside(path):
-                    raise DataError(
-                        path,
-                        "a link to a folder, which is not followed",
-                        advice="Put the folder there",
-                    )
+                    reason = "a link to a folder, which is not followed"
+                    raise DataError(path, reason, advice="Put the folder there")
             for path in (Path(place, name) for name in names):
                 is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)
                 if is_parquet or not hidden:
@@ -351,11 +350,8 @@ def harmless_text(text):
     """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run
     as a formula.
     """
-    return (
-        f"'{text}"
-        if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text)
-        else text
-    )
+    runs = isinstance(text, str) and text.startswith(RUNS) and number(text) is None
+    return f"'{text}" if runs else text
 
 
 def write_csv(frame, path) -> None:
@@ -381,12 +377,13 @@ def harmless(frame):
     return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
 
 
-def _is_number(text: str) -> bool:
+def number(text: str | None) -> float | None:
+    """The number that a cell holds; None if the cell is empty, or holds NaN or something else."""
     try:
-        float(text)
+        value = float(text) if text else math.nan
     except ValueError:
-        return False
-    return True
+        return None
+    return None if math.isnan(value) else value
 
 
 def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
@@ -405,12 +402,8 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
             head = next(reader, None)
             for row in reader:
                 if len(row) != len(head):
-                    raise DataError(
-                        path,
-                        f"has {len(row)} cells, and not {len(head)} as the head",
-                        reader.line_num,
-                        advice,
-                    )
+                    reason = f"has {len(row)} cells, and not {len(head)} as the head"
+                    raise DataError(path, reason, reader.line_num, advice)
                 rows.append(row)
     except FileNotFoundError:
         raise DataError(path, "there is no such file", advice=advice) from None
@@ -459,11 +452,9 @@ def metadata_of(schema) -> dict:
         metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
-    return (
-        {key: metadata[key] for key in metadata if key != SEAL}
-        if isinstance(metadata, dict)
-        else {}
-    )
+    if not isinstance(metadata, dict):
+        return {}
+    return {key: metadata[key] for key in metadata if key != SEAL}
 
 
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
@@ -480,13 +471,9 @@ def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> Non
         "use_dictionary": [name for name in table.column_names if name not in apart],
         "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
     }
+    table = table.replace_schema_metadata(encoded(metadata))
     with atomic(path) as temporary:
-        pq.write_table(
-            table.replace_schema_metadata(encoded(metadata)),
-            temporary,
-            compression="zstd",
-            **options if split else {},
-        )
+        pq.write_table(table, temporary, compression="zstd", **options if split else {})
         seal(temporary)
 
 
@@ -503,12 +490,11 @@ def batches(
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     about = file.metadata
-    expected = (
+    expected = left = (
         about.num_rows
         if groups is None
         else sum(about.row_group(group).num_rows for group in groups)
     )
-    left = expected
     for batch in file.iter_batches(rows, groups, columns):
         batch.validate(full=True)
         left -= batch.num_rows

@@ -447,7 +447,7 @@ def test_no_key_and_no_word_of_a_claim_can_be_misspelt():
         ({"control": {"words": "none", "plays": "weight 0"}}, "unknown play 'weight 0'"),
         (
             {"control": {"words": "none", "on": {"generatr": None}}},
-            "control.on: unknown key 'generatr'",
+            "control: on: unknown key 'generatr'",
         ),
     ],
 )

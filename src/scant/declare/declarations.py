@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from scant.errors import SettingError, nearest, unknown
+from scant.errors import SettingError, check_name, nearest
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,7 @@ def check_limits(
     for key, value in settings.items():
         limits = rules[key][1]
         if "enum" in limits:
-            if value not in limits["enum"]:
-                raise unknown(f"{key} of {whose}", value, limits["enum"])
+            check_name(f"{key} of {whose}", value, limits["enum"])
             continue
         least, above = limits.get("minimum", -math.inf), limits.get("exclusiveMinimum", -math.inf)
         most, below = limits.get("maximum", math.inf), limits.get("exclusiveMaximum", math.inf)

@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 from scant.declare.declarations import Learner, Setting, called, own, own_class
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, unknown
 
 FAMILIES = {  # by kind, in the order in which the page shows them
     "perceptron": "scant.rankers.family:Perceptron",
@@ -497,8 +497,7 @@ def family(kind: str) -> Family:
     ------
     SettingError : there is no such family
     """
-    if kind not in FAMILIES:
-        raise unknown("kind of experiment", kind, FAMILIES)
+    check_name("kind of experiment", kind, FAMILIES)
     return called(FAMILIES[kind])()
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scant import __version__
-from scant.errors import DataError, SettingError
-from scant.files import FOLDER_MARK, anew, atomic, check_outputs
+from scant.errors import SettingError
+from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
 from scant.finished import manifest, provenance, reading, verifying
 from scant.schema import PROJECT, read_yaml
 
@@ -77,20 +77,12 @@ def write(folder, target=None, runs: bool = False) -> Path:
     folder = Path(folder)
     found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
-        raise DataError(
-            folder / wrong[0],
-            "is not what it was when the study was made",
-            advice=anew(folder / wrong[0]),
-        )
+        raise damaged(folder / wrong[0], "is not what it was when the study was made")
     content, listed = reading.manifest_of(folder), folder / manifest.NAME
     if found.workflow:
-        raise DataError(
-            listed, f"lists another {found.workflow[0]} than there is here", advice=anew(listed)
-        )
+        raise damaged(listed, f"lists another {found.workflow[0]} than there is here")
     if "inputs" not in content:
-        raise DataError(
-            listed, "does not list what the study reads, as newer ones do", advice=anew(listed)
-        )
+        raise damaged(listed, "does not list what the study reads, as newer ones do")
     study = content["study"]
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
@@ -107,9 +99,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
         name: provenance.source(name, folder) for name in content["inputs"] if name not in results
     }
     if taken := {provenance.CRATE, README} & workflow.keys():
-        raise DataError(
-            listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed)
-        )
+        raise damaged(listed, f"lists {min(taken)}, which the archive has of its own")
     stamp = tuple(
         int(part)
         for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scant.errors import SettingError, printable, unknown
+from scant.errors import SettingError, check_name, printable
 from scant.files import write_csv, write_text
 from scant.page.boards import board, grid
 from scant.page.numbers import ABSENT
@@ -19,9 +19,10 @@ BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are 
 
 def chosen(frame: pd.DataFrame, stream: str | None) -> pd.DataFrame:
     """The rows of one stream, or all of them. A SettingError, if there is no such stream."""
-    if stream is not None and stream not in set(frame["stream"]):
-        raise unknown("stream", stream, frame["stream"].unique())
-    return frame if stream is None else frame[frame["stream"] == stream]
+    if stream is None:
+        return frame
+    check_name("stream", stream, frame["stream"].unique())
+    return frame[frame["stream"] == stream]
 
 
 def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -86,8 +87,7 @@ def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False)
 
 def check(rows: str, output=None) -> None:
     """Raise a SettingError if `rows` or the file to write cannot be what is meant."""
-    if rows not in ROWS:
-        raise unknown("kind of rows", rows, ROWS)
+    check_name("kind of rows", rows, ROWS)
     if output is not None and Path(output).suffix not in ENDINGS:
         raise SettingError(
             f"{output} does not say which form the table is to have: end it in "

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from scant.declare import families
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, check_name, unknown
 from scant.files import anew, foreign, metadata_of, read_parquet
 from scant.finished import manifest
 from scant.finished.provenance import FINISH, STUDY
@@ -84,8 +84,7 @@ class Results:
         ------
         SettingError : there is none; names the nearest
         """
-        if name not in self.tables:
-            raise unknown("table", name, self.tables)
+        check_name("table", name, self.tables)
         return tables.read(self.folder / f"tables/{name}.csv")
 
     def figure(self, name: str) -> pd.DataFrame:
@@ -95,8 +94,7 @@ class Results:
         ------
         SettingError : there is none; names the nearest
         """
-        if name not in self.figures:
-            raise unknown("figure", name, self.figures)
+        check_name("figure", name, self.figures)
         return tables.read(self.folder / f"figures/{name}.csv")
 
     @property
@@ -118,8 +116,7 @@ class Results:
         SettingError : there is no such experiment, stream or learner; names the nearest
         DataError : a file is damaged
         """
-        if experiment not in self.experiments:
-            raise unknown("experiment", experiment, self.experiments)
+        check_name("experiment", experiment, self.experiments)
         frames, streams = [], set()
         for path in sorted((self.folder / "runs" / experiment).rglob("*.parquet")):
             place = path.relative_to(self.folder / "runs" / experiment).parts[0]
@@ -130,8 +127,7 @@ class Results:
             raise unknown("stream", stream, streams)
         rows = pd.concat(frames, ignore_index=True)
         if learner is not None:
-            if learner not in set(rows["learner"]):
-                raise unknown("learner", learner, rows["learner"].unique())
+            check_name("learner", learner, rows["learner"].unique())
             rows = rows[rows["learner"] == learner].reset_index(drop=True)
         return rows
 
@@ -173,8 +169,7 @@ class Results:
 
     def _runs(self, experiment: str) -> Runs:
         """The run files of an experiment of the study, in this folder, and its details."""
-        if experiment not in self._plan.played:
-            raise unknown("experiment", experiment, self._plan.played)
+        check_name("experiment", experiment, self._plan.played)
         names = (
             Path(file).relative_to(f"results/{self._plan.study['study']}")
             for file in self._plan.run_files(experiment)

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from scant.errors import DataError, SettingError, printable, unknown
+from scant.errors import DataError, SettingError, check_name, printable, unknown
 from scant.files import visible
 from scant.page import page
 from scant.present.tables import read as read_table
@@ -56,8 +56,7 @@ def show(
     rows = list(map(_printable, readings.claims(path)))
     if claim is not None:
         by_id = {one["id"]: one for one in rows}
-        if claim not in by_id:
-            raise unknown("claim", claim, by_id)
+        check_name("claim", claim, by_id)
         return _whole(by_id[claim], _cells(folder, claim))
     summary = "".join(
         f"{line}\n"

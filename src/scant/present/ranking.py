@@ -14,7 +14,7 @@ import pandas as pd
 
 from scant.declare import families
 from scant.declare.declarations import called
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, check_name
 from scant.measures import recordable, title_of
 from scant.present import traces
 from scant.present.intervals import t_interval
@@ -144,8 +144,7 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
     several = "measure" in declared[final].options
     measures = [column for column in frame.columns if recordable(column)] if several else [final]
     measure = measure or measures[0]
-    if measure not in measures:
-        raise unknown("measure", measure, measures)
+    check_name("measure", measure, measures)
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
@@ -163,8 +162,8 @@ def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> s
     """
     if tuning is not None and "tuning" not in details:
         raise SettingError(f"nothing is tuned in experiment {name!r}: leave tuning out")
-    if tuning not in (None, *TUNINGS):
-        raise unknown("tuning", tuning, TUNINGS)
+    if tuning is not None:
+        check_name("tuning", tuning, TUNINGS)
     if tuning == "held-out" != details["tuning"] and not set_aside:
         raise SettingError(
             f"nothing was held out in experiment {name!r}: it has tuning "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scant.data.registry import Dataset
 from scant.declare import families
 from scant.declare.families import TUNING, Family, Job, Shown
-from scant.errors import unknown
+from scant.errors import check_name
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the
 # same id.
@@ -268,8 +268,7 @@ class Plan:
         SettingError : the study has none
         """
         datasets = {dataset.stored: dataset for dataset in self.datasets.values()}
-        if name not in datasets:
-            raise unknown("data set", name, datasets)
+        check_name("data set", name, datasets)
         return datasets[name]
 
     def data_tables(self) -> list[str]:

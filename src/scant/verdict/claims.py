@@ -20,13 +20,13 @@ import pandas as pd
 
 from scant.declare import families
 from scant.declare.families import Quantity, called
-from scant.errors import SettingError, unknown
+from scant.errors import check_name, errors_of
 from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
 from scant.study.grouping import parts
 from scant.study.plan import Plan
-from scant.study.sweeps import learner_level, learner_readings, unheeded
+from scant.study.sweeps import learner_level, readings_of, unheeded
 from scant.verdict import judging, selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.examined import Cell, Examined, Reading
@@ -61,7 +61,6 @@ def examine(
     traces_by_experiment: Mapping[str, tuple[pd.DataFrame, dict]],
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
-    level: float = 0.95,
     coverage: pd.DataFrame | None = None,
     whole: Plan | None = None,
 ) -> dict[str, Examined]:
@@ -78,7 +77,6 @@ def examine(
         regret need them
     tables : tables that are computed without runs, by name; those that are missing here are
         computed
-    level : of the intervals and verdicts
     coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has
         one
     whole : of the study with the data sets that it has left out, if there are any
@@ -87,15 +85,13 @@ def examine(
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(
-        plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage, whole
-    )
+    known = dict(tables or {})
+    examiner = _Examiner(plan, traces_by_experiment, comparators, known, coverage, whole)
     examined = {}
     for name, claim in claims.items():
-        try:
-            examined[name] = examiner(claim)
-        except SettingError as error:
-            raise SettingError(f"claim {name}: {error}") from None
+        with errors_of(f"claim {name}"):
+            parts_examined = [examiner.with_control(part) for part in parts(claim)]
+            examined[name] = _joined(claim, parts_examined)
     return examined
 
 
@@ -137,46 +133,31 @@ class _Examiner:
     A quantity that several claims are about is computed once.
     """
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage, whole):
-        self.plan, self.study, self.played, self.comparators = (
-            plan,
-            plan.study,
-            traces_by_experiment,
-            comparators,
-        )
-        self.declared = cache(selection.declared)
-        self.tables, self.level, self.coverage, self.whole = tables, level, coverage, whole
-        self.values = cache(self._values)
+    def __init__(self, plan, played, comparators, tables, coverage, whole):
+        self.plan, self.study, self.played, self.comparators = plan, plan.study, played, comparators
+        self.tables, self.coverage, self.whole = tables, coverage, whole
+        self.declared, self.values = cache(selection.declared), cache(self._values)
 
-    def __call__(self, claim: dict) -> Examined:
-        return _joined(claim, [self._with_control(part) for part in parts(claim)])
-
-    def _with_control(self, claim: dict) -> Examined:
+    def with_control(self, claim: dict) -> Examined:
         """A part's readings and that of its control."""
         examined = self._examined(claim)
         if "control" not in claim or not examined.readings:
             return examined
-        replaced = {key: value for key, value in claim["control"].items() if key != "words"}
-        control = {
-            key: value for key, value in claim.items() if key not in ("control", "each", "places")
-        } | replaced
+        control = claim | claim["control"]
+        for key in ("control", "words", "each", "places"):
+            control.pop(key, None)
         first = examined.readings[0]
-        of_control = self._examined(
-            control, None if "where" in replaced else (first.experiment, first.tuning)
-        )
-        return replace(
-            examined,
-            control=next(iter(of_control.readings), None),
-            control_missing=of_control.missing,
-        )
+        only = None if "where" in claim["control"] else (first.experiment, first.tuning)
+        of_control = self._examined(control, only)
+        reading = next(iter(of_control.readings), None)
+        return replace(examined, control=reading, control_missing=of_control.missing)
 
     def _examined(self, claim: dict, only: tuple[str, str | None] | None = None) -> Examined:
         """A claim's readings, or that of a single experiment and tuning."""
         if claim["quantity"] == TABLE:
             return self._table(claim)
-        if any(
-            declared.reads == "coverage" for declared in self.declared(claim["quantity"]).values()
-        ):
+        declared = self.declared(claim["quantity"]).values()
+        if any(quantity.reads == "coverage" for quantity in declared):
             return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
@@ -192,9 +173,8 @@ class _Examiner:
                     lacking.append(_Lacking(6, cells[0].why))
                     continue
                 if not cells:
-                    lacking.append(
-                        _Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there")
-                    )
+                    what = claim.get("measure", claim["quantity"])
+                    lacking.append(_Lacking(5, f"no {what} is known there"))
                 for own, of_kind in self._by_data(claim, name, cells):
                     reading = self._reading(claim, name, tuning, fitting, of_kind, own)
                     if not any(_repeats(reading, earlier) for earlier in readings):
@@ -206,28 +186,26 @@ class _Examiner:
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
         """What of an experiment fits a claim, or why it does not."""
-        kinds, where = self.declared(claim["quantity"]), claim.get("where") or {}
-        if experiment["kind"] not in kinds or not fits(
-            experiment["kind"], where.get("kind", experiment["kind"])
-        ):
-            return _Lacking(
-                1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}"
-            )
+        kinds, where, kind = [*self.declared(claim["quantity"])], claim["where"], experiment["kind"]
+        wanted = where.get("kind", kinds)
+        if kind not in kinds or not fits(kind, wanted):
+            return _Lacking(1, f"no experiment with {in_words({'kind': wanted})}")
         if name not in self.played or not all_fit(experiment, where, name):
             return _Lacking(2, f"no experiment with {in_words(where)}")
-        place = self.plan.families[name].place.key
-        streams = self._chosen(place, experiment, claim.get("on") or {})
+        place, on = self.plan.families[name].place.key, claim.get("on") or {}
+        streams = self._chosen(place, experiment, on)
         if not streams:
-            return _Lacking(3, f"none of the {place} with {in_words(claim.get('on') or {})}")
+            return _Lacking(3, f"none of the {place} with {in_words(on)}")
         learners = self._chosen("learners", experiment, claim["learner"])
         if not learners:
             return _Lacking(4, f"no learner with {in_words(claim['learner'])}")
-        if not ("other" in claim or isinstance(claim.get("against"), dict)):
+        of_learner = isinstance(claim.get("against"), dict)
+        if not ("other" in claim or of_learner):
             return _Fitting(streams, learners)
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
             return _Lacking(5, f"no experiment with {in_words(claim['other'])} to compare with")
-        if not isinstance(claim.get("against"), dict):
+        if not of_learner:
             return _Fitting(streams, learners, elsewhere)
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
@@ -243,9 +221,9 @@ class _Examiner:
             for wanted in claim.get("each", ())
             if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = (
-            [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
-        )
+        lacks = []
+        if absent:
+            lacks.append(f"no learner with {', or '.join(absent)}, which the statement names")
         if places < claim.get("places", 0):
             lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
         return "; ".join(lacks)
@@ -281,14 +259,13 @@ class _Examiner:
         if "other" not in claim:
             return name
         family, free = self.plan.families[name], {*claim["where"], *claim["other"]}
-        same = {
-            key: value for key, value in family.conditions(experiment).items() if key not in free
-        }
-        keys = [family.place.key, *([] if isinstance(claim.get("against"), dict) else ["learners"])]
+        conditions = family.conditions(experiment)
+        same = {key: conditions[key] for key in conditions.keys() - free} | {"kind": family.kind}
+        keys = [family.place.key]
+        if not isinstance(claim.get("against"), dict):
+            keys.append("learners")
         for id, settings in self.study["experiments"].items():
-            alike = settings["kind"] == family.kind and all(
-                settings.get(key) == value for key, value in same.items()
-            )
+            alike = all(settings.get(key) == value for key, value in same.items())
             shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
             if shared and id in self.played and all_fit(settings, claim["other"], id):
                 return id
@@ -298,9 +275,9 @@ class _Examiner:
         """The readings of `tuning` that the runs allow, the experiment's own first; [None] if it
         does not matter.
         """
-        frame, details = self.played[name]
         if not self._quantity(claim["quantity"], name).tuned:
             return [None]
+        frame, details = self.played[name]
         return self.plan.families[name].tunings(self.study, details, frame, fitting.involved)
 
     def _quantity(self, quantity: str, experiment: str) -> Quantity:
@@ -315,18 +292,13 @@ class _Examiner:
 
         Those of a stream and learner are by seed.
         """
-        frame, details = self.played[name]
-        played = Played(
-            name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators
-        )
-        if not len(played.traces):
+        (frame, details), declared = self.played[name], self._quantity(quantity, name)
+        traces = frame[frame["stream"].isin(streams)]
+        if traces.empty:
             return {}
-        values = called(self._quantity(quantity, name).values)(played, **dict(options))
-        columns = [
-            column
-            for column in (*VALUES, *self._quantity(quantity, name).plays)
-            if column in values
-        ]
+        played = Played(name, tuning, traces, details, self.comparators)
+        values = called(declared.values)(played, **dict(options))
+        columns = [column for column in (*VALUES, *declared.plays) if column in values]
         groups = values[columns].groupby(["stream", "learner"], sort=False)
         return {key: rows.set_index("seed") for key, rows in groups}
 
@@ -396,8 +368,7 @@ class _Examiner:
         if "plays" not in claim:
             return rows
         plays = self._quantity(claim["quantity"], name).plays
-        if claim["plays"] not in plays:
-            raise unknown(f"play of {claim['quantity']}", claim["plays"], plays)
+        check_name(f"play of {claim['quantity']}", claim["plays"], plays)
         return rows.assign(value=rows[claim["plays"]])
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
@@ -447,8 +418,9 @@ class _Examiner:
             streams,
             lambda settings, key: place.level(settings, key, None),
         )
-        levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        judged = judging.judged(claim, cells, self.level)
+        of_learners = readings_of(chain.from_iterable(families.kinds().values()))
+        levels |= self._levels(of_learners, "learners", learners, learner_level)
+        judged = judging.judged(claim, cells)
         lacks = self._lacks(claim, learners, place.key, len({cell.stream for cell in cells}))
         return Reading(name, tuning, levels, cells, *judged, own, lacks)
 
@@ -468,14 +440,13 @@ class _Examiner:
         computed = {
             shown.name: family for family, shown in families.shown() if shown.reads == "nothing"
         }
-        if name not in computed:
-            raise unknown("table", name, computed)
+        check_name("table", name, computed)
         if name not in self.plan.tables:
             return Examined(claim, missing=f"no experiment of kind {computed[name].kind}")
         if name not in self.tables:
             target = self.plan.tables[name]
             self.tables[name] = making.frame_of(target.shown, *making.Inputs(self.plan)(target))
-        verdict = judging.of_table(claim, self.tables[name], self.level)
+        verdict = judging.of_table(claim, self.tables[name])
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
     def _of_coverage(self, claim: dict) -> Examined:
@@ -497,7 +468,7 @@ class _Examiner:
             Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        judged = judging.judged(claim, cells, self.level)
+        judged = judging.judged(claim, cells)
         return Examined(claim, [Reading("", None, {}, cells, *judged)])
 
 

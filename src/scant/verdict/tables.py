@@ -334,14 +334,14 @@ def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
     if verdict.test not in (verdicts.T, verdicts.BINOMIAL) or outcome == SILENT:
         return dict.fromkeys(BESIDE, math.nan)
     agreeing = verdict.n - verdict.inside if outcome in ("fails", DIFFERS) else verdict.inside
-    least = verdicts.agreeing_least(agreeing, verdict.n, verdict.level)
+    least = verdicts.agreeing_least(agreeing, verdict.n)
     tipping = verdict.tipping if outcome in DECIDED and verdict.test == verdicts.T else math.nan
     return dict(zip(BESIDE, (agreeing, least, tipping, verdict.worst), strict=True))
 
 
 def _mark(verdict: verdicts.Verdict, outcome: str) -> str:
     """`MARK` if what is decided by a test with a premise does not need it."""
-    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdict.level
+    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdicts.LEVEL
     return words.MARK if needless and outcome in ("holds", "fails") else ""
 
 
