@@ -382,8 +382,7 @@ MUTATIONS = [
     ("scant/verdict/statistics.py", VERDICTS + "::test_close_and_slope_have_ends_that_both_have_to_be_kept",
      "min(1.0, len(sides) * against)", "min(1.0, against)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_a_mean_is_tested_by_the_evidence_in_its_t_statistic[0.4]",
-     "n, p = len(values), (1 - level) / 2\n    if test == T", ("n, p = len(values), 1 - level\n    "
-                                                              "if test == T")),
+     "half = anytime.least_t(n, THRESHOLD)", "half = anytime.least_t(n, 2 * THRESHOLD)"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_a_claim_about_several_cells",
      "max(1, len(tested)) * failing.p_fails", "failing.p_fails"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_cells_are_corrected_for_their_number_and_for_the_family",
@@ -391,7 +390,7 @@ MUTATIONS = [
     ("scant/verdict/statistics.py", VERDICTS + "::test_cells_are_corrected_for_their_number_and_for_the_family",
      'if claim.verdict == "holds" and not of_mean:', 'if claim.verdict == "holds":'),
     ("scant/verdict/statistics.py", VERDICTS + "::test_where_the_mean_and_the_typical_seed_differ_nothing_is_decided",
-     "<= threshold and not _typical(distances)", "<= threshold and False"),
+     "<= THRESHOLD and not _typical(distances)", "<= THRESHOLD and False"),
     ("scant/verdict/statistics.py", VERDICTS + "::test_where_the_mean_and_the_typical_seed_differ_nothing_is_decided",
      "2 * (distances > 0).sum(axis=1) > distances.shape[1]", ("2 * (distances > "
                                                              "0).all(axis=0).sum() > "
@@ -431,7 +430,7 @@ MUTATIONS = [
      '_kind(claim, reading) != "theorem"', '_kind(claim, reading)'),
     ("scant/verdict/tables.py",
      "unit/test_claims_readings.py::test_a_verdict_is_marked_where_seeds_that_were_missed_could_not_overturn_it",
-     "verdict.missed <= 1 - verdict.level", "verdict.missed <= 1"),
+     "verdict.missed <= 1 - verdicts.LEVEL", "verdict.missed <= 1"),
     ("scant/verdict/judging.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
      "return low <= cell.ceiling <= high", "return cell.ceiling < low"),
     ("scant/verdict/judging.py", CLAIMS + "::test_a_measured_violation_is_never_silenced",
@@ -461,7 +460,7 @@ MUTATIONS = [
     ("scant/data/simulated.py", "unit/test_simulated.py::test_a_ranker_is_weights_of_norm_1",
      "not abs(np.linalg.norm(weights) - 1) < 1e-6", "abs(np.linalg.norm(weights) - 1) > 1e-6"),
     ("scant/study/selectors.py", "unit/test_claims_file.py::test_a_selector_that_fits_nothing_is_refused",
-     "        if key not in rules:", "        if key not in rules and value is not None:"),
+     'check_name("key", key, rules)', 'value is None or check_name("key", key, rules)'),
     ("scant_ads/reading/nested.py", NESTED + "::test_a_text_that_comes_late_among_numbers_is_an_error",
      'truth = ("0", "1")', 'truth = ("false", "true")'),
     ("scant_ads/reading/nested.py", NESTED + "::test_a_key_that_comes_late_is_left_out_and_told",

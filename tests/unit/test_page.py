@@ -280,7 +280,7 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     seen = Page(make(about={"headings": {"figure-1": NASTY, "finals": "What came out"}}))
     assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
     assert "Figure 1" not in {text.strip() for text in seen.text}
-    assert page._headed("table-5.1", EMPTY)["title"] == "Table 5.1"
+    assert page.headed("table-5.1", EMPTY)["title"] == "Table 5.1"
 
 
 def test_cells_are_drawn_to_the_scale_of_their_claim():

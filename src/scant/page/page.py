@@ -352,7 +352,7 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
-def _headed(name: str, about: dict) -> dict[str, str]:
+def headed(name: str, about: dict) -> dict[str, str]:
     """The `title` and `caption` of a figure or table: "table-5.1" without a heading is "Table
     5.1".
     """
@@ -392,7 +392,7 @@ def _figures(paths: list[Path], claims: list[dict], about: dict) -> list[dict]:
             {
                 "name": path.stem,
                 "id": ids[path.stem],
-                **_headed(path.stem, about),
+                **headed(path.stem, about),
                 "svg": Markup(svg),
                 "curves": curves,
                 "width": width,
@@ -434,7 +434,7 @@ def _table(path: Path, about: dict) -> dict:
     rows = rows if count <= ROWS else []
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"),
-        **_headed(path.stem, about),
+        **headed(path.stem, about),
         "count": count,
         **_download(path, path.parents[1]),
         **_cells(*_folded(head, rows)),
