@@ -9,15 +9,21 @@ read the ratios.
 """
 
 import argparse
+import os
 import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as in a job; before NumPy is imported
 
 import numba
 import numpy as np
 
 from scant.data.stream import CUT, Stream, discounts, gains
 from scant.kernels.pieces import ideal_dcg
-from scant.rankers.learners import class_of
+from scant.rankers import learners as of_all_grades
+from scant.rankers import top
 from scant.rankers.play import play
+
+LEARNERS = top.LEARNERS | of_all_grades.LEARNERS
 
 
 def stream(m: int, d: int, megabytes: float) -> Stream:
@@ -105,6 +111,8 @@ def main() -> None:
         "SLAM (NDCG@10)": ({"kind": "slam"}, 0.01),
         "SLAM (AP)": ({"kind": "slam", "measure": "ap"}, 0.01),
         "max-hinge": ({"kind": "max-hinge"}, 0.01),
+        "ridge, top 1": ({"kind": "ridge"}, 10.0),
+        "LinUCB, top 1": ({"kind": "ridge", "explore": "ucb", "alpha": 1.0}, 10.0),
         "Random": ({"kind": "random"}, None),
     }
     print(f"{'m':>5} {'d':>4}  {'round':16} {'us':>7} {'x memory':>9} {'NumPy / it':>11}")
@@ -119,7 +127,7 @@ def main() -> None:
         print(f"{m:5} {d:4}  {'memory alone':16} {floor * 1e6:7.2f}")
         print(f"{m:5} {d:4}  {'NumPy ListNet':16} {plain * 1e6:7.2f} {plain / floor:9.1f}")
         for name, (entry, rate) in learners.items():
-            cls, random = class_of(entry["kind"]), np.random.default_rng(2)
+            cls, random = of_all_grades.class_of(entry["kind"], LEARNERS), np.random.default_rng(2)
             seconds = best(
                 lambda made=made, queries=queries, cls=cls, entry=entry, rate=rate, random=random: (
                     play(

@@ -17,3 +17,8 @@ def results(folder):
     # By its name: an import would make it a part of the code that every job depends on, see
     # `scant.study.code`.
     return import_module("scant.finished.results").Results(folder)
+
+
+def play(learner, streams, against=("listnet", "random"), seeds=16, k=1, rounds=10_000):
+    """Play a learner and others on the same streams, and compare them: `scant.notebook.play`."""
+    return import_module("scant.notebook").play(learner, streams, against, seeds, k, rounds)

@@ -24,7 +24,7 @@ FOLDERS = [f"{dotted.rpartition('.')[0]}*" for dotted in families.FAMILIES.value
 # those below it.
 LAYERS = {
     "the practitioners' tool": ("scant_ads*",),
-    "command line": ("scant.cli", "scant.__main__", "scant.jobs"),
+    "command line": ("scant.cli", "scant.__main__", "scant.jobs", "scant.notebook"),
     "page": (
         "scant.page*",
         "scant.finished*",

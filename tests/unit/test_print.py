@@ -256,6 +256,35 @@ def test_figures_can_be_printed(draw):
     assert figure.get_figwidth() <= 7.2  # inches of a page
 
 
+def spread(shown: pd.DataFrame, streams: int) -> pd.DataFrame:
+    """A frame of as many streams as asked for, with the titles of a real study."""
+    (one, *_) = shown["stream"].unique()
+    titles = ["MQ2008", "MSLR-WEB30K, 36 queries", "OHSUMED", "Yandex, 104 queries"]
+    return pd.concat(
+        [
+            shown[shown["stream"] == one].assign(
+                stream=f"s{number}",
+                panel=titles[number % 4] + " again" * (number // 4),
+                reading="thesis, mismatch 10, T = 50,000",
+            )
+            for number in range(streams)
+        ],
+        ignore_index=True,
+    )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "draw",
+    [draw for draw, shown in FRAMES.items() if "stream" in shown()],
+    ids=lambda draw: getattr(draw, "__name__", "against"),
+)
+def test_figures_of_six_streams_with_long_titles_can_be_printed(draw):
+    figure = draw(spread(FRAMES[draw](), 6))
+    assert faults(figure) == []
+    assert figure.get_figwidth() <= 7.2
+
+
 def test_faults_are_found():
     figure, axis = plt.subplots()
     axis.set_title("title", y=0.5)

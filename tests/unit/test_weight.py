@@ -16,18 +16,18 @@ ROOT = Path(__file__).parents[2]
 SLACK = 1.03  # by how much a number may be above what there is, before it is to be lowered
 # Tokens of code by room, a folder of scant or a package beside it: no comments, a docstring is one.
 CODE = {
-    "": 14_468,
+    "": 16_706,
     "ads": 16_488,
     "bandits": 19_046,
     "data": 21_978,
     "declare": 4_400,
     "finished": 12_896,
-    "games": 33_743,
+    "games": 33_763,
     "generalisation": 17_148,
     "kernels": 32_852,
     "page": 17_508,
-    "present": 8_578,
-    "rankers": 48_598,
+    "present": 8_717,
+    "rankers": 48_682,
     "scant_ads": 96_627,
     "starter": 521,
     "study": 16_748,
@@ -35,8 +35,8 @@ CODE = {
     "verdict": 19_037,
 }
 LINES = {"rules": 512, "claims": 2_756}
-TOKENS = {"tests": 464_512}
-WORDS = {"documents": 29_971}  # README and docs, without the marks of numbers
+TOKENS = {"tests": 465_663}
+WORDS = {"documents": 30_037}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,

@@ -9,14 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from projects import ROOT, Forked
 
 from scant.errors import SettingError
+from scant.present.ranking import leaderboard
 from scant.present.style import COLOURS
 from scant.study import settings as studies
+from scant.study.plan import Plan, Runs
 
 pytestmark = pytest.mark.slow
 
@@ -204,9 +207,19 @@ def test_what_the_document_has_of_ones_own_is_in_a_first_study(heading, name):
     )
 
 
-def test_a_learner_runs_without_a_study(copy):
+def test_a_learner_runs_without_a_study_and_the_study_has_the_same_numbers(copy, monkeypatch):
     (script,) = blocks("Without a study", "python")
-    assert 0.5 < float(copy.shell(f"python - <<'END'\n{script}END")) < 1
+    copy.shell(f"python - <<'END'\n{script}board.to_csv('board.csv', index=False)\nEND")
+    board = pd.read_csv(copy.folder / "board.csv").set_index("learner")
+    assert board.loc["random", "verdict"] == "holds"
+    assert board.loc["random", "ahead"] == board.loc["random", "n"] == 12
+    copy.shell("snakemake runs --cores 2 --configfile mine.yaml")
+    runs = [*(copy.folder / "results/play/runs").rglob("*.parquet")]
+    monkeypatch.chdir(copy.folder)
+    plan = Plan(*studies.load(yaml.safe_load((copy.folder / "mine.yaml").read_text())))
+    of_study = leaderboard(Runs("play", runs, plan.details("play"))).set_index("learner")
+    for column in ("mean", "low", "high", "n"):
+        np.testing.assert_allclose(board[column], of_study.loc[board.index, column], rtol=1e-12)
 
 
 def test_runs_can_be_named_to_be_done_again(copy):

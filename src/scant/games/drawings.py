@@ -225,7 +225,8 @@ def times(frame: pd.DataFrame):
             xscale="log", yscale="log", xlabel=AXES["items"], ylim=_decades(panel["microseconds"])
         )
         _ticks(axis, panel["items"])
-        panels.head(axis, panel.assign(reading="one thread"), of="plays")
+        room = figure.get_figwidth() / axes.shape[1] - 1.2  # left of the name of the guide
+        panels.head(axis, panel.assign(reading="one thread"), of="plays", room=room)
     for axis in axes[:, 0]:
         axis.set_ylabel("time of a round (µs)")
     panels.legend(figure, handles, "the least time of several plays")

@@ -19,6 +19,7 @@ COLUMN, WIDEST = 3.4, 7.2  # inches of a column and of a page
 # of figures without texts beside the panels, by the number of columns
 WIDTHS = {1: COLUMN, 2: 5.4, 3: 7.0}
 ROW = 2.2  # inches of a row of panels
+SUBTITLE = 7.5  # points
 INTERVAL = "95 % t interval"
 BOOTSTRAP = "95 % bootstrap interval"  # of slopes
 
@@ -64,20 +65,22 @@ def count(frame: pd.DataFrame) -> str:
     return f"n = {low:,}" + (f" to {high:,}" if high > low else "")
 
 
-def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds") -> None:
+def head(axis, panel: pd.DataFrame, suffix: str = "", of: str = "seeds", room: float = 0.0) -> None:
     """Write the panel's title: its stream, and below it, smaller, the experiment's reading,
-    `suffix` and n.
+    `suffix` and n. Each in as many lines as its column of panels asks for.
 
     of : what n counts
+    room : inches to write in; by default the width of a column of panels with numbers beside each
     """
-    axis.set_title(panel["panel"].iloc[0], loc="left", pad=15)
     number = count(panel).removeprefix("n = ")
-    subtitle = (
-        f"{panel['reading'].iloc[0]}{suffix}, {number} "
-        f"{of.removesuffix('s') if number == '1' else of}"
-    )
+    of_number = of.removesuffix("s") if number == "1" else of
+    columns = axis.get_subplotspec().get_gridspec().ncols
+    room = room or axis.figure.get_figwidth() / columns - 0.6
+    below = wrapped(f"{panel['reading'].iloc[0]}{suffix}, {number} {of_number}", room, SUBTITLE)
+    title = wrapped(panel["panel"].iloc[0], room, axis.title.get_fontsize())
+    axis.set_title(title, loc="left", pad=5 + 1.3 * SUBTITLE * (below.count("\n") + 1))
     axis.annotate(
-        subtitle, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=7.5, color="0.35"
+        below, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=SUBTITLE, color="0.35"
     )
 
 
@@ -91,13 +94,13 @@ def text_width(text: str, size: float) -> float:
 
 
 def wrapped(text: str, width: float, size: float) -> str:
-    """Text in lines of at most so many inches, as far as its words allow; "n = 3" and "5 %" count
-    as words.
+    """Text in lines of at most so many inches, as far as its words allow; "n = 3", "5 %" and
+    "8 seeds" count as words.
     """
     lines = []
     for line in text.split("\n"):
         lines.append("")
-        for word in re.findall(r"\bn = \S+|\d+ %\S*|\S+", line):
+        for word in re.findall(r"\b[nT] = \S+|\d+ (?:%|seed|play)\S*|\S+", line):
             longer = f"{lines[-1]} {word}".strip()
             if text_width(longer, size) <= width or not lines[-1]:
                 lines[-1] = longer
@@ -118,7 +121,9 @@ def legend(figure, handles: dict, title: str) -> None:
     if empty and handles:
         row = empty[0].get_subplotspec().rowspan.start
         beside = len([axis for axis in figure.axes if axis.get_subplotspec().rowspan.start == row])
-        width = 0.9 * figure.get_figwidth() / beside - 0.2
+        names = [text.get_text() for axis in figure.axes for text in axis.get_yticklabels()]
+        left = max((text_width(name, 8) for name in names), default=0.0)
+        width = 0.9 * (figure.get_figwidth() - left) / beside - 0.2
         title_lines = wrapped(title, width, 8)
         height = 0.17 * (len(handles) + title_lines.count("\n") + 2)
         if height < 2.2 and max(text_width(text, 8) for text in handles) + 0.5 < width:

@@ -140,7 +140,7 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
 
     A learner has the look that its class declares. If it declares none, or another learner of the
     figure has that look already, the learner gets the next spare one; a second learner of the same
-    kind and surrogate differs from the first in its marker alone.
+    kind and surrogate differs from the first in its marker and line.
 
     frame : the columns learner, kind, objective (a surrogate) or own_measure, if any, user, if any
         (of learners from clicks), and id, if `learner` holds titles
@@ -158,7 +158,7 @@ def looks(frame) -> dict[str, tuple[str, str, str]]:
     ):
         look = own_look(kind, variant, id) or next(spare)
         others = (
-            ((look[0], marker, look[2]) for marker in "XdpH><*h")
+            ((look[0], marker, line) for line in ("-.", ":") for marker in "XdpH><*h")
             if _declares(kind, variant)
             else ()
         )

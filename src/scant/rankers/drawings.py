@@ -62,6 +62,7 @@ USED = {  # titles of panels, in their order
     UNBIASED: "Steps on unbiased estimates",
 }
 # points of learners' own rankings
+PANEL = 2.4  # inches of the narrowest panel of final values that its heading fits over
 OWN = {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 1}
 
 
@@ -356,14 +357,6 @@ def dots(frame: pd.DataFrame):
         name: _wrapped(rows.set_index("learner")["label"].to_dict())
         for name, rows in frame.groupby("experiment", sort=False)
     }
-    split = panels.split(frame)
-    if panels.narrow():  # below each other
-        places = {cell: (row, 0) for row, (cell, _) in enumerate(split)}
-    else:
-        places = {cell: (list(labels).index(cell[0]), streams.index(cell[1])) for cell, _ in split}
-    heights = {
-        place[0]: 0.75 + 0.2 * _lines(labels[cell[0]].values()) for cell, place in places.items()
-    }
     names = [
         line
         for of_experiment in labels.values()
@@ -371,7 +364,16 @@ def dots(frame: pd.DataFrame):
         for line in name.split("\n")
     ]
     longest = max(panels.text_width(name, 8) for name in names)
-    columns = 1 + max(column for _, column in places.values())
+    most = 1 if panels.narrow() else int((panels.WIDEST - 0.3 - longest) / PANEL)
+    down = -(-len(streams) // max(1, most))  # lines of panels of an experiment
+    columns = -(-len(streams) // down)
+    split, places, heights = panels.split(frame), {}, {}
+    for experiment, stream in (cell for cell, _ in split):
+        line, column = divmod(streams.index(stream), columns)
+        line += down * list(labels).index(experiment)
+        places[experiment, stream] = line, column
+        heights[line] = 0.75 + 0.2 * _lines(labels[experiment].values())
+    lines = sorted(heights)  # without those whose streams an experiment does not have
     width = panels.COLUMN if panels.narrow() else min(panels.WIDEST, 0.3 + longest + 2.3 * columns)
     figure, axes = plt.subplots(
         len(heights),
@@ -379,13 +381,14 @@ def dots(frame: pd.DataFrame):
         figsize=(width, sum(heights.values()) + 0.5),
         squeeze=False,
         layout="constrained",
-        height_ratios=[heights[row] for row in sorted(heights)],
+        height_ratios=[heights[line] for line in lines],
         sharey="row",
     )
     for axis in axes.flat:
         axis.set_axis_off()
     for (experiment, stream), panel in split:
-        axis = axes[places[experiment, stream]]
+        line, column = places[experiment, stream]
+        axis = axes[lines.index(line), column]
         axis.set_axis_on()
         learners, exploring = (
             list(labels[experiment]),
@@ -411,7 +414,7 @@ def dots(frame: pd.DataFrame):
         axis.set_xlim(max(0, axis.get_xlim()[0]), min(1.02, axis.get_xlim()[1]))
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(row.measure)}")
-        panels.head(axis, panel, _horizon(panel))
+        panels.head(axis, panel, _horizon(panel), room=(width - 0.3 - longest) / columns - 0.1)
     _legend_of_rankings(figure, {}, "bars and bands", size=4)
     return figure
 
@@ -466,6 +469,8 @@ def steps(frame: pd.DataFrame):
     )
     for axis in axes.flat[len(split) :]:
         axis.set_axis_off()
+    longest = max(panels.text_width(base, 8) for base in every)
+    room = width / columns - longest / (columns if beside == 1 else 1) - 0.3
     for axis, (_, panel) in zip(axes.flat, split, strict=False):
         bases = every if beside == 1 else list(dict.fromkeys(panel["base"]))
         for way in ways:
@@ -489,6 +494,6 @@ def steps(frame: pd.DataFrame):
         axis.set_ylim(len(bases) - 0.5, -0.5)
         axis.grid(axis="y", visible=False)
         axis.set_xlabel(f"time-averaged {title_of(panel['measure'].iloc[0])}")
-        panels.head(axis, panel, _horizon(panel))
+        panels.head(axis, panel, _horizon(panel), room=room)
     panels.legend(figure, handles, f"mean over seeds; bars: {panels.INTERVAL}")
     return figure
