@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import zipfile
-import zlib
 from base64 import urlsafe_b64encode
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +21,8 @@ from scant import __version__
 from scant.errors import SettingError
 from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
 from scant.finished import manifest, provenance, reading, verifying
+from scant.finished.provenance import REGISTRY
+from scant.page import templates
 from scant.schema import PROJECT, read_yaml
 
 README = "README.md"
@@ -100,10 +101,7 @@ def write(folder, target=None, runs: bool = False) -> Path:
     }
     if taken := {provenance.CRATE, README} & workflow.keys():
         raise damaged(listed, f"lists {min(taken)}, which the archive has of its own")
-    stamp = tuple(
-        int(part)
-        for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-")
-    )
+    stamp = tuple(map(int, re.findall(r"\d+", content["made"]["date"])[:6]))
     read_me = readme(content, workflow).encode()
     described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
     with (
@@ -158,13 +156,12 @@ def attribution(content: dict) -> Attribution:
     cited, said = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
     if not said and content["made"]["project"]:
         names = [author["name"] for author in cited["authors"]]
-        return Attribution(names, False, names[0], cited.get("url", NOWHERE), cited["license"])
+        return Attribution(names, False, names[0], cited.get("url", ""), cited["license"])
     nobody = f"the authors of the study {content['study']}"
     authors = said.get("authors", [nobody])
     publisher = said.get("publisher", nobody)
-    return Attribution(
-        authors, "authors" in said, publisher, said.get("url", NOWHERE), said.get("licence")
-    )
+    url, licence = said.get("url", ""), said.get("licence")
+    return Attribution(authors, "authors" in said, publisher, url, licence)
 
 
 def readme(content: dict, workflow: dict[str, Path]) -> str:
@@ -172,10 +169,9 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
 
     content, workflow : as for `crate`
     """
-    study, made, whose = content["study"], content["made"], attribution(content)
-    results, file = f"results/{study}", made["study_file"] or f"results/{study}/{provenance.STUDY}"
-    option, own = f"--cores all --configfile {shlex.quote(file)}", content["settings"]["datasets"]
-    registry, rows = read_yaml(workflow[provenance.REGISTRY]), []
+    study, made = content["study"], content["made"]
+    file = made["study_file"] or f"results/{study}/{provenance.STUDY}"
+    own, registry, parts = content["settings"]["datasets"], read_yaml(workflow[REGISTRY]), []
     for name, checksum in content["data"].items():
         id, part = name.split("/", 1)
         entry = own.get(id) or registry.get(id, {})
@@ -184,45 +180,20 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
         if id in own:
             there = "here" if path in workflow else "to be put there"
         terms = " ".join(entry.get("terms", "not stated").split())
-        rows.append(f"| {name} | `{path}` | {there} | {terms} | {checksum or 'unknown'} |")
-    needs = "".join(f"\n- {what}" for what in content["elsewhere"])
-    title = f"""# Results of the study {study}
-
-Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}.
-Open `{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside
-it, and `{manifest.NAME}`, which lists the SHA-256 of every file. `{provenance.CRATE}` describes
-this folder as an RO-Crate.
-
-- authors: {", ".join(whose.authors)}
-- publisher: {whose.publisher}
-- address: {"not stated" if whose.url == NOWHERE else whose.url}
-- licence of the results: {whose.licence or "not stated"}
-
-What is not stated, the study's file does not say (its key `attribution`): ask whoever gave you this
-folder. The workflow itself (`Snakefile`, `rules/`, `workflow/`) is scant's: `CITATION.cff` has its
-authors and licence.
-"""
-    again = f"""## Run it again
-
-Install scant {__version__}, then in this folder:
-
-```bash
-snakemake {results}/report.html {option}   # nothing to be done: it is here as it was made
-snakemake runs {option}   # plays the runs that are not here
-scant verify {results}   # do all files, runs included, have the bytes that {manifest.NAME} lists?
-```
-
-After a change of the settings, or of code, these play what depends on it and nothing else.
-"""
-    parts = [
-        title,
-        again,
-        "## Data\n\n| part | file | | terms | SHA-256 |\n|---|---|---|---|---|\n" + "\n".join(rows)
-        if rows
-        else "",
-        f"## What is not here\n{needs}" if needs else "",
-    ]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+        row = {"name": name, "path": path, "there": there, "terms": terms, "checksum": checksum}
+        parts.append(row)
+    return templates.render(
+        "archive.md",
+        study=study,
+        content=content,
+        made=made,
+        whose=attribution(content),
+        results=f"results/{study}",
+        option=f"--cores all --configfile {shlex.quote(file)}",
+        version=_version(made),
+        scant=__version__,
+        parts=parts,
+    )
 
 
 def _study_of(path: Path) -> str | None:
@@ -236,17 +207,7 @@ def _study_of(path: Path) -> str | None:
                 return None
             with archive.open(name) as file:
                 return json.loads(file.read(LARGEST))["study"]
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        OSError,
-        EOFError,
-        ValueError,
-        LookupError,
-        TypeError,
-        RuntimeError,
-    ):
-        # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
+    except Exception:  # whatever zipfile, zlib and json raise on anybody's file
         return None
 
 
@@ -280,7 +241,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     def licence(name: str):
         return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
 
-    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
+    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url or NOWHERE)
     authors = [
         add(f"#author-{number}", "Person", name=name, affiliation=publisher)
         for number, name in enumerate(whose.authors if whose.persons else (), 1)
@@ -363,7 +324,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
             for number, source in enumerate(content.get("sources", []), 1)
         ],
     }
-    about |= {"url": whose.url} if whose.url != NOWHERE else {}
+    about |= {"url": whose.url} if whose.url else {}
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()

@@ -16,20 +16,9 @@ from scant.files import anew, crc, damaged, foreign, metadata_of, read_parquet, 
 from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
-    *(
-        "claim",
-        "statement",
-        "family",
-        "row",
-        "quantity",
-        "experiment",
-        "tuning",
-        "first",
-        "stream",
-        "learner",
-    ),
-    "against",
-]
+    "claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream",
+    "learner", "against",
+]  # fmt: skip
 BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
 # the words of some columns
 KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}
