@@ -232,12 +232,6 @@ def test_corollary_37_is_the_least_over_alpha_but_for_its_constant():
 
 
 def test_bounds_are_nan_where_they_are_not_proved():
-    at = generalisation.first_holding(generalisation.rademacher_l2, CASE)
-    assert at > 1
-    assert (
-        math.isnan(generalisation.rademacher_l2(at - 1, CASE))
-        and generalisation.rademacher_l2(at, CASE) > 0
-    )
     # 24 m n G W R_X below 1
     assert math.isnan(generalisation.rademacher_l1(100, replace(CASE, ball=1e-9)))
     # log log 2 is negative
@@ -255,9 +249,7 @@ def test_bounds_are_nan_where_they_are_not_proved():
         generalisation.uniform_gap_l2,
         generalisation.erm_excess_l1,
         generalisation.optimistic_excess,
-        generalisation.smooth_excess,
         entropy.dudley_gap_l2,
-        entropy.dudley_gap_l1,
         later_bounds.maurer_gap,
         later_bounds.maurer_gap_l1,
     ],
@@ -281,16 +273,12 @@ def test_a_bound_that_never_says_anything():
     )
 
 
-def test_theorem_44_at_its_fixed_point_and_solved_without_loss():
+def test_theorem_44_at_its_fixed_point():
     n = 10**7
     star = generalisation._fixed_point(n, CASE)
     assert generalisation.rademacher_smooth(n, CASE, star) == pytest.approx(star)
     width = 5 * math.sqrt(3) * 3 * 0.5 * math.sqrt(1.5 * math.log2(3 * 7 * n) / n)
     assert star == pytest.approx((4 * width * math.log(3 * 2 / width)) ** 2)
-    noise = 4 * (math.log(20) + math.log(math.log(n))) / n
-    risk = 0.3 + generalisation.smooth_excess(n, CASE)
-    empirical = 0.3 + math.sqrt(4 * noise * 0.3) + 4 * noise
-    assert risk == pytest.approx(empirical + generalisation.smooth_gap(n, CASE, risk))
 
 
 def test_optimistic_rates():
@@ -354,15 +342,6 @@ def test_later_bounds():
     assert later_bounds.maurer_gap(n, CASE) == pytest.approx(
         2 * math.sqrt(2) * 1.25 * 1.5 * math.sqrt(7 / n) + spread
     )
-    for bound, factor in (
-        (later_bounds.foster_rakhlin_order, 2.0),
-        (later_bounds.lei_2019_order, (math.log(28 * n) / math.log(7 * n)) ** 1.5),
-        (later_bounds.lei_2023_order, math.log(28 * n) / math.log(7 * n)),
-    ):
-        assert bound(n, replace(CASE, m=28)) == pytest.approx(factor * bound(n, CASE)), (
-            bound.__name__
-        )
-    assert later_bounds.wu_2021_order(n, CASE, 0.1) == pytest.approx((2 * 0.5) ** 2 / (0.1 * n))
 
 
 # --- lemmas

@@ -351,7 +351,7 @@ def test_an_answer_says_what_its_claim_tests_in_either_direction(answer):
             assert size in answer.holds and size in answer.fails
         else:
             other = "less" if comparison == "greater" else "greater"
-            of_cost = part["quantity"] in ("game_regret", "excess_risk")  # of which less is better
+            of_cost = part["quantity"] == "game_regret"  # of which less is better
             assert re.search(SAID_OF[comparison], answer.holds) or of_cost
             assert re.search(SAID_OF[other], answer.fails) or of_cost
             assert not re.search(r"\bnot?\b", answer.fails)

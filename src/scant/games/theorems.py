@@ -22,18 +22,20 @@ SLOPE = 0.01  # how close the slope of a bound must come to the exponent that is
 
 def games_table() -> pd.DataFrame:
     """Theorems on games on fixed items, two seconds."""
-    checks = (
-        _full_information,
-        _bandit,
-        _more_seen,
-        _forecaster,
-        _pairwise_loss,
-        _cells,
-        _blocks,
-        _sorts,
+    return table(
+        _full_information(),
+        _bandit(),
+        _more_seen(),
+        _forecaster(),
+        _pairwise_loss(),
+        _cells(),
+        _blocks(),
+        _sorts(),
+        _orders(),
+        _fpl(),
+        _guarantees(),
+        _choice_lower_bound(),
     )
-    checks += _orders, _fpl, _guarantees, _choice_lower_bound
-    return table([row for check in checks for row in check()])
 
 
 # --- partial monitoring

@@ -331,7 +331,6 @@ class Generalisation(Family):
     shown = (*FIGURES, *TABLES, *THEORY)
     questions = GENERALISATION
     quantities: ClassVar = {
-        "excess_risk": Quantity("excess risk", f"{QUANTITIES}:excess_risk"),
         "excess_slope": Quantity(
             "slope of excess risk", f"{QUANTITIES}:excess_slope", options=("along",)
         ),

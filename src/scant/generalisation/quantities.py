@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from scant.present.traces import Played
 
 
-def excess_risk(played: Played) -> pd.DataFrame:
-    """The excess risk at the largest n, m and d."""
-    rows = frames.largest(frames.bounded(played.traces, played.about), "")
-    return rows.assign(value=rows["excess"])
-
-
 def excess_slope(played: Played, along: str = "n") -> pd.DataFrame:
     """The slope of the log of the mean excess risk on the log of n, m, d or log d, at the largest
     of the others.

@@ -30,16 +30,14 @@ BALLS = (0.5, 2.0, 10.0)  # W, for R_X = 1
 def theorems_table() -> pd.DataFrame:
     """Theorems on generalisation (thesis, chapter IV), two seconds."""
     return table(
-        [
-            *_constants(),
-            *_dimensions(),
-            *_norms(),
-            *_smooth(),
-            *_descent(),
-            *_uniform(),
-            *_integrals(),
-            *_listnet(),
-        ]
+        _constants(),
+        _dimensions(),
+        _norms(),
+        _smooth(),
+        _descent(),
+        _uniform(),
+        _integrals(),
+        _listnet(),
     )
 
 

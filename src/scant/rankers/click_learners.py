@@ -160,6 +160,15 @@ def team_draft(
     return np.array(ranking), np.array(teams, bool)
 
 
+def _looks(colour: str, marker: str, navigational: str, informational: str) -> dict[str, Look]:
+    """How a learner is drawn, by its user: the markers of any other user and of these two."""
+    return {
+        "": Look(colour, marker),
+        "navigational": Look(colour, navigational, "--"),
+        "informational": Look(colour, informational, ":"),
+    }
+
+
 class FromClicks(Contextual):
     """What learners from clicks share.
 
@@ -174,10 +183,8 @@ class FromClicks(Contextual):
 
     def __init__(self, facts, rate, settings, random):
         super().__init__(facts, rate, settings, random)
-        self.k, self.user = (
-            settings.shown,
-            clicks.User(settings.click, settings.stop, settings.look),
-        )
+        self.k = settings.shown
+        self.user = clicks.User(settings.click, settings.stop, settings.look)
         self.chances, self.shifts = np.ones(self.k), np.zeros(self.k)
 
     @classmethod
@@ -270,11 +277,7 @@ class PDGD(FromClicks):
         "the last click or right below it, each pair weighted against the bias of its places."
     )
     settings = (USER, RATES)
-    looks: ClassVar = {
-        "": Look("olive", "*"),
-        "navigational": Look("olive", "X", "--"),
-        "informational": Look("olive", "d", ":"),
-    }
+    looks: ClassVar = _looks("olive", "*", "X", "d")
     published_rate = 0.1
     branch = 0
 
@@ -305,11 +308,7 @@ class DBGD(FromClicks):
         "more clicks."
     )
     settings = (USER, RATES, DELTA)
-    looks: ClassVar = {
-        "": Look("pink", "h"),
-        "navigational": Look("pink", "<", "--"),
-        "informational": Look("pink", "p", ":"),
-    }
+    looks: ClassVar = _looks("pink", "h", "<", "p")
     published_rate = 0.01
     branch = 1
 
@@ -343,11 +342,7 @@ class Clicked(FromClicks):
         "sqrt(t)."
     )
     settings = (USER, RATES, PAIRS)
-    looks: ClassVar = {
-        "": Look("brown", "X"),
-        "navigational": Look("brown", ">", "--"),
-        "informational": Look("brown", "8", ":"),
-    }
+    looks: ClassVar = _looks("brown", "X", ">", "8")
     explores = False
     published_rate = 0.1  # ours: it was not published
     branch = 2
@@ -396,11 +391,7 @@ class Ips(FromClicks):
         "inverse propensities (after Joachims et al. 2017), for a user who never leaves."
     )
     settings = (USER, RATES, PROPENSITIES)
-    looks: ClassVar = {
-        "": Look("purple", "P"),
-        "navigational": Look("purple", "^", "--"),
-        "informational": Look("purple", "v", ":"),
-    }
+    looks: ClassVar = _looks("purple", "P", "^", "v")
     published_rate = 0.1  # ours
     branch = 3
 
@@ -411,11 +402,8 @@ class Ips(FromClicks):
         elif settings.propensities == "affine":
             self.chances, self.shifts = self.user.affine(self.k)
         elif settings.propensities == "swapped":
-            self.swaps, self.clicks_on_first, self.clicks_on_other = (
-                SWAPS,
-                np.ones(self.k),
-                np.ones(self.k),
-            )
+            self.swaps = SWAPS
+            self.clicks_on_first, self.clicks_on_other = np.ones((2, self.k))
 
     def rank(self, features) -> np.ndarray:
         self.round += 1

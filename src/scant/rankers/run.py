@@ -101,10 +101,9 @@ def queries_of(job: dict, seed: int, stream: streams.Stream) -> np.ndarray:
     ------
     SettingError : no query is left to play
     """
-    random = generator(*_axes(job, seed), "queries")
-    resampled = (
-        generator(*_axes(job, seed), "resampled") if job.get("queries") == "resampled" else None
-    )
+    axes = _axes(job, seed)
+    random = generator(*axes, "queries")
+    resampled = generator(*axes, "resampled") if job.get("queries") == "resampled" else None
     queries = query_order(
         stream, random, job["rounds"], job["order"], job["empty"], job["keep"], resampled
     )
@@ -130,7 +129,7 @@ def _play_seed(
     """The traces of one seed, one table for each variant and rate, and the learner that played
     last.
     """
-    entry, tables = job["learner_settings"], []
+    entry, axes, tables = job["learner_settings"], _axes(job, seed), []
     if stream is None:
         adversary = LowerBoundAdversary(**job["stream_settings"]["settings"])
         facts = adversary.metadata() | {"rounds": adversary.rounds}
@@ -140,7 +139,7 @@ def _play_seed(
     cls = class_of(entry["kind"], LEARNERS[job["kind"]])
     variants = cls.variants(entry)
     for variant, rate in product(variants, cls.rates(entry, job)):
-        noise = generator(*_axes(job, seed), "noise")  # the same for each learner, variant and rate
+        noise = generator(*axes, "noise")  # the same for each learner, variant and rate
         try:
             measures = recorded(job.get("measures") or (), facts["largest_grade"])
             learner = cls.from_study(variant, job, facts, rate, noise)

@@ -7,7 +7,9 @@ what columns mean.
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,16 +32,15 @@ def perceptron_table() -> pd.DataFrame:
     second.
     """
     return table(
-        [
-            *(
-                *_slam_above_losses(),
-                *_order_within_grades(),
-                *_slam_gradient(),
-                *_weight_ratios(),
-                *_general_bound(),
-            ),
-            *(*_max_hinge(), *_step_sizes(), *_lower_bound(), *_lower_bound_as_printed()),
-        ]
+        _slam_above_losses(),
+        _order_within_grades(),
+        _slam_gradient(),
+        _weight_ratios(),
+        _general_bound(),
+        _max_hinge(),
+        _step_sizes(),
+        _lower_bound(),
+        _lower_bound_as_printed(),
     )
 
 
@@ -48,14 +49,12 @@ def top_table() -> pd.DataFrame:
     under a second.
     """
     return table(
-        [
-            *_minimisers(),
-            *_mixed_differences(),
-            *_constants(),
-            *_degrees(),
-            *_floor(),
-            *_steps_without_rates(),
-        ]
+        _minimisers(),
+        _mixed_differences(),
+        _constants(),
+        _degrees(),
+        _floor(),
+        _steps_without_rates(),
     )
 
 
@@ -78,31 +77,29 @@ def _lists(
             yield scores, vector
 
 
-def _losses() -> list[tuple[str, Callable, str, int | None, range, int]]:
-    """Losses with a SLAM weight: name, measure of places and grades, kind of weights, cut, m, and
-    the largest grade.
+class _Loss(NamedTuple):
+    """A loss with a SLAM weight.
+
+    measure : of places and grades
+    weights : the kind of SLAM's weights
+    lengths : the numbers of documents, m
     """
-    ap = (
-        "AP",
-        lambda ranking, grades: average_precision(ranking, grades),
-        "ap",
-        None,
-        range(2, 6),
-        1,
-    )
-    ndcgs = [
-        (
-            name,
-            lambda ranking, grades, cut=cut: ndcg(ranking, grades, cut),
-            "ndcg",
-            cut,
-            lengths,
-            top_grade,
-        )
-        for name, cut in (("NDCG", None), ("NDCG@2", 2))
-        for lengths, top_grade in ((range(2, 6), 1), (range(2, 5), 2))
-    ]
-    return [ap, *ndcgs]
+
+    name: str
+    measure: Callable
+    weights: str
+    cut: int | None
+    lengths: range
+    top_grade: int
+
+
+def _losses() -> list[_Loss]:
+    losses = [_Loss("AP", average_precision, "ap", None, range(2, 6), 1)]
+    for name, cut in (("NDCG", None), ("NDCG@2", 2)):
+        measure = partial(ndcg, k=cut)
+        losses.append(_Loss(name, measure, "ndcg", cut, range(2, 6), 1))
+        losses.append(_Loss(name, measure, "ndcg", cut, range(2, 5), 2))
+    return losses
 
 
 def _slam_above_losses() -> Iterator[Check]:

@@ -65,11 +65,6 @@ def general_at_rate(surrogate: float, norm: float, m: int, radius: float, ratio:
     return 2 * surrogate + 4 * norm**2 * m * radius**2 * ratio
 
 
-def adversary_loss(rounds: int) -> float:
-    """The least loss in NDCG of any deterministic learner against the adversary of Theorem 9."""
-    return rounds * (1 - 1 / math.log2(3))
-
-
 def exploration_loss(surrogate: str, m: int, largest: int) -> float:
     """The largest surrogate loss of a round that explores, with scores in [0, 1] and grades up to
     `largest`.

@@ -5,6 +5,7 @@ says that it is.
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 import pandas as pd
 
@@ -63,7 +64,10 @@ class Check:
         return self.share <= 1 + TOLERANCE
 
 
-def table(checks: Iterable[Check]) -> pd.DataFrame:
-    """The checks as a frame: their fields up to `cases`, then `share` and `holds`."""
+def table(*theorems: Iterable[Check]) -> pd.DataFrame:
+    """The checks of some theorems as a frame: their fields up to `cases`, then `share` and
+    `holds`.
+    """
+    checks = chain.from_iterable(theorems)
     rows = [asdict(check) | {"share": check.share, "holds": check.holds} for check in checks]
     return pd.DataFrame(rows).drop(columns="tolerance")

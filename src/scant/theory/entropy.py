@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scant.theory.generalisation import Problem, covering_l1, deviation
+from scant.theory.generalisation import Problem, deviation
 
 PIECES = 1_000_000  # of an integral that are added up; the rest is bounded by a logarithm
 
@@ -58,25 +58,9 @@ def _dudley_l2(n: float, problem: Problem) -> float:
     return float(4 * scale / math.sqrt(last) + 10 * math.sqrt(factor) * pieces)
 
 
-def dudley_l1(n, problem: Problem):
-    """The empirical Rademacher complexity of the losses of F1, by `dudley` and Proposition 4.
-
-    Losses are counted from w = 0. Corollary 39 is 30 times as large, or more.
-    """
-    largest = min(problem.scale, problem.largest_loss)
-    return _each(
-        lambda size: dudley(lambda scale: covering_l1(scale, size, problem), size, largest), n
-    )
-
-
 def dudley_gap_l2(n, problem: Problem):
     """Theorem 38 with `dudley_l2` in the place of Corollary 37."""
     return 2 * dudley_l2(n, problem) + deviation(n, problem)
-
-
-def dudley_gap_l1(n, problem: Problem):
-    """Theorem 40 with `dudley_l1` in the place of Corollary 39."""
-    return 2 * dudley_l1(n, problem) + deviation(n, problem)
 
 
 def _each(bound: Callable[[float], float], n):

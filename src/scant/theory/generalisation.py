@@ -4,9 +4,9 @@ logarithm.
 A query is a matrix X of m documents (rows) and their grades y; scores are Xw, the loss is a
 surrogate phi(Xw, y), its expectation the risk L(w), and its mean over n training queries the
 empirical risk. Every bound is a function `bound(n, problem)`; n may be an array. Where a bound was
-proved only while the argument of a logarithm is large enough, it is NaN below: `first_holding` says
-from which n it holds, and `first_telling` from which n it is below the trivial bound, the largest
-loss B. What papers call O~ is written out from their proofs.
+proved only while the argument of a logarithm is large enough, it is NaN below; `first_telling` says
+from which n it is below the trivial bound, the largest loss B. What papers call O~ is written out
+from their proofs.
 """
 
 import math
@@ -298,28 +298,7 @@ def smooth_gap(n, problem: Problem, risk):
     return 45 * fixed + 20 * noise + (np.sqrt(8 * fixed) + np.sqrt(4 * noise)) * np.sqrt(risk)
 
 
-def smooth_excess(n, problem: Problem):
-    """Theorem 44: L(w^) - L(w*), w^ an empirical risk minimiser over F2, with probability 1 - 2
-    delta.
-
-    Bernstein's inequality as in appendix C, empirical risk at w* <= L* + sqrt(4 r0 L*) + 4 r0, and
-    `smooth_gap` at w^, solved for L(w^) without loss. (The last lines of the thesis's proof leave
-    L* itself out.)
-    """
-    fixed, noise = _fixed_point(n, problem), _noise(n, problem)
-    constant = problem.best_risk + np.sqrt(4 * noise * problem.best_risk) + 24 * noise + 45 * fixed
-    linear = np.sqrt(8 * fixed) + np.sqrt(4 * noise)
-    return ((linear + np.sqrt(linear**2 + 4 * constant)) / 2) ** 2 - problem.best_risk
-
-
 # --- from which n on
-
-
-def first_holding(bound: Callable, problem: Problem, most: int = 10**18) -> float:
-    """The least n from which on `bound(n, problem)` is proved, that is, not NaN; infinite if beyond
-    `most`.
-    """
-    return _first(lambda n: not math.isnan(bound(n, problem)), most)
 
 
 def first_telling(bound: Callable, problem: Problem, most: int = 10**18) -> float:

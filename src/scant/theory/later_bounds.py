@@ -1,20 +1,5 @@
-"""What was found after the thesis on losses of vectors: uniform bounds on F2 or F1, beside the
-bounds of chapter IV.
-
-Functions called `..._gap` are bounds with all constants, like those of
-`scant.theory.generalisation`, from an inequality whose constant is known. Those called `..._order`
-are orders of growth only: the constant, which the papers leave open or which is not repeated here,
-is 1, and neither the range of the loss nor the confidence is in them. They say how a bound grows,
-not how large it is.
-
-- Maurer 2016: A vector-contraction inequality for Rademacher complexities.
-- Foster & Rakhlin 2019: l-infinity vector contraction for Rademacher complexity.
-- Lei et al. 2019 (Lei, Dogan, Zhou & Kloft): Data-dependent generalization bounds for multi-class
-  classification.
-- Lei et al. 2023 (Lei, Yang, Ying & Zhou): Generalization analysis for contrastive representation
-  learning.
-- Wu et al. 2021 (Wu, Ledent, Lei & Kloft): Fine-grained generalization analysis of vector-valued
-  learning.
+"""Bounds on F2 and F1 that were found after the thesis, beside the bounds of its chapter IV: Maurer
+2016, A vector-contraction inequality for Rademacher complexities.
 """
 
 import math
@@ -47,49 +32,3 @@ def maurer_gap_l1(n, problem: Problem):
         * np.sqrt(2 * problem.m * math.log(2 * problem.d) / np.asarray(n, float))
     )
     return 2 * math.sqrt(2) * problem.lipschitz_l2 * scores + deviation(n, problem)
-
-
-def foster_rakhlin_order(n, problem: Problem):
-    """Foster & Rakhlin 2019, Theorem 1: G sqrt(m) times the worst complexity of a score, W R_X /
-    sqrt(n), times log^(3/2) n.
-
-    For any class of score vectors and a loss with constant G in the sup norm. The exponent is 3/2 +
-    e for every e > 0, with a constant that depends on e. It does not use that all documents share
-    one w, and so keeps the factor sqrt(m).
-    """
-    n = np.asarray(n, float)
-    return problem.scale * np.sqrt(problem.m / n) * np.log(n) ** 1.5
-
-
-def lei_2019_order(n, problem: Problem):
-    """Lei et al. 2019: G sqrt(m) times the worst complexity on mn documents, W R_X / sqrt(mn),
-    times log^(3/2)(mn).
-
-    The complexity is taken for scalar scores on all documents of the sample, as in Proposition 3,
-    so that sqrt(m) cancels: G W R_X log^(3/2)(mn) / sqrt(n). Stated for classes in the place of
-    documents.
-    """
-    n = np.asarray(n, float)
-    return problem.scale / np.sqrt(n) * np.log(problem.m * n) ** 1.5
-
-
-def lei_2023_order(n, problem: Problem):
-    """Lei et al. 2023: as `lei_2019_order`, G W R_X log(mn) log(n) / sqrt(n); stated for m negative
-    examples of a loss.
-
-    For self-bounding losses (of which smooth ones are an example) they have optimistic rates like
-    Theorem 44.
-    """
-    n = np.asarray(n, float)
-    return problem.scale / np.sqrt(n) * np.log(problem.m * n) * np.log(n)
-
-
-def wu_2021_order(n, problem: Problem, weight: float):
-    """Wu et al. 2021: excess of regularised ERM, (G R_X)^2 / (weight n), logarithms of m and n
-    apart.
-
-    weight : lambda of the regulariser (lambda/2)||w||^2, here fixed: the excess is in the
-        regularised risk, which is strongly convex. With lambda of order 1/sqrt(n) it is of the
-        order of Theorem 36
-    """
-    return (problem.lipschitz * problem.radius) ** 2 / (weight * np.asarray(n, float))
