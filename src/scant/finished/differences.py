@@ -171,7 +171,8 @@ def moved(a: Estimate | None, b: Estimate | None) -> str:
     """How the estimate of B lies to that of A: one of HOWS."""
     has_a, has_b = (estimate is not None and estimate.value is not None for estimate in (a, b))
     if not has_a or not has_b:
-        return SAME if has_a == has_b else ONLY_A if has_a else ONLY_B
+        only = ONLY_A if has_a else ONLY_B
+        return SAME if has_a == has_b else only
     if equal(a.value, b.value):
         return SAME if equal(a.low, b.low) and equal(a.high, b.high) else INTERVAL
     if None in (a.low, a.high, b.low, b.high):

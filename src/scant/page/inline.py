@@ -2,7 +2,6 @@
 
 import re
 import xml.etree.ElementTree as ET
-from itertools import count
 
 from scant.files import damaged
 
@@ -106,18 +105,10 @@ def _short(name: str, value: str) -> str:
 def _rename(root, prefix: str) -> None:
     """Remove ids that nothing refers to, and number the others, after the prefix."""
     wanted = {node.get("href", "")[1:] for node in root.iter()}
-    wanted |= {
-        name
-        for node in root.iter()
-        for value in node.attrib.values()
-        for name in REFERENCE.findall(value)
-    }
-    number = count()
-    new = {
-        node.get("id"): f"{prefix}{next(number)}"
-        for node in root.iter()
-        if node.get("id") in wanted - {""}
-    }
+    for node in root.iter():
+        wanted.update(*map(REFERENCE.findall, node.attrib.values()))
+    ids = [id for node in root.iter() if (id := node.get("id")) in wanted - {""}]
+    new = {id: f"{prefix}{number}" for number, id in enumerate(ids)}
     for node in root.iter():
         if "id" in node.attrib and (renamed := new.get(node.attrib.pop("id"))):
             node.set("id", renamed)

@@ -51,12 +51,10 @@ def ungrouped(content: dict, where: str) -> dict[str, dict]:
     check(content, _FILE, where, of_each=True)
     claims = {}
     for name, entry in content.items():
-        common = (
-            {key: value for key, value in entry.items() if key != "claims"}
-            if "claims" in entry
-            else {}
-        )
-        of_group = entry.get("claims", {name: entry})
+        common, of_group = {}, {name: entry}
+        if "claims" in entry:
+            common, of_group = dict(entry), entry["claims"]
+            del common["claims"]
         if twice := claims.keys() & of_group.keys():
             raise SettingError(f"{where}: {min(twice)}: this id is there twice: choose another")
         claims |= {id: merged(common, claim) for id, claim in of_group.items()}

@@ -121,10 +121,9 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     """Raise a DataError for a stream or log that was made with other settings than the study has
     for it.
     """
-    known = {
-        key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata
-    }
-    _check_equal(path, metadata, known)
+    source = ("campaign", "dataset")
+    both = settings.keys() & metadata.keys()
+    _check_equal(path, metadata, {key: settings[key] for key in source if key in both})
     made_with = {key: value for key, value in metadata["settings"].items() if key != "normalised"}
     wanted = settings
     if kind == "log" and settings.get("settings"):  # of a campaign
@@ -148,7 +147,8 @@ def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
 
 
 def _said(value) -> str:
-    return json.dumps(value) if len(json.dumps(value)) < 80 else f"{json.dumps(value)[:80]}..."
+    text = json.dumps(value)
+    return text if len(text) < 80 else f"{text[:80]}..."
 
 
 def _metadata(path) -> dict:

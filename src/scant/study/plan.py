@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from scant.data.registry import Dataset
@@ -82,7 +83,7 @@ class Plan:
     @cached_property
     def jobs(self) -> dict[str, list[Job]]:
         """The run files of each experiment."""
-        return {name: [self._placed(job) for job in jobs] for name, jobs in self._planned.items()}
+        return {name: list(map(self._placed, jobs)) for name, jobs in self._planned.items()}
 
     @cached_property
     def runs(self) -> dict[str, Job]:
@@ -101,17 +102,16 @@ class Plan:
         """
         if self._draws is not None:
             return dict(self._draws)
-        draws: dict[str, list[str]] = {}
-        drawn: dict[str, set[int]] = {}
-        for job in (job for jobs in self._planned.values() for job in jobs):
-            needed: dict[str, list[int]] = {}
+        draws, drawn = {}, set()
+        for job in chain.from_iterable(self._planned.values()):
+            new = {}
             for match in filter(None, map(_DRAWN.match, job.files)):
-                needed.setdefault(match["place"], []).append(int(match["seed"]))
-            for place, seeds in needed.items():
-                listed = drawn.setdefault(place, set())
-                if new := sorted({*seeds} - listed):
-                    draws.setdefault(place, []).extend(span(new).split("+"))
-                    listed.update(new)
+                draw = match["place"], int(match["seed"])
+                if draw not in drawn:
+                    new.setdefault(match["place"], set()).add(draw[1])
+            for place, seeds in new.items():
+                draws.setdefault(place, []).extend(span(sorted(seeds)).split("+"))
+                drawn.update((place, seed) for seed in seeds)
         return draws
 
     @cached_property
@@ -138,7 +138,7 @@ class Plan:
     def comparators(self) -> dict[str, list[Job]]:
         """The files of best fixed weights to make for each experiment."""
         return {
-            name: [self._placed(job) for job in family.comparators(self.study, name)]
+            name: list(map(self._placed, family.comparators(self.study, name)))
             for name, family in self.families.items()
         }
 
@@ -160,11 +160,8 @@ class Plan:
 
         Those that sweeps add to them are for claims alone.
         """
-        return [
-            name
-            for name, experiment in self.study["experiments"].items()
-            if "stands_for" not in experiment
-        ]
+        experiments = self.study["experiments"].items()
+        return [name for name, one in experiments if "stands_for" not in one]
 
     @cached_property
     def shown(self) -> list[tuple[Family, Shown]]:
@@ -192,7 +189,7 @@ class Plan:
         A job makes all figures of a family, all its tables, or all tables that need no run. One of
         a user's own is made alone, so that an error in it stops no other.
         """
-        jobs: dict[str, dict[str, Target]] = {}
+        jobs = {}
         for name, target in (self.figures | self.tables).items():
             of_family = "theory" if target.shown.reads == "nothing" else target.family.kind
             group = of_family if target.shown in target.family.shown else name
@@ -207,12 +204,8 @@ class Plan:
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            checked = (
-                shown.reads == "nothing"
-                and self.study["claims"]
-                and family in self.families.values()
-            )
-            if self.files(target) or checked:
+            checked = shown.reads == "nothing" and self.study["claims"]
+            if self.files(target) or (checked and family in self.families.values()):
                 yield shown.name, target
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
@@ -225,19 +218,13 @@ class Plan:
     def files(self, target: Target) -> list[str]:
         """The files that a figure or table reads."""
         family, shown, experiments = target
-        match shown.reads:
-            case "traces" | "regret":
-                runs = [file for name in experiments for file in self.run_files(name)]
-                return runs + (
-                    self.comparator_files(experiments) if shown.reads == "regret" else []
-                )
-            case "times":
-                return [
-                    TIMES.format(study=self.study["study"], experiment=name) for name in experiments
-                ]
-            case "nothing":
-                return []
-        return self.placed(family.read(self, shown))
+        study = self.study["study"]
+        if shown.reads in ("traces", "regret"):
+            runs = [file for name in experiments for file in self.run_files(name)]
+            return runs + (self.comparator_files(experiments) if shown.reads == "regret" else [])
+        if shown.reads == "times":
+            return [TIMES.format(study=study, experiment=name) for name in experiments]
+        return self.placed(family.read(self, shown)) if shown.reads != "nothing" else []
 
     def comparator_files(self, experiments) -> list[str]:
         """The files of best fixed weights of some experiments."""
@@ -246,9 +233,8 @@ class Plan:
 
     def run_files(self, experiment: str) -> list[str]:
         """The run files of an experiment."""
-        return [
-            RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]
-        ]
+        study = self.study["study"]
+        return [RUN.format(study=study, run=job.path) for job in self.jobs[experiment]]
 
     @cached_property
     def made(self) -> dict[str, Job]:
@@ -273,21 +259,10 @@ class Plan:
 
     def data_tables(self) -> list[str]:
         """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
-        places = (
-            settings for section in families.places() for settings in self.study[section].values()
-        )
-        read = [
-            (self.datasets[settings["dataset"]], settings)
-            for settings in places
-            if "dataset" in settings
-        ]
-        read += [(self.datasets[name], {}) for name in self.study["tables_of"]]
-        tables = (
-            TABLE.format(dataset=set.stored, part=part)
-            for set, of in read
-            for part in parts_read(of, set)
-        )
-        return list(dict.fromkeys(tables))
+        places = chain.from_iterable(self.study[key].values() for key in families.places())
+        read = [settings for settings in places if "dataset" in settings]
+        read += [{"dataset": name} for name in self.study["tables_of"]]
+        return list(dict.fromkeys(chain.from_iterable(map(self._tables_read, read))))
 
     def stream_files(self) -> list[str]:
         """The streams that learners play on."""
@@ -295,12 +270,12 @@ class Plan:
 
     def stream_tables(self, stream: str) -> list[str]:
         """The parquet tables that the stream of a data set is packed from."""
-        settings = self.study["streams"][stream]
-        return tables_of(
-            self.datasets,
-            settings["dataset"],
-            parts_read(settings, self.datasets[settings["dataset"]]),
-        )
+        return self._tables_read(self.study["streams"][stream])
+
+    def _tables_read(self, settings: Mapping) -> list[str]:
+        """The parquet tables of the data set that a stream or log reads."""
+        parts = parts_read(settings, self.datasets[settings["dataset"]])
+        return tables_of(self.datasets, settings["dataset"], parts)
 
     @property
     def theory(self) -> list[str]:
@@ -314,14 +289,10 @@ class Plan:
         """
         settings = self.study["experiments"][experiment]
         learners = [learner] if learner else settings["learners"]
-        named = [
-            *(self.study["learners"][id]["kind"] for id in learners),
-            *settings.get("measures", ()),
-        ]
-        return [
-            self.families[experiment].code,
-            *(name.partition(":")[0] for name in named if ":" in name),
-        ]
+        named = [self.study["learners"][id]["kind"] for id in learners]
+        named += settings.get("measures", ())
+        own = (name.partition(":")[0] for name in named if ":" in name)
+        return [self.families[experiment].code, *own]
 
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see
@@ -335,9 +306,8 @@ def sources(files: Iterable[str]) -> list[str]:
     seeds.
     """
     draws = ((file, _DRAWN.match(file)) for file in files)
-    return list(
-        dict.fromkeys(f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
-    )
+    made = (f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
+    return list(dict.fromkeys(made))
 
 
 def untitled(settings: dict, *others: str) -> dict:
@@ -355,10 +325,11 @@ def span(seeds: list[int]) -> str:
     """
     reported = [seed for seed in seeds if seed < TUNING]
     tuning = [seed - TUNING for seed in seeds if seed >= TUNING]
-    parts = [(prefix, part) for prefix, part in (("", reported), ("tuning-", tuning)) if part]
-    return "+".join(
-        prefix + "-".join(map(str, dict.fromkeys((part[0], part[-1])))) for prefix, part in parts
-    )
+    parts = []
+    for prefix, part in (("", reported), ("tuning-", tuning)):
+        ends = dict.fromkeys([*part[:1], *part[-1:]])
+        parts += [prefix + "-".join(map(str, ends))] if part else []
+    return "+".join(parts)
 
 
 def spanned(text: str) -> list[int]:

@@ -82,12 +82,11 @@ def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
     theirs = [kind for kind in _named(wanted.get("kind")) if ":" in kind]
     _check({"kind": wanted.get("kind")}, {"kind": {"enum": [*built_in, *theirs]}}, where)
     meant = _named(wanted.get("kind")) or built_in
+    classes = (one.learners[kind] for one in playing for kind in one.learners if kind in meant)
     of_kinds = [
         (name, setting.schema)
-        for one in playing
-        for kind, learner in one.learners.items()
+        for learner in classes
         for name, setting in settings_of(learner).items()
-        if kind in meant
     ]
     own = (own_settings(own_class(kind))["properties"].items() for kind in theirs)
     rules = any_of([*of_kinds, *chain.from_iterable(own)])

@@ -140,9 +140,9 @@ def unplayed(config: dict) -> list[str]:
     names.
     """
     entries = {key: config.get(key) or {} for key in (*families.places(), "learners")}
-    named = {
-        id for one in config["experiments"].values() for key in entries for id in one.get(key, ())
-    }
+    named = set()
+    for experiment in config["experiments"].values():
+        named.update(*(experiment.get(key, ()) for key in entries))
     # of populations
     named |= {one.get("stream") for section in entries.values() for one in section.values()}
     unnamed = {key: [id for id in section if id not in named] for key, section in entries.items()}
@@ -270,10 +270,9 @@ def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
     kinds = [learner["kind"] for learner in study["learners"].values()]
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]
     generators = [stream.get("generator", "") for stream in study["streams"].values()]
-    experiments = study["experiments"].values()
-    listed = [
-        name for one in experiments for key in ("measures", "figures") for name in one.get(key, ())
-    ]
+    listed = []
+    for experiment in study["experiments"].values():
+        listed += [*experiment.get("measures", ()), *experiment.get("figures", ())]
     shown = [name for _, one in families.shown_of(study) for name in (one.frame, one.draw)]
     quantities = families.own_quantities(stated)
     computed = [quantity.values for quantity in quantities.values()]

@@ -360,10 +360,6 @@ class _Examiner:
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
         """A quantity's values; if the claim is a control that names a trivial play, what it would
         have come to.
-
-        Raises
-        ------
-        SettingError : the quantity knows no such play
         """
         if "plays" not in claim:
             return rows

@@ -107,7 +107,9 @@ class Side(NamedTuple):
     @property
     def effect(self) -> float:
         """In standard deviations, 0 without a test; of a share, the distance from the end."""
-        return self.mean if self.of_share else self.mean / self.spread if self.spread > 0 else 0.0
+        if self.of_share:
+            return self.mean
+        return self.mean / self.spread if self.spread > 0 else 0.0
 
     def p_value(self) -> float:
         """Of the test for a mean on the inner side."""
