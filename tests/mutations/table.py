@@ -440,7 +440,7 @@ MUTATIONS = [
     ("scant/verdict/tables.py", CLAIMS + "::test_a_claim_that_its_control_passes_does_not_discriminate",
      'outcome.control.verdict == "holds"', 'outcome.control.verdict == "fails"'),
     ("scant/verdict/tables.py", CLAIMS + "::test_a_cell_that_cannot_violate_its_bound_says_nothing",
-     "return min(horizons, default", "return max(horizons, default"),
+     "return min((one for one in horizons", "return max((one for one in horizons"),
     ("scant/rankers/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
      "means[best] - means[following] > FLAT", "means[best] - means[following] < FLAT"),
     ("scant/rankers/traces.py", MEANS + "::test_a_rate_at_the_end_of_its_grid_is_marked",
