@@ -93,7 +93,7 @@ def hidden(path: Path, ending: str) -> Iterator[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove the hidden files that killed writers of `path` have left: those whose lock nobody
+    """Remove the hidden files that killed writers of `path` have left: the files whose lock nobody
     holds.
     """
     for left in path.parent.glob(f".{escape(path.name)}.*"):
@@ -191,10 +191,10 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
     """The parquet files of a folder and its subfolders, in order; and, in order, files that are
     left out.
 
-    Parts end in .parquet, in whatever case. Left out are, as by Arrow and Spark, those whose names,
-    or those of their folders, begin with "." or "_": what a writer has not finished, or what other
-    programs keep there. All other files are left out, too, and only those whose names begin so are
-    not listed.
+    Parts end in .parquet, in whatever case. As by Arrow and Spark, files are left out if their
+    names, or the names of their folders, begin with "." or "_": what a writer has not finished, or
+    what other programs keep there. All other files are left out, too. Files whose names begin so
+    are not listed.
 
     Raises
     ------

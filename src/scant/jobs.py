@@ -214,8 +214,8 @@ def _of(what: str, name: str, entries: Mapping):
 
 
 def _drawn_seeds(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
-    """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of
-    all that is drawn.
+    """The seeds that one job draws of a stream or log, or an error that names the nearest; `kind`
+    is the folder of all that is drawn.
     """
     folder = DRAWS.format(study=settled.study["study"], kind=kind, stream=place)
     spans = settled.draws.get(folder, ())

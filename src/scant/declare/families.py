@@ -269,8 +269,8 @@ class Question:
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences about some of these claims, the most telling first. On the page those whose
-        claims are decided come before others. If none of their claims is tested, the page says how
+    answers : sentences about some of these claims, the most telling first. On the page sentences
+        whose claims are decided come first. If none of their claims is tested, the page says how
         many of `claims` hold and fail instead
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too

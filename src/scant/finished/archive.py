@@ -119,7 +119,7 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
     """What Snakemake has on record of how results were made, and its marks of folders that are
     outputs, by name.
 
-    With it, a change of settings or code plays again what depends on it, and nothing else.
+    With these records, Snakemake plays again what depends on a change, and nothing else.
     """
     place, found = folder.absolute().parents[1], {}
     for name in dict.fromkeys(
@@ -165,7 +165,8 @@ def attribution(content: dict) -> Attribution:
 
 
 def readme(content: dict, workflow: dict[str, Path]) -> str:
-    """The archive's README: what is in it, whose it is, how to run it again, and what that needs.
+    """The archive's README: its contents, whose results they are, how to run the study again, and
+    what a run needs.
 
     content, workflow : as for `crate`
     """

@@ -15,11 +15,11 @@ class Verified(NamedTuple):
 
     same : the number of files that are as they were
     changed, gone : the names of the others
-    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they
-        are not in `gone`
+    drawn : the number of streams and logs that are gone, as after `prune --drawn`; they are not in
+        `gone`
     workflow : the files of the workflow here, or read by the study, that are not as they were
-    unpacked : the number of those that are gone, but were never packed into the archive that this
-        is; likewise
+    unpacked : the number of files that this archive was packed without; they are not in `gone`
+    either
     """
 
     same: int

@@ -200,8 +200,8 @@ def sources(stated: dict) -> list[dict[str, str]]:
     """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if
     it is not known.
 
-    They are those of CITATION.cff if a claim is about one of the project's documents, and those
-    that claims describe.
+    These are the documents that claims describe, and the references of CITATION.cff if a claim is
+    about one of the project's documents.
     """
     described = {}  # several claims of a document may each say a part
     for source in (claim["source"] for claim in stated.values()):

@@ -362,8 +362,8 @@ def headed(name: str, about: dict) -> dict[str, str]:
 
 
 def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
-    """The study's files in a folder: those that have captions in the captions' order, then the
-    others by name.
+    """The study's files in a folder: files with captions in the captions' order, then the others by
+    name.
     """
     paths = visible(folder, f"*.{ending}")
     if "files" in about:  # those that the study asks for, without which all count

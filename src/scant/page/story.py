@@ -217,7 +217,7 @@ def evidence(claim: dict) -> Markup:
     """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; ""
     without any.
 
-    Those of streams that came out the other way, and what is undecided, follow.
+    Numbers of streams that came out the other way follow, and then what is undecided.
     """
     if claim["verdict"] == words.SILENT:
         return Markup("")
@@ -247,8 +247,8 @@ def _overall(claim: dict) -> list[dict]:
 
 
 def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
-    """The cells that came out as the claim did, those that came out the other way, and those that
-    are not decided.
+    """The cells that came out as the claim did, the cells that came out the other way, and the
+    undecided cells.
 
     Of a claim that is undecided, or that the mean over its cells decides, the first are all of
     them.
@@ -386,7 +386,7 @@ def _tick(power: int) -> str:
 
 
 def _best(board: dict) -> Markup:
-    """Who is best on each stream of an experiment, and what cannot be told from it."""
+    """Who is best on each stream of an experiment, and who cannot be told from the best."""
     parts = []
     for place, stream in enumerate(board["streams"][:PLACES]):
         cells = (row["cells"][place] or {} for row in board["rows"])

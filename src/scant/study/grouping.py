@@ -1,5 +1,5 @@
-"""Claims written with less: keys that a group of claims has in common, and those in which the parts
-of one differ.
+"""Claims written with less: the keys that a group of claims has in common, and the keys in which
+parts of a claim differ.
 """
 
 from scant.errors import SettingError
@@ -7,8 +7,8 @@ from scant.schema import check
 
 
 def merged(common: dict, keys: dict) -> dict:
-    """The keys of a claim: those that it has in common with its group, and its own. Likewise those
-    of its parts.
+    """The keys of a claim: the common keys of its group, and its own. Or the keys of a part: the
+    common keys of its claim, and its own.
 
     `source` and `where` are merged key by key; any other key replaces the common one.
     """

@@ -96,9 +96,9 @@ class Plan:
         its draws.
 
         A job draws all seeds that a run needs and no run before it, so that each seed is drawn
-        once. Seeds that choose rates are apart from those that are reported. So what is added to a
-        study leaves its folders as they are: an experiment at the end, seeds that none has yet, or
-        a learner, if experiments that share a place tune alike.
+        once. Seeds that choose rates are drawn apart from seeds that are reported. So what is added
+        to a study leaves its folders as they are: an experiment at the end, seeds that none has
+        yet, or a learner, if experiments that share a place tune alike.
         """
         if self._draws is not None:
             return dict(self._draws)
@@ -126,7 +126,7 @@ class Plan:
         return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
     def placed(self, files: Iterable[str]) -> list[str]:
-        """Files, of which those that are drawn are in the folder of the job that draws them."""
+        """The files, with the folder of the job that draws them in the paths of drawn ones."""
 
         def folder(draw: re.Match) -> str:
             return self._folders[draw["place"], int(draw["seed"])]
@@ -158,16 +158,14 @@ class Plan:
     def stated(self) -> list[str]:
         """The experiments that the study file lists.
 
-        Those that sweeps add to them are for claims alone.
+        Experiments that sweeps add are for claims alone.
         """
         experiments = self.study["experiments"].items()
         return [name for name, one in experiments if "stands_for" not in one]
 
     @cached_property
     def shown(self) -> list[tuple[Family, Shown]]:
-        """All figures and tables that families declare, in the page's order, then those of the
-        study's own.
-        """
+        """Figures and tables that families declare, in the page's order, then the study's own."""
         return [*families.shown(), *families.shown_of(self.study)]
 
     @cached_property
@@ -177,8 +175,8 @@ class Plan:
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study has something to show in, by name; those of theory where it
-        judges claims.
+        """The tables that the study has something to show in, by name; tables of theory only where
+        the study judges claims.
         """
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
@@ -186,8 +184,8 @@ class Plan:
     def shown_by(self) -> dict[str, dict[str, Target]]:
         """The figures and tables, by name, that each job makes, by its name.
 
-        A job makes all figures of a family, all its tables, or all tables that need no run. One of
-        a user's own is made alone, so that an error in it stops no other.
+        A job makes all figures of a family, all its tables, or all tables that need no run. A
+        user's own figure or table is made alone, so that an error in its code stops no other.
         """
         jobs = {}
         for name, target in (self.figures | self.tables).items():
@@ -321,7 +319,7 @@ def span(seeds: list[int]) -> str:
     """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or
     "0-4+tuning-0-2".
 
-    Those that are reported are consecutive, as are those that tune.
+    Seeds that are reported are consecutive, and so are seeds that tune.
     """
     reported = [seed for seed in seeds if seed < TUNING]
     tuning = [seed - TUNING for seed in seeds if seed >= TUNING]
@@ -355,7 +353,7 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
     Each number of a list `seeds` begins new batches, so that a number added at the end leaves all
     others as they are.
 
-    tuning : how many seeds choose learning rates. They are `TUNING` and those that follow it. The
+    tuning : how many seeds choose learning rates. They are `TUNING`, `TUNING` + 1, and so on. The
         first job plays them after its own if the batch has room for all of them; otherwise they are
         in batches of their own
     """

@@ -94,8 +94,8 @@ def _closed(properties: dict) -> dict:
 
 
 def _if_kind(rule: dict, then: dict, required: bool = True) -> dict:
-    """The clause that applies `then` to entries whose `kind` fits the rule; also to those without,
-    if not required.
+    """The clause that applies `then` to entries whose `kind` fits the rule; also to entries without
+    a `kind`, if none is required.
     """
     needed = {"required": ["kind"]} if required else {}
     return {"if": {"properties": {"kind": rule}} | needed, "then": then}
@@ -110,8 +110,8 @@ def learner_settings(kind: str) -> dict[str, Setting]:
 
 
 def own_settings(learner: type) -> dict:
-    """The schema of a user's own learner: the settings that its class declares, and those of all
-    learners.
+    """The schema of a user's own learner: the settings that its class declares, and the settings of
+    all learners.
     """
     declared = {name: setting.schema for name, setting in settings_of(learner).items()}
     learners = chain.from_iterable(kinds().values())
@@ -232,7 +232,7 @@ def readings() -> dict[str, dict]:
 
 
 def any_of(rules: Iterable[tuple[str, dict]]) -> dict[str, dict]:
-    """By key, the rule that a value fits if it fits one of those that several have for the key."""
+    """By key, a rule that a value fits if it fits any of the rules given for that key."""
     by_key = {}
     for key, rule in rules:
         if rule not in by_key.setdefault(key, []):

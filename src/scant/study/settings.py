@@ -281,7 +281,7 @@ def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
 
 
 def claims_files(study: dict) -> list[str]:
-    """The files with the claims that a study judges. A folder stands for all .yaml files in it."""
+    """The files with the claims that a study judges. A folder stands for all its .yaml files."""
     listed = study["claims"] or []
     files = []
     for path in [listed] if isinstance(listed, str) else listed:

@@ -24,9 +24,9 @@ def expand(study: dict, datasets: Mapping) -> dict:
     """The study with a further experiment for every combination of levels, after the experiment
     that sweeps.
 
-    If a level belongs to a place or learner, a changed copy of it is added, too. All that is added
-    says in `stands_for` which experiment, place or learner it replaces. Only claims read these
-    experiments: no figure and no other table shows them.
+    If a level belongs to a place or learner, a changed copy of that place or learner is added, too.
+    All that is added says in `stands_for` which experiment, place or learner it replaces. Only
+    claims read these experiments: no figure and no other table shows them.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def learner_level(learner: dict, reading: str):
 
 
 def left_out(learner: dict) -> dict:
-    """The settings that a built-in learner has by default, without those that the study gives or
-    that do nothing.
+    """The settings that a built-in learner has by default, without settings that the study gives,
+    or that do nothing.
     """
     return {
         key: setting.absent

@@ -6,7 +6,7 @@ of choosing learning rates that its runs allow; where the claim names the docume
 on these and one on all others. The claim's verdict is that of the first reading: the first
 experiment that fits, with its own `tuning`. Readings on other data than the document's come after
 those on its own, and readings in which nothing could violate the claim after all others. Where a
-claim has parts (`cells`), the first reading joins those of all of them.
+claim has parts (`cells`), its first reading joins the first readings of all parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -96,7 +96,7 @@ def examine(
 
 
 class _Fitting(NamedTuple):
-    """What of an experiment fits a claim.
+    """The streams and learners of an experiment that fit a claim.
 
     streams, learners : the ids that the claim is about
     elsewhere : the experiment to compare with, which may be the same; None if the claim compares
@@ -185,7 +185,9 @@ class _Examiner:
         return Examined(claim, readings, "" if readings else reason)
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
-        """What of an experiment fits a claim, or why it does not."""
+        """The streams and learners of an experiment that fit a claim, or why the experiment does
+        not.
+        """
         kinds, where, kind = [*self.declared(claim["quantity"])], claim["where"], experiment["kind"]
         wanted = where.get("kind", kinds)
         if kind not in kinds or not fits(kind, wanted):
@@ -253,8 +255,8 @@ class _Examiner:
         """The experiment to compare with: this one, or, if the claim has settings for `other`, the
         first with these.
 
-        It has to have all other settings of this one, and a place (and learner, if each is compared
-        with itself) of it. None if there is no such experiment.
+        That experiment has all other settings of this one, and shares a place with it; a learner,
+        too, if each is compared with itself. None if there is no such experiment.
         """
         if "other" not in claim:
             return name

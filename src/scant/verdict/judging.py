@@ -41,8 +41,7 @@ def judged(
 
 
 def _verdict(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Verdict:
-    """The verdict on a cell, or on the mean over some in each seed, of those seeds that none of
-    them lacks.
+    """The verdict on a cell, or on the mean over several cells in each seed that all of them have.
 
     Cells that could not violate their claim say nothing, unless they do, which shows that a ceiling
     is wrong.

@@ -42,11 +42,11 @@ def all_fit(settings: dict, wanted: dict, name: str) -> bool:
 def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     """Whether a stream, game, log or learner of a study is one that a claim is about.
 
-    Settings that the study leaves out have their defaults. Null, in what is wanted, is for those
-    that it leaves out. A copy that a sweep made has the id of the one that it stands for. Where a
-    claim wants a setting to be null, that is, left to its default, such a copy may have any level
-    of it, as long as the one that it stands for has none. A learner with settings that go beyond
-    the papers (`Setting.ours`) is one only if the claim names them.
+    Settings that the study leaves out have their defaults. A wanted value of null is for settings
+    that the study leaves out. A copy that a sweep made has the id of the one that it stands for.
+    Where a claim wants a setting to be null, that is, left to its default, such a copy may have any
+    level of it, as long as the one that it stands for has none. A learner with settings that go
+    beyond the papers (`Setting.ours`) is one only if the claim names them.
 
     section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of
         settings, see `fits`

@@ -204,19 +204,20 @@ def judge(
 ) -> Verdict:
     """The verdict on a claim that the mean over seeds lies in an interval.
 
-    It holds if the p-value of the test for it is at most (1 - LEVEL) / 2, and fails if that for its
-    contrary is. Two such tests are wrong with probability 1 - LEVEL at most, whatever the mean, and
-    however often one looks. A mean is tested by t, whose premise is that seeds are near normal,
-    from `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values on. Where t would
-    decide, but not more than half of the seeds are as the mean says, the claim is undecided.
+    One test is for the claim, and another for its contrary. The claim holds if the p-value of the
+    first is at most `THRESHOLD`, and fails if the p-value of the second is. Either verdict is wrong
+    with probability 1 - LEVEL at most, whatever the mean, and however often one looks.
+
+    Values of 0 and 1 have a binomial test. Others have a t test, whose premise is that seeds are
+    near normal; it needs `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values.
+    If t decides, but at most half of the seeds agree with the mean, the claim is undecided.
 
     Parameters
     ----------
     values : (n,) one for each seed; NaN where a run failed
     interval : what is claimed, see `claimed`
     within : the least and the largest that a value can be, if that is known
-    share : whether values are 0 or 1, but for a number that was subtracted; they have a binomial
-        test
+    share : whether values are 0 or 1, but for a number that was subtracted
 
     Raises
     ------
@@ -234,7 +235,7 @@ def judge(
         test, sides = T, [_mean(side) for side in distances]
     p_holds, p_fails = _p_values(sides)
     split = test == T and min(p_holds, p_fails) <= THRESHOLD and not _typical(distances)
-    if split:  # no number of seeds like these decides it
+    if split:  # no number of seeds like these decides the claim
         sides = [side._replace(spread=math.nan) for side in sides]
         p_holds = p_fails = 1.0
     tipping = _tipping(distances, ends)
@@ -423,7 +424,7 @@ def agreeing_least(agreeing: int, n: int) -> float:
 
 
 def _checked(values, interval: Claimed, within: tuple | None) -> tuple[np.ndarray, Claimed]:
-    """The values without those that are NaN, and the interval that is claimed of them."""
+    """The values that are not NaN, and the interval that is claimed for each."""
     values = np.asarray(values, float)
     if values.ndim != 1:
         raise SettingError(f"values of shape {values.shape}, not one for each seed")

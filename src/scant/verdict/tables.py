@@ -187,8 +187,8 @@ def _untested(name: str, claim: dict) -> dict:
 
 
 def _readings(of_readings: list[Judged]) -> dict:
-    """Under how many readings a claim holds, of those that say something, and which matters
-    most.
+    """How many readings say something, under how many of these a claim holds, and which setting
+    matters most.
     """
     outcomes = [one.verdict for one in of_readings if one.verdict not in (SILENT, UNTESTABLE)]
     matters = _matters([one.reading for one in of_readings])
@@ -296,8 +296,8 @@ def _pair(cell: Cell, study: dict, against: bool = True) -> str:
 
 
 def _deciding(one: Judged) -> tuple[Cell | None, verdicts.Verdict]:
-    """The cell of a reading that decides on its verdict, with the verdict on it; that on all
-    without one.
+    """The cell that decides a reading's verdict, and the verdict on that cell; None and the verdict
+    on all cells, if no single one decides.
     """
     number = deciding(one.reading, one.corrected.verdict)
     if number is None:
