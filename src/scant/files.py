@@ -315,6 +315,20 @@ def check_seal(path) -> None:
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
+def write_sealed(path, content: dict) -> None:
+    """Write a mapping as JSON, atomically, and seal the file. NumPy's numbers become Python's."""
+    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.item())
+    with atomic(path) as temporary:
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+        seal(temporary)
+
+
+def read_sealed(path) -> dict:
+    """What `write_sealed` wrote, with its seal; a ValueError for a file that has changed since."""
+    check_seal(path)
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
 def _place_of_seal(file) -> int:
     """Where the seal of an open file is: after the last MARK. A ValueError if there is none."""
     stop = end = file.seek(0, os.SEEK_END)

@@ -25,10 +25,6 @@ from scant.study.selectors import check_selectors
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
-TOGETHER = (
-    "there is no such setting any more, since each job plays one learner. Delete it; where there "
-    "are too many jobs, let each play more seeds (batch)"
-)
 
 
 def study_file() -> str:
@@ -63,8 +59,6 @@ def load(
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
     if not checked:
-        if "together" in config:
-            raise SettingError(f"together: {TOGETHER}")
         _check_misplaced(config)
         check(config, schema(), "study")
         if config["study"].casefold() in TAKEN:

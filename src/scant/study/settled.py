@@ -13,7 +13,7 @@ from pathlib import Path
 from scant.data.registry import Archive, Dataset, Part
 from scant.declare.families import Job
 from scant.errors import DataError, check_name
-from scant.files import BLANK, SEAL, atomic, check_seal, seal
+from scant.files import read_sealed, write_sealed
 from scant.study.code import digest
 from scant.study.plan import Plan
 
@@ -90,8 +90,7 @@ def read(file) -> Settled:
     DataError : there is none, or it was changed since the workflow wrote it
     """
     try:
-        check_seal(file)
-        return Settled(json.loads(Path(file).read_text(encoding="utf-8")))
+        return Settled(read_sealed(file))
     except (OSError, ValueError, KeyError, TypeError) as error:
         advice = "Only the workflow writes such a file: snakemake --cores all"
         raise DataError(
@@ -107,9 +106,7 @@ def save(file, content: dict) -> None:
     """
     if Path(file).is_file() and _is_played(content["study"]["study"]):
         return
-    with atomic(file) as temporary:
-        temporary.write_text(json.dumps(content | {SEAL: BLANK}), encoding="utf-8")
-        seal(temporary)
+    write_sealed(file, content)
 
 
 def _is_played(study: str) -> bool:

@@ -2,7 +2,6 @@
 them.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,18 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from scant.declare import families
-from scant.files import (
-    BLANK,
-    SEAL,
-    anew,
-    atomic,
-    check_seal,
-    crc,
-    foreign,
-    seal,
-    write_csv,
-    write_parquet,
-)
+from scant.files import anew, crc, foreign, read_sealed, write_csv, write_parquet, write_sealed
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
@@ -206,10 +194,7 @@ def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], pa
     for row in cell_rows(examined):
         cells[row["claim"]].append(row)
     rows = [[order.index(row["id"]), row, cells[row["id"]]] for row in claim_rows(examined, study)]
-    text = json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item())
-    with atomic(path) as temporary:
-        temporary.write_text(f"{text}\n")
-        seal(temporary)
+    write_sealed(path, {"rows": rows})
 
 
 def gathered(paths) -> tuple[list[dict], list[dict]]:
@@ -223,8 +208,7 @@ def gathered(paths) -> tuple[list[dict], list[dict]]:
     rows = []
     for path in map(Path, paths):
         with foreign(path, "whole file of judged claims", anew(path)):
-            check_seal(path)
-            rows += json.loads(path.read_text())["rows"]
+            rows += read_sealed(path)["rows"]
     rows.sort(key=itemgetter(0))
     return [claim for _, claim, _ in rows], [cell for _, _, cells in rows for cell in cells]
 
