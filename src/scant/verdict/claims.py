@@ -11,7 +11,7 @@ claim has parts (`cells`), its first reading joins the first readings of all par
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -313,50 +313,56 @@ class _Examiner:
         streams, learners, elsewhere, others = fitting
         quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
         options = tuple((key, claim[key]) for key in declared.options if key in claim)
-        facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
-        facts |= {"claim": claim, "experiment": name, "tuning": tuning}
         values, family = (
             self.values(quantity, name, tuning, streams, options),
             self.plan.families[name],
         )
-        other_values = values
+        other_values, section = values, family.place.key
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
-            place = self._original(family.place.key, stream)
-            facts |= {"sample": self._of_sample(family.place.key, stream)}
             # A value over several games, such as a slope in the number of items, is of all of the
             # claim's.
             places = [stream] if stream in streams else streams
-            drawn = self._drawn_anew(name, places, learner)
+            of_learner = Cell(
+                self._original(section, stream),
+                self._original("learners", learner),
+                drawn=self._drawn_anew(name, places, learner),
+                within=_within(declared, claim, elsewhere is not None),
+                share=declared.share,
+                sample=self._of_sample(section, stream),
+                claim=claim,
+                experiment=name,
+                tuning=tuning,
+            )
             for epsilon, rows in _policies(values.get((stream, learner)), claim.get("epsilon")):
                 rows = self._played_instead(claim, name, rows)
                 # A trivial play that comes to the same with every seed involves no chance.
                 trivial = "plays" in claim and np.ptp(rows["value"]) == 0
-                exact = trivial or family.certain(self.study, stream)
-                label = self._original("learners", learner) + (
-                    "" if epsilon is None else f", epsilon {epsilon:g}"
+                policy = "" if epsilon is None else f", epsilon {epsilon:g}"
+                alone = replace(
+                    of_learner,
+                    learner=of_learner.learner + policy,
+                    exact=trivial or family.certain(self.study, stream),
+                    edge=_edges(rows),
+                    why=_why(rows),
                 )
                 if elsewhere is None:
-                    alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
-                    yield Cell(
-                        place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone
-                    )
+                    yield replace(alone, **_differences(rows, claim), **_extreme(rows, claim))
                     continue
                 for other in (learner,) if others is None else others:
-                    other_rows = _with_epsilon(
-                        _policies(other_values.get((stream, other)), None), epsilon
-                    )
+                    policies = _policies(other_values.get((stream, other)), None)
+                    other_rows = _with_epsilon(policies, epsilon)
                     if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
-                    against = self._original("learners", other) + (
-                        "" if elsewhere == name else f" ({elsewhere})"
-                    )
-                    differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}
-                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(
-                        place, label, against, *differences, exact, drawn_for_two, **facts, **two
+                    where = "" if elsewhere == name else f" ({elsewhere})"
+                    yield replace(
+                        alone,
+                        against=self._original("learners", other) + where,
+                        **_differences_of_two(rows["value"], other_rows["value"], claim),
+                        drawn=alone.drawn or self._drawn_anew(elsewhere, places, other),
+                        edge=_edges(rows, other_rows),
+                        why=alone.why or _why(other_rows),
                     )
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
@@ -403,18 +409,14 @@ class _Examiner:
         place, learners = family.place, fitting.involved
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
         conditions = family.conditions(experiment).items()
-        levels = {
-            key: value for key, value in conditions if not unheeded(experiment, key, kinds)
-        } | {"tuning": tuning}
-        streams = {cell.stream for cell in cells}
-        streams = [
-            id for id in fitting.streams if self._original(place.key, id) in streams
-        ] or fitting.streams
+        levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)}
+        levels["tuning"], measured = tuning, {cell.stream for cell in cells}
+        streams = [id for id in fitting.streams if self._original(place.key, id) in measured]
         levels |= self._levels(
             place.readings,
             place.key,
-            streams,
-            lambda settings, key: place.level(settings, key, None),
+            streams or fitting.streams,
+            partial(place.level, datasets=None),
         )
         of_learners = readings_of(chain.from_iterable(families.kinds().values()))
         levels |= self._levels(of_learners, "learners", learners, learner_level)
@@ -435,9 +437,8 @@ class _Examiner:
     def _table(self, claim: dict) -> Examined:
         """The verdict on a claim about a table that is computed without runs."""
         name = claim["table"]
-        computed = {
-            shown.name: family for family, shown in families.shown() if shown.reads == "nothing"
-        }
+        declared = families.shown()
+        computed = {shown.name: family for family, shown in declared if shown.reads == "nothing"}
         check_name("table", name, computed)
         if name not in self.plan.tables:
             return Examined(claim, missing=f"no experiment of kind {computed[name].kind}")
@@ -456,14 +457,13 @@ class _Examiner:
         [declared] = self.declared(claim["quantity"]).values()  # by the only family that has it
         wanted = claim.get("on", {})
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
-        values = called(declared.values)(
-            rows, **{key: claim[key] for key in declared.options if key in claim}
-        )
+        options = {key: claim[key] for key in declared.options if key in claim}
+        values = called(declared.values)(rows, **options)
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {in_words(wanted)}")
         facts = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
         cells = [
-            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
+            Cell(stream, learner, **_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
         judged = judging.judged(claim, cells)
@@ -484,12 +484,13 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
         return Examined(claim, missing=missing)
     first = [_with_cell(part.claim, part.readings[0]) for part in judged]
     controls = [_with_cell(part.claim, part.control) for part in judged if part.control]
-    return Examined(
-        claim,
-        [_of_all(first, missing), *chain.from_iterable(part.readings[1:] for part in judged)],
-        control=_of_all(controls) if controls else None,
-        control_missing=next((part.control_missing for part in judged if part.control_missing), ""),
+    others = chain.from_iterable(part.readings[1:] for part in judged)
+    control, lacking = (
+        _of_all(controls) if controls else None,
+        [one.control_missing for one in judged],
     )
+    readings = [_of_all(first, missing), *others]
+    return Examined(claim, readings, "", control, next(filter(None, lacking), ""))
 
 
 def _with_cell(claim: dict, reading: Reading) -> Reading:
@@ -501,7 +502,7 @@ def _with_cell(claim: dict, reading: Reading) -> Reading:
     rows = ", ".join(str(value) for value in claim["cell"].values())
     return replace(
         reading,
-        cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)],
+        cells=[Cell(rows, "", claim=claim)],
         single=[reading.verdict],
     )
 
@@ -533,9 +534,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment
     for a figure, say).
     """
-    return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {
-        *map(pair, earlier.cells)
-    }
+    compared, before = ({*map(pair, one.cells)} for one in (reading, earlier))
+    return reading.levels == earlier.levels and compared <= before
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
@@ -567,14 +567,14 @@ def _with_epsilon(policies: list[tuple], epsilon: float | None) -> pd.DataFrame 
     return policies[0][1] if len(policies) == 1 else dict(policies).get(epsilon)
 
 
-def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
+def _differences(rows: pd.DataFrame, claim: dict) -> dict[str, pd.Series]:
     """A learner's values by seed minus the number that the claim names, and what a relative margin
     is a share of.
     """
     values, against = rows["value"], claim.get("against")
     if against is None or claim["comparison"] == "slope":
-        return values, None
-    return values - against, values * 0 + against
+        return {"differences": values}
+    return {"differences": values - against, "of": values * 0 + against}
 
 
 def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
@@ -584,10 +584,9 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
     columns = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
     if "ceiling" not in rows or rows["ceiling"].isna().all():
         return columns
-    extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
-    columns["ceiling"] = float(
-        extremes.min() if claim["comparison"] == "greater" else extremes.max()
-    )
+    extremes = _differences(rows.assign(value=rows["ceiling"]), claim)["differences"]
+    furthest = extremes.min() if claim["comparison"] == "greater" else extremes.max()
+    columns["ceiling"] = float(furthest)
     if "says_from" in rows:
         columns["says_from"] = float(rows["says_from"].max())
     return columns
@@ -595,10 +594,8 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
 
 def _edges(*sides: pd.DataFrame) -> str:
     """What the rows of a cell say of rates at the edge of their grid."""
-    texts = [
-        text for rows in sides if "edge" in rows for text in rows["edge"].dropna().unique() if text
-    ]
-    return "; ".join(dict.fromkeys(texts))
+    known = (rows["edge"].dropna().unique() for rows in sides if "edge" in rows)
+    return "; ".join(dict.fromkeys(filter(None, chain.from_iterable(known))))
 
 
 def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
@@ -613,11 +610,9 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
     if declared.range is None or ("measure" in declared.options and not up_to_one):
         return None
     least, most = declared.range
-    return (
-        (least - most, most - least)
-        if of_two
-        else (least - compared_with(claim), most - compared_with(claim))
-    )
+    if of_two:
+        return least - most, most - least
+    return least - compared_with(claim), most - compared_with(claim)
 
 
 def _why(rows: pd.DataFrame) -> str:
@@ -625,9 +620,7 @@ def _why(rows: pd.DataFrame) -> str:
     return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
 
 
-def _differences_of_two(
-    values: pd.Series, other: pd.Series, claim: dict
-) -> tuple[pd.Series, pd.Series]:
+def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> dict[str, pd.Series]:
     """A learner's values minus another's, by seed, and what a relative margin is a share of: the
     other's values.
     """
@@ -635,4 +628,4 @@ def _differences_of_two(
     other = other.reindex(difference.index)
     if claim["quantity"] == "ctr_gain":
         difference = 100 * difference / other[difference.notna()].mean()
-    return difference, other
+    return {"differences": difference, "of": other}

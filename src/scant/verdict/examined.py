@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 
@@ -35,8 +36,8 @@ class Cell:
 
     stream: str
     learner: str
-    against: str
-    differences: pd.Series
+    against: str = ""
+    differences: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
     of: pd.Series | None = None
     exact: bool = False
     drawn: bool = True
