@@ -36,7 +36,7 @@ CODE = {
 }
 LINES = {"rules": 512, "claims": 2_756}
 TOKENS = {"tests": 465_674}
-WORDS = {"documents": 30_024}  # README and docs, without the marks of numbers
+WORDS = {"documents": 30_001}  # README and docs, without the marks of numbers
 SILENT = (
     tokenize.COMMENT,
     tokenize.NL,
