@@ -249,38 +249,24 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     ]
     by = authors or [publisher]
     by = by[0] if len(by) == 1 else by
-    unsaid = {
-        "name": "not stated",
-        "description": "The study states no licence of its results: ask its authors.",
-    }
-    ours = add(
-        "#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE)
-    )
+    name, url = cited["authors"][0]["name"], cited.get("url", NOWHERE)
     settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
-    outcome = found.add_formal_parameter(
-        "results", "File", "#results", properties={"multipleValues": True}
-    )
-    main = found.add_workflow(
-        workflow.get("Snakefile"),
-        "Snakefile",
-        main=True,
-        lang="snakemake",
-        lang_version=metadata.version("snakemake"),
-        properties={
-            "name": cited["title"],
-            "version": _version(made),
-            "encodingFormat": "text/plain",
-            "license": licence(cited["license"]),
-            "input": settings,
-            "output": outcome,
-            "author": ours,
-        },
-    )
-    found.add_file(
-        None,
-        README,
-        properties={"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]},
-    )
+    several = {"multipleValues": True}
+    outcome = found.add_formal_parameter("results", "File", "#results", properties=several)
+    about = {
+        "name": cited["title"],
+        "version": _version(made),
+        "encodingFormat": "text/plain",
+        "license": licence(cited["license"]),
+        "input": settings,
+        "output": outcome,
+        "author": add("#scant", "Organization", name=name, url=url),
+    }
+    language = {"lang": "snakemake", "lang_version": metadata.version("snakemake")}
+    file = workflow.get("Snakefile")
+    main = found.add_workflow(file, "Snakefile", main=True, properties=about, **language)
+    about = {"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]}
+    found.add_file(None, README, properties=about)
     files = {}
     for name, path in (results | workflow).items():
         if name == "Snakefile":  # added above
@@ -291,21 +277,19 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         if name in results:
             about["exampleOfWork"] = settings if name == given else outcome
         files[name] = found.add_file(path, name, properties=about)
-    run = found.add_action(
-        main,
-        "#run",
-        object=files.get(given),
-        result=[file for name, file in files.items() if name in results and name != given],
-        properties={
-            "name": f"Run of the study {content['study']}",
-            "endTime": made["date"],
-            "agent": by,
-            "description": (
-                "Snakemake made all results from the study file and the code named in the manifest."
-            ),
-            "actionStatus": "http://schema.org/CompletedActionStatus",
-        },
-    )
+    outcomes = [file for name, file in files.items() if name in results and name != given]
+    about = {
+        "name": f"Run of the study {content['study']}",
+        "endTime": made["date"],
+        "agent": by,
+        "description": "Snakemake made all results of the study file and the manifest's code.",
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+    }
+    run = found.add_action(main, "#run", object=files.get(given), result=outcomes, properties=about)
+    unsaid = {
+        "name": "not stated",
+        "description": "The study states no licence of its results: ask its authors.",
+    }
     about = {
         "name": f"Results of the study {content['study']}, made by scant",
         "description": ABOUT,

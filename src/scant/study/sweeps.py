@@ -40,26 +40,16 @@ def expand(study: dict, datasets: Mapping) -> dict:
             key: value for key, value in experiment.items() if key != "sweep"
         }
         with errors_of(f"experiments.{name}.sweep"):
-            variants = _variants(study, datasets, name, basis, _combinations(experiment))
-            if taken := [id for id in variants if id in stated or id in experiments]:
-                raise SettingError(f"there is an experiment {taken[0]!r} already")
-        experiments |= variants
+            different = []  # two items of a sweep may come to the same levels
+            for levels in _combinations(experiment):
+                _check(study, basis, levels)
+                for id, variant in _variant(study, datasets, name, basis, levels).items():
+                    if variant["sweeps"] not in different:
+                        if id in stated or id in experiments:
+                            raise SettingError(f"there is an experiment {id!r} already")
+                        experiments[id] = variant
+                        different.append(variant["sweeps"])
     return study | {"experiments": experiments}
-
-
-def _variants(study: dict, datasets: Mapping, name: str, basis: dict, combinations) -> dict:
-    """The experiments of all combinations of levels, by id: one for each, if two items of a sweep
-    come to the same.
-    """
-    variants = {}
-    for levels in combinations:
-        _check(study, basis, levels)
-        for id, variant in _variant(study, datasets, name, basis, levels).items():
-            if variant["sweeps"] not in [other["sweeps"] for other in variants.values()]:
-                if id in variants:
-                    raise SettingError(f"there is an experiment {id!r} already")
-                variants[id] = variant
-    return variants
 
 
 def readings_of(learners: Iterable[type[Learner]]) -> dict[str, Setting]:
