@@ -53,12 +53,6 @@ class Cell:
     experiment: str = ""
     tuning: str | None = None
 
-    def observed(self, by_seed: pd.Series) -> pd.Series:
-        """Values by seed; of seeds that are one observation, only the first has one."""
-        if self.drawn or self.exact:
-            return by_seed
-        return by_seed.where(by_seed.index == by_seed.first_valid_index())
-
 
 @dataclass(frozen=True)
 class Reading:

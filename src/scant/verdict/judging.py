@@ -53,8 +53,9 @@ def _verdict(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Verdict:
     elif all(cell.exact for cell in cells):
         verdict = verdicts.certain(differences, _claimed(claim, cells, seeds))
     else:
-        values = differences if drawn else first.observed(differences)
-        interval = _claimed(claim, cells, seeds)
+        interval, values = _claimed(claim, cells, seeds), differences
+        if not drawn:  # all seeds are one observation
+            values = values.where(values.index == values.first_valid_index())
         verdict = verdicts.judge(values, interval, first.within, first.share)
         verdict = verdict if drawn else replace(verdict, test="nothing drawn")
     return _silenced(verdict, all(map(_says_nothing, cells)))
