@@ -22,7 +22,7 @@ import numpy as np
 
 from scant.randomness import generator
 from scant.verdict import anytime
-from scant.verdict.statistics import Verdict, claimed, holm, judge
+from scant.verdict.statistics import LEVEL, Verdict, claimed, holm, judge
 
 SEEDS = (8, 12, 16, 30)
 SPREAD = 0.02
@@ -66,7 +66,7 @@ WORLDS = {
 
 def marked(verdict: Verdict) -> bool:
     """Whether a verdict is so whatever seeds are like."""
-    return verdict.verdict != "undecided" and verdict.missed <= 1 - verdict.level
+    return verdict.verdict != "undecided" and verdict.missed <= 1 - LEVEL
 
 
 def false(world: str, seeds: int, studies: int) -> tuple[float, float]:

@@ -28,7 +28,6 @@ import numpy as np
 from scant.randomness import generator
 from scant.verdict.statistics import claimed, holm, judge
 
-LEVEL = 0.95
 SEEDS = ((12,), (16,), (30,))
 # how many seeds there are when a study is looked at
 LOOKS = (12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
@@ -108,7 +107,6 @@ def study(noise: str, looks: Sequence[int], effect: float, random: np.random.Gen
                 claimed(claim[0], **settings[claim[0]]),
                 within,
                 within is not None,
-                LEVEL,
             )
             for claim, row in zip(CLAIMS, drawn, strict=True)
         }

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scant import __version__
 from scant.declare.declarations import looking
-from scant.errors import ScantError, SettingError, printable, printable_lines, unknown
+from scant.errors import ScantError, SettingError, check_name, printable, printable_lines
 
 GROUPS = {
     "A study of your own": ("init", "datasets", "fetch", "convert", "schema", "compile"),
@@ -61,10 +61,8 @@ def _convert(arguments) -> None:
 def _show(arguments) -> None:
     from scant.page import show
 
-    wanted = {
-        name: getattr(arguments, name) for name in ("verdict", "family", "row", "claim", "cells")
-    }
-    print(show.show(arguments.folder, arguments.name, **wanted, brief=arguments.summary), end="")
+    names = ("folder", "name", "verdict", "family", "row", "claim", "cells", "brief")
+    print(show.show(**{name: getattr(arguments, name) for name in names}), end="")
 
 
 def _table(arguments) -> None:
@@ -74,10 +72,8 @@ def _table(arguments) -> None:
 
     leaderboard.check(arguments.rows, arguments.output)
     check_outputs([arguments.output] if arguments.output else [], [arguments.folder])
-    frame = Results(arguments.folder).leaderboard(
-        arguments.experiment, arguments.measure, arguments.tuning
-    )
-    frame = leaderboard.chosen(frame, arguments.stream)
+    asked = arguments.experiment, arguments.measure, arguments.tuning
+    frame = leaderboard.chosen(Results(arguments.folder).leaderboard(*asked), arguments.stream)
     if arguments.output:
         leaderboard.write(frame, arguments.output, arguments.rows, arguments.rank)
     print(leaderboard.text(frame, arguments.rows, arguments.rank), end="")
@@ -168,20 +164,19 @@ def _job(arguments) -> None:
     from scant import jobs
     from scant.study import settled
 
-    by_name = {
-        name: job
+    names = [
+        name
         for name, job in vars(jobs).items()
-        if getattr(job, "__module__", "") == jobs.__name__
-    }
-    job = by_name.get(arguments.name)
-    if job is None or arguments.name.startswith("_"):
-        raise unknown("job", arguments.name, [name for name in by_name if not name.startswith("_")])
+        if getattr(job, "__module__", "") == jobs.__name__ and not name.startswith("_")
+    ]
+    check_name("job", arguments.name, names)
+    job, given = getattr(jobs, arguments.name), (arguments.output, *arguments.ids)
     study = settled.read(arguments.study)
     try:
-        inspect.signature(job).bind(study, arguments.output, *arguments.ids)
+        inspect.signature(job).bind(study, *given)
     except TypeError as error:
         raise SettingError(f"scant job {arguments.name}: {error}") from None
-    job(study, arguments.output, *arguments.ids)
+    job(study, *given)
     if os.environ.get("SCANT_JOB"):  # Snakemake tells a job's number alone
         more = len(arguments.output) - 1
         print(f"made {arguments.output[0]}" + (f" and {more} more like it" if more else ""))
@@ -212,52 +207,42 @@ def parser() -> argparse.ArgumentParser:
     def option(*names, **settings):
         return names, settings
 
-    output = option("--output", required=True, type=Path, help="the file to write")
-    dataset = (
-        option("dataset", help="the data set's id"),
-        option("part", help="the part's id"),
-        option("--registry", default="config/datasets.yaml", help="the registry of data sets"),
-    )
-    mirror = option(
-        "--mirror",
-        default=os.environ.get("SCANT_DATA") or None,
-        help="a folder or address tried first",
-    )
-    command("fetch", _fetch, "Fetch one file of a data set and check it.", *dataset, mirror, output)
+    required, flag = {"required": True}, {"action": "store_true"}
+    output = option("--output", **required, type=Path, help="the file to write")
+    registry = option("--registry", default="config/datasets.yaml", help="the data sets' registry")
+    dataset = option("dataset", help="the data set's id"), option("part", help="the part's id")
+    tried_first = os.environ.get("SCANT_DATA") or None
+    mirror = option("--mirror", default=tried_first, help="a folder or address tried first")
+    about = "Fetch one file of a data set and check it."
+    command("fetch", _fetch, about, *dataset, registry, mirror, output)
     about = "List the registry's data sets, or describe them in Croissant: a JSON-LD file for each."
-    croissant = option(
-        "--croissant", type=Path, metavar="FOLDER", help="the folder to write the files to"
-    )
-    command("datasets", _datasets, about, dataset[2], croissant)
-    original = option("--input", required=True, type=Path, help="the original file")
-    command(
-        "convert",
-        _convert,
-        "Convert an original file to a parquet table.",
-        *dataset,
-        original,
-        output,
-    )
+    into = {"type": Path, "metavar": "FOLDER", "help": "the folder to write the files to"}
+    command("datasets", _datasets, about, registry, option("--croissant", **into))
+    original = option("--input", **required, type=Path, help="the original file")
+    about = "Convert an original file to a parquet table."
+    command("convert", _convert, about, *dataset, registry, original, output)
     about = "Do a job of a study, as its rule does: see scant.jobs."
-    ids = option("ids", nargs="*", help="the ids in the names of what it makes")
-    study = option(
-        "--study", required=True, type=Path, help="the settled study, which the workflow writes"
-    )
-    made = option("--output", nargs="+", required=True, type=Path, help="the files to write")
-    command("job", _job, about, option("name", help="the name of the rule"), ids, study, made)
-    folder = option("folder", type=Path, help="the study's results, results/{study}")
-    delete = option("--delete", action="store_true", help="delete them; else they are only listed")
-    about = "List the files of a finished study that its settings do not ask for any more."
-    drawn = option(
-        "--drawn", action="store_true", help="also streams and logs, which can be made again"
-    )
-    command("prune", _prune, about, folder, delete, drawn)
     command(
-        "status",
-        _status,
-        "Say how far a study is, which jobs failed, and what the rest took.",
-        folder,
+        "job",
+        _job,
+        about,
+        option("name", help="the name of the rule"),
+        option("ids", nargs="*", help="the ids in the names of what it makes"),
+        option("--study", **required, type=Path, help="the settled study, which Snakemake writes"),
+        option("--output", nargs="+", **required, type=Path, help="the files to write"),
     )
+    folder = option("folder", type=Path, help="the study's results, results/{study}")
+    about = "List the files of a finished study that its settings do not ask for any more."
+    command(
+        "prune",
+        _prune,
+        about,
+        folder,
+        option("--delete", **flag, help="delete them; else they are only listed"),
+        option("--drawn", **flag, help="also streams and logs, which can be made again"),
+    )
+    about = "Say how far a study is, which jobs failed, and what the rest took."
+    command("status", _status, about, folder)
     command(
         "show",
         _show,
@@ -268,108 +253,71 @@ def parser() -> argparse.ArgumentParser:
         option("--family", help="only claims of this family"),
         option("--row", help="only claims of this kind: reproduction, extension or theorem"),
         option("--claim", help="all that is known of the claim with this id"),
-        option(
-            "--cells", action="store_true", help="with a line for each stream and pair of learners"
-        ),
-        option("--summary", action="store_true", help="only what the claims came to"),
+        option("--cells", **flag, help="with a line for each stream and pair of learners"),
+        option("--summary", dest="brief", **flag, help="only what the claims came to"),
     )
+    of_stream = "only this one, with the differences to the best in a column of their own"
+    tuning = "how rates are chosen: held-out, or paper (default: the experiment's own)"
+    turned = {"default": "learners", "help": "learners, or streams; the columns are the others"}
     command(
         "table",
         _table,
         "Print an experiment's final measures: learners by streams, and which are told apart.",
         folder,
         option("--experiment", help="which one; needed if the study has several"),
-        option(
-            "--stream",
-            help="only this one, with the differences to the best in a column of their own",
-        ),
-        option(
-            "--rows", default="learners", help="learners, or streams; the columns are the others"
-        ),
-        option(
-            "--rank",
-            action="store_true",
-            help="with mean ranks, over the streams that every learner played",
-        ),
+        option("--stream", help=of_stream),
+        option("--rows", **turned),
+        option("--rank", **flag, help="with mean ranks, over the streams that all learners played"),
         option("--measure", help="such as ndcg@10 (default: the experiment's own)"),
-        option(
-            "--tuning",
-            help="how rates are chosen: held-out, or paper (default: the experiment's own)",
-        ),
+        option("--tuning", help=tuning),
         option("--output", type=Path, help="write it, too: FILE.csv, or FILE.tex for LaTeX"),
     )
     side = "the results of a study, results/{study}, or `reference` for the reference of the other"
+    fails = (
+        "which differences make it end with status 1: verdicts; or estimates that moved beyond "
+        "their intervals, too; or any number (default: verdicts). Bad input ends with 2"
+    )
+    levels = {"choices": ("verdicts", "estimates", "numbers"), "default": "verdicts"}
     command(
         "compare",
         _compare,
         "Say what differs between two finished studies, and fail if verdicts do.",
         option("a", metavar="A", help=side),
         option("b", metavar="B", help=side),
-        option(
-            "--fail-on",
-            choices=("verdicts", "estimates", "numbers"),
-            default="verdicts",
-            help="which differences make it end with status 1: verdicts; or estimates that moved "
-            "beyond their intervals, too; or any number (default: verdicts). Bad input ends with 2",
-        ),
+        option("--fail-on", **levels, help=fails),
         option("--output", type=Path, metavar="FILE.csv", help="write all that differs as CSV"),
     )
     commands.choices["compare"].set_defaults(bad_input=2)
-    command(
-        "reference",
-        _reference,
-        "Make a finished study the reference that others are compared to.",
-        folder,
-    )
-    command(
-        "verify",
-        _verify,
-        "Say whether all files of a finished study are still what was made.",
-        folder,
-    )
-    about = (
-        "Pack a finished study into one zip: page, claims, tables, figures, settings, and what "
-        "made them (RO-Crate)."
-    )
+    about = "Make a finished study the reference that others are compared to."
+    command("reference", _reference, about, folder)
+    about = "Say whether all files of a finished study are still what was made."
+    command("verify", _verify, about, folder)
+    packed = "the file to write (default: STUDY.zip in the working folder)"
     command(
         "archive",
         _archive,
-        about,
+        "Pack a finished study into one zip: page, claims, tables, figures, settings, and what "
+        "made them (RO-Crate).",
         folder,
-        option(
-            "--output",
-            type=Path,
-            help="the file to write (default: STUDY.zip in the working folder)",
-        ),
-        option("--runs", action="store_true", help="with all run files and streams"),
+        option("--output", type=Path, help=packed),
+        option("--runs", **flag, help="with all run files and streams"),
     )
-    command(
-        "compile",
-        _compile,
-        (
-            "Compile the loops that most studies play now, so that jobs need not: about a minute, "
-            "once."
-        ),
-    )
-    root = option(
-        "--root", type=Path, default=Path(), help="the project's folder (default: this one)"
-    )
-    printed = option("--print", action="store_true", help="print the schema of study files instead")
-    about = "Write the files that are made of what families declare: schema, captions."
+    about = "Compile the loops that most studies play now, so that jobs need not: a minute, once."
+    command("compile", _compile, about)
+    about = "Write the schema of study files, which is made of what families declare."
+    root = option("--root", type=Path, default=".", help="the project's folder (default: this one)")
+    printed = option("--print", **flag, help="print it instead")
     command("schema", _schema, about, root, printed)
-    begun = option("folder", type=Path, help="the folder of the new study")
     about = "begin with a study that comes with scant, such as clicks (default: a small one)"
-    from_study = option("--from", dest="study", default="", metavar="STUDY", help=about)
     command(
         "init",
         _init,
         "Begin a study of your own in a folder: study file, code of your own, Snakefile, profiles.",
-        begun,
-        from_study,
+        option("folder", type=Path, help="the folder of the new study"),
+        option("--from", dest="study", default="", metavar="STUDY", help=about),
     )
     for tool in entry_points(group="scant.commands"):
         tool.load()(commands.add_parser(tool.name))
-        commands.choices[tool.name].set_defaults(looks=False)
     listed = (
         f"\n{group}:\n"
         + "".join(f"  {name:<11}{commands.choices[name].description}\n" for name in names)
@@ -415,10 +363,8 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"not enough memory ({str(error) or 'no more is known'}). Run it where there is more"
     if isinstance(error, OSError):
-        return (
-            f"{printable(error)}. Put that right and run the same command again: nothing "
-            "half-written is left"
-        )
+        advice = "Put that right and run the same command again: nothing half-written is left"
+        return f"{printable(error)}. {advice}"
     return printable_lines(error.text)
 
 

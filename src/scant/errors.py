@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from numbers import Integral, Real
 
@@ -138,9 +139,8 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
 
     cutoff : how like, from 0 to 1
     """
-    return next(
-        iter(get_close_matches(str(name), sorted(map(str, names)), n=1, cutoff=cutoff)), None
-    )
+    close = get_close_matches(str(name), sorted(map(str, names)), 1, cutoff)
+    return close[0] if close else None
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> SettingError:
@@ -149,3 +149,18 @@ def unknown(kind: str, name: str, names: Iterable[str]) -> SettingError:
     near = nearest(name, names)
     hint = f"did you mean {near!r}? " if near else ""
     return SettingError(f"unknown {kind} {short(str(name))}: {hint}Known: {', '.join(names)}")
+
+
+def check_name(kind: str, name, names: Iterable) -> None:
+    """Raise the error of `unknown` for a name that is not among `names`."""
+    if name not in names:
+        raise unknown(kind, name, names)
+
+
+@contextmanager
+def errors_of(where: str) -> Iterator[None]:
+    """Begin the message of a SettingError in the block with the setting that it is of."""
+    try:
+        yield
+    except SettingError as error:
+        raise SettingError(f"{where}: {error}") from None

@@ -4,6 +4,7 @@ import csv
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
@@ -92,7 +93,7 @@ def hidden(path: Path, ending: str) -> Iterator[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove the hidden files that killed writers of `path` have left: those whose lock nobody
+    """Remove the hidden files that killed writers of `path` have left: the files whose lock nobody
     holds.
     """
     for left in path.parent.glob(f".{escape(path.name)}.*"):
@@ -168,14 +169,15 @@ def anew(path) -> str:
 
     Of a file in a folder that a job makes whole, as Snakemake marks it, the folder is named.
     """
-    whole = next(
-        (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file()), path
-    )
-    name = re.sub(r"^.*/(?=results/)", "", str(whole))  # as the workflow names it
-    return (
-        "To make it anew, with what follows from it, run the study again with --forcerun "
-        f"{shlex.quote(name)}"
-    )
+    whole = (folder for folder in Path(path).parents if (folder / FOLDER_MARK).is_file())
+    # as the workflow names it
+    name = shlex.quote(re.sub(r"^.*/(?=results/)", "", str(next(whole, path))))
+    return f"To make it anew, with what follows from it, run the study again with --forcerun {name}"
+
+
+def damaged(path, reason: str) -> DataError:
+    """The error for a file of a study that is not what was made, with the advice of `anew`."""
+    return DataError(path, reason, advice=anew(path))
 
 
 def visible(folder: Path, pattern: str) -> list[Path]:
@@ -189,10 +191,10 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
     """The parquet files of a folder and its subfolders, in order; and, in order, files that are
     left out.
 
-    Parts end in .parquet, in whatever case. Left out are, as by Arrow and Spark, those whose names,
-    or those of their folders, begin with "." or "_": what a writer has not finished, or what other
-    programs keep there. All other files are left out, too, and only those whose names begin so are
-    not listed.
+    Parts end in .parquet, in whatever case. As by Arrow and Spark, files are left out if their
+    names, or the names of their folders, begin with "." or "_": what a writer has not finished, or
+    what other programs keep there. All other files are left out, too. Files whose names begin so
+    are not listed.
 
     Raises
     ------
@@ -211,11 +213,8 @@ def parts(folder) -> tuple[list[Path], list[Path]]:
         for place, folders, names in os.walk(folder, onerror=refuse):
             for path in (Path(place, name) for name in folders):
                 if path.is_symlink() and not aside(path):
-                    raise DataError(
-                        path,
-                        "a link to a folder, which is not followed",
-                        advice="Put the folder there",
-                    )
+                    reason = "a link to a folder, which is not followed"
+                    raise DataError(path, reason, advice="Put the folder there")
             for path in (Path(place, name) for name in names):
                 is_parquet, hidden = path.name.lower().endswith(".parquet"), aside(path)
                 if is_parquet or not hidden:
@@ -316,6 +315,20 @@ def check_seal(path) -> None:
             raise ValueError("its CRC-32 is another, so some of its bytes have changed")
 
 
+def write_sealed(path, content: dict) -> None:
+    """Write a mapping as JSON, atomically, and seal the file. NumPy's numbers become Python's."""
+    text = json.dumps(content | {SEAL: BLANK}, default=lambda value: value.item())
+    with atomic(path) as temporary:
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+        seal(temporary)
+
+
+def read_sealed(path) -> dict:
+    """What `write_sealed` wrote, with its seal; a ValueError for a file that has changed since."""
+    check_seal(path)
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
 def _place_of_seal(file) -> int:
     """Where the seal of an open file is: after the last MARK. A ValueError if there is none."""
     stop = end = file.seek(0, os.SEEK_END)
@@ -351,11 +364,8 @@ def harmless_text(text):
     """A cell, with an apostrophe before it if it is a text, no number, that a spreadsheet would run
     as a formula.
     """
-    return (
-        f"'{text}"
-        if isinstance(text, str) and text.startswith(RUNS) and not _is_number(text)
-        else text
-    )
+    runs = isinstance(text, str) and text.startswith(RUNS) and number(text) is None
+    return f"'{text}" if runs else text
 
 
 def write_csv(frame, path) -> None:
@@ -381,12 +391,13 @@ def harmless(frame):
     return frame.rename(columns=lambda name: f"'{name}" if str(name).startswith(RUNS) else name)
 
 
-def _is_number(text: str) -> bool:
+def number(text: str | None) -> float | None:
+    """The number that a cell holds; None if the cell is empty, or holds NaN or something else."""
     try:
-        float(text)
+        value = float(text) if text else math.nan
     except ValueError:
-        return False
-    return True
+        return None
+    return None if math.isnan(value) else value
 
 
 def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
@@ -405,12 +416,8 @@ def read_cells(path, advice: str = "") -> tuple[list[str], list[list[str]]]:
             head = next(reader, None)
             for row in reader:
                 if len(row) != len(head):
-                    raise DataError(
-                        path,
-                        f"has {len(row)} cells, and not {len(head)} as the head",
-                        reader.line_num,
-                        advice,
-                    )
+                    reason = f"has {len(row)} cells, and not {len(head)} as the head"
+                    raise DataError(path, reason, reader.line_num, advice)
                 rows.append(row)
     except FileNotFoundError:
         raise DataError(path, "there is no such file", advice=advice) from None
@@ -459,11 +466,9 @@ def metadata_of(schema) -> dict:
         metadata = json.loads((schema.metadata or {}).get(METADATA_KEY, b"{}"))
     except (ValueError, RecursionError):
         return {}
-    return (
-        {key: metadata[key] for key in metadata if key != SEAL}
-        if isinstance(metadata, dict)
-        else {}
-    )
+    if not isinstance(metadata, dict):
+        return {}
+    return {key: metadata[key] for key in metadata if key != SEAL}
 
 
 def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> None:
@@ -480,13 +485,9 @@ def write_parquet(table, path, metadata: dict, split: Iterable[str] = ()) -> Non
         "use_dictionary": [name for name in table.column_names if name not in apart],
         "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
     }
+    table = table.replace_schema_metadata(encoded(metadata))
     with atomic(path) as temporary:
-        pq.write_table(
-            table.replace_schema_metadata(encoded(metadata)),
-            temporary,
-            compression="zstd",
-            **options if split else {},
-        )
+        pq.write_table(table, temporary, compression="zstd", **options if split else {})
         seal(temporary)
 
 
@@ -503,12 +504,11 @@ def batches(
     pyarrow.ArrowException : it is damaged, or has text that is not UTF-8
     """
     about = file.metadata
-    expected = (
+    expected = left = (
         about.num_rows
         if groups is None
         else sum(about.row_group(group).num_rows for group in groups)
     )
-    left = expected
     for batch in file.iter_batches(rows, groups, columns):
         batch.validate(full=True)
         left -= batch.num_rows

@@ -9,9 +9,9 @@ are what their paths say (`scant.study.paths`).
 import json
 from collections.abc import Mapping
 
-from scant.errors import unknown
+from scant.errors import check_name
 from scant.study import paths
-from scant.study.plan import DRAWS, Plan, spanned, untitled
+from scant.study.plan import COVERAGE, DRAWS, ORIGINAL, Plan, spanned, untitled
 from scant.study.settled import Settled
 
 
@@ -31,23 +31,18 @@ def convert(settled: Settled, outputs, stored: str, part: str) -> None:
     `stored` is the data set's name among the tables of all studies.
     """
     from scant.data import conversion
-    from scant.study.plan import ORIGINAL
 
-    conversion.convert(
-        settled.plan_of("").stored(stored),
-        part,
-        ORIGINAL.format(dataset=stored, part=part),
-        *outputs,
-    )
+    original = ORIGINAL.format(dataset=stored, part=part)
+    conversion.convert(settled.plan_of("").stored(stored), part, original, *outputs)
 
 
 def make_stream(settled: Settled, outputs, stream: str) -> None:
     """Make a stream of the tables of a data set."""
     from scant.data import packing
 
-    packed = {name: entry for name, entry in settled.study["streams"].items() if "dataset" in entry}
-    entry, plan = _of("packed stream", stream, packed), settled.plan_of("")
-    tables = plan.stream_tables(stream)
+    streams = settled.study["streams"]
+    check_name("packed stream", stream, [id for id in streams if "dataset" in streams[id]])
+    entry, tables = streams[stream], settled.plan_of("").stream_tables(stream)
     paths.check(tables)
     settings = untitled(entry) | {"normalised": settled.datasets[entry["dataset"]].normalised}
     packing.pack(stream, settings, tables, *outputs, settled.study["seed"])
@@ -59,19 +54,18 @@ def simulate(settled: Settled, outputs, stream: str, seeds: str) -> None:
 
     settings, (folder,) = untitled(_of("stream", stream, settled.study["streams"])), outputs
     for seed in _drawn_seeds(settled, "streams", stream, seeds):
-        simulated.simulate(
-            stream, settings, folder / f"seed-{seed}.arrow", settled.study["seed"], seed
-        )
+        file = folder / f"seed-{seed}.arrow"
+        simulated.simulate(stream, settings, file, settled.study["seed"], seed)
 
 
 def campaign(settled: Settled, outputs, log: str) -> None:
     """Make the simulated campaign of a log: JSON."""
     from scant.bandits import campaigns
 
-    simulated = {
-        name: entry for name, entry in settled.study["logs"].items() if "campaign" in entry
-    }
-    settings = _of("log of a campaign", log, simulated)
+    logs = settled.study["logs"]
+    simulated = [name for name, entry in logs.items() if "campaign" in entry]
+    check_name("log of a campaign", log, simulated)
+    settings = logs[log]
     campaigns.save(campaigns.make(settings["campaign"], **settings["settings"]), *outputs)
 
 
@@ -106,9 +100,8 @@ def run(settled: Settled, outputs, path: str) -> None:
     for files in job.inputs.values():
         paths.check(files, job.settings.get("stream_settings") or job.settings.get("log_settings"))
     identity = {"study": plan.study["study"], "code": settled.code_of(job)} | job.identity
-    called(plan.families[experiment].engine)(
-        job.settings | identity, *outputs, job.seeds, job.inputs
-    )
+    play = called(plan.families[experiment].engine)
+    play(job.settings | identity, *outputs, job.seeds, job.inputs)
 
 
 def best_weights(settled: Settled, outputs, path: str) -> None:
@@ -122,11 +115,8 @@ def best_weights(settled: Settled, outputs, path: str) -> None:
     job = _of("file of best weights", path, settled.plan_of(path.partition("/")[0]).compared)
     streams = job.inputs.get("streams", ())
     paths.check(streams, job.settings.get("stream_settings"))
-    identity = {
-        "study": settled.study["study"],
-        "code": code.digest("scant.rankers.comparator"),
-    } | job.identity
-    comparator.compare(job.settings | identity, *outputs, job.seeds, streams)
+    made_by = {"study": settled.study["study"], "code": code.digest("scant.rankers.comparator")}
+    comparator.compare(job.settings | made_by | job.identity, *outputs, job.seeds, streams)
 
 
 def times(settled: Settled, outputs, experiment: str) -> None:
@@ -165,33 +155,21 @@ def judge(settled: Settled, outputs, part: str) -> None:
     """
     from scant.present import traces
     from scant.study import settings
-    from scant.study.plan import COVERAGE
     from scant.verdict import claims, selection, tables
 
-    plan, study = settled.plan, settled.study
-    whole = (
-        Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True))
-        if "left_out" in study
-        else None
-    )
+    plan, study, whole, coverage = settled.plan, settled.study, None, None
+    if "left_out" in study:
+        whole = Plan(*settings.load(settled.given | {"missing": "stop"}, checked=True))
+    if study["coverage"]:
+        coverage, _ = traces.read_rows([COVERAGE.format(study=study["study"])])
     experiments, names = _of("part of the claims", part, selection.jobs(plan, settled.claims))
     played = {}
     for name in experiments:
         rows, details = traces.read([paths.runs(plan, name)])
         played[name] = rows, details[name]
     compared = traces.read_comparators(paths.checked(plan, plan.comparator_files(experiments)))
-    coverage = (
-        traces.read_rows([COVERAGE.format(study=study["study"])])[0] if study["coverage"] else None
-    )
-    examined = claims.examine(
-        {name: settled.claims[name] for name in names},
-        plan,
-        played,
-        compared,
-        tables.read_theory(plan.theory),
-        coverage=coverage,
-        whole=whole,
-    )
+    stated, theory = {id: settled.claims[id] for id in names}, tables.read_theory(plan.theory)
+    examined = claims.examine(stated, plan, played, compared, theory, coverage, whole)
     tables.save(examined, study, list(settled.claims), *outputs)
 
 
@@ -221,10 +199,8 @@ def report(settled: Settled, outputs, study_file: str) -> None:
     facts = about.facts(plan, settled.claims, folder, study_file, runs)
     made = provenance.made(study_file)
     facts["environment"] |= {"made": made["date"], "commit": provenance.commit(made)}
-    hashed = {"study.json": sha256(copy), "lock file": made["lock"]}
-    facts["environment"] |= {
-        f"SHA-256 of the {name}": text[:16] for name, text in hashed.items() if text
-    }
+    hashed = {"study.json": sha256(copy), "lock file": made["lock"] or "none"}
+    facts["environment"] |= {f"SHA-256 of the {name}": text[:16] for name, text in hashed.items()}
     claims = readings.claims(folder / "claims.parquet") if settled.claims else []
     cells = readings.cells(folder / "claims-readings.csv") if claims else []
     page.make(config, folder, target, claims, facts, cells)
@@ -233,16 +209,14 @@ def report(settled: Settled, outputs, study_file: str) -> None:
 
 def _of(what: str, name: str, entries: Mapping):
     """The entry of this name; an error that names the nearest if there is none."""
-    if name not in entries:
-        raise unknown(what, name, entries)
+    check_name(what, name, entries)
     return entries[name]
 
 
 def _drawn_seeds(settled: Settled, kind: str, place: str, seeds: str) -> list[int]:
-    """The seeds that one job draws of a stream or log, an error likewise; `kind` is the folder of
-    all that is drawn.
+    """The seeds that one job draws of a stream or log, or an error that names the nearest; `kind`
+    is the folder of all that is drawn.
     """
-    spans = settled.draws.get(
-        DRAWS.format(study=settled.study["study"], kind=kind, stream=place), ()
-    )
+    folder = DRAWS.format(study=settled.study["study"], kind=kind, stream=place)
+    spans = settled.draws.get(folder, ())
     return _of(f"draw of {place}", seeds, {span: spanned(span) for span in spans})

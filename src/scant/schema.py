@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
+from operator import getitem
 from pathlib import Path
 
 from scant.errors import SettingError, short, unknown
@@ -126,7 +127,7 @@ def _check_size(path, events) -> None:
     """
     nodes, anchors = 0, {}  # so far; nodes and levels of each anchor
     # of each open collection: its anchor, nodes before it, and levels in it so far
-    opened: list[list] = []
+    opened = []
     for event in events:
         kind, levels = type(event).__name__, 0
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
@@ -149,12 +150,10 @@ def _check_size(path, events) -> None:
             nodes += count
         if opened:
             opened[-1][2] = max(opened[-1][2], levels)
-        if nodes > NODES or len(opened) + levels > LEVELS:
-            what = (
-                f"more than {NODES:,} nodes, its aliases written out,"
-                if nodes > NODES
-                else f"{LEVELS} levels"
-            )
+        what = f"{LEVELS} levels" if len(opened) + levels > LEVELS else ""
+        if nodes > NODES:
+            what = f"more than {NODES:,} nodes, its aliases written out,"
+        if what:
             raise SettingError(f"{path}: line {event.start_mark.line + 1}: {what} are no settings")
 
 
@@ -180,11 +179,9 @@ def _check_scalars(path, node, construct: Callable, seen: set[int]) -> None:
     if plain and UNLIKE.fullmatch(node.value):
         older, newer = _written(construct(node)), _written(_newer(node.value))
         if older != newer:
-            what = (
-                f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2. Write the one "
-                "that is meant"
-            )
-            raise SettingError(f"{path}: line {node.start_mark.line + 1}: {what}")
+            what = f"{node.value} is {older} in YAML 1.1 and {newer} in YAML 1.2"
+            where = f"{path}: line {node.start_mark.line + 1}"
+            raise SettingError(f"{where}: {what}. Write the one that is meant")
     children, keys = () if node.id == "scalar" else node.value, set()
     if node.id == "mapping":
         children = chain.from_iterable(node.value)
@@ -227,21 +224,22 @@ def check(content: dict, schema: dict, where: str, of_each: bool = False) -> Non
         together
     """
     for path, reason in _odd_values(content, _infinite(schema)):
-        raise SettingError(f"{where}: {'.'.join(map(str, path)) or 'top level'}: {reason}")
-    worst: dict = {}
+        raise SettingError(f"{where}: {_place(path)}: {reason}")
+    worst = {}
     for error in _validator()(schema).iter_errors(content):
         entry = error.absolute_path[0] if of_each and error.absolute_path else None
-        if entry not in worst or _badness(error) > _badness(worst[entry]):
-            worst[entry] = error
+        worst[entry] = max(worst.get(entry, error), error, key=_badness)
     ordered = [worst[entry] for entry in (None, *(content if of_each else ())) if entry in worst]
-    defects = [
-        f"{'.'.join(map(str, error.absolute_path)) or 'top level'}: {_reason(error)}"
-        for error in ordered
-    ]
-    if defects:
-        raise SettingError(
-            f"{where}: {defects[0]}" if len(defects) == 1 else "\n  ".join([f"{where}:", *defects])
-        )
+    defects = [f"{_place(error.absolute_path)}: {_reason(error)}" for error in ordered]
+    if len(defects) > 1:
+        raise SettingError("\n  ".join([f"{where}:", *defects]))
+    for defect in defects:
+        raise SettingError(f"{where}: {defect}")
+
+
+def _place(path) -> str:
+    """The keys that lead to a value, in an error."""
+    return ".".join(map(str, path)) or "top level"
 
 
 def _badness(error) -> tuple[bool, int]:
@@ -283,10 +281,8 @@ def _infinite(schema) -> set[str]:
         return set().union(*map(_infinite, schema))
     if not isinstance(schema, dict):
         return set()
-    properties = schema.get("properties", {})
-    names = {
-        name for name, rule in properties.items() if isinstance(rule, dict) and rule.get("infinite")
-    }
+    properties = schema.get("properties", {}).items()
+    names = {name for name, rule in properties if isinstance(rule, dict) and "infinite" in rule}
     return names.union(*map(_infinite, schema.values()))
 
 
@@ -313,43 +309,29 @@ def _odd_values(content, infinite: set[str], path: tuple = ()) -> Iterator[tuple
     elif isinstance(content, str) and (odd := UNSHOWN.search(content)):
         yield path, f"{short(content)} has the character {odd[0]!r}, which cannot be shown"
     elif not isinstance(content, int | str | None):
-        yield (
-            path,
-            (
-                f"a value of type {type(content).__name__!r} is no setting. Put it in quotes "
-                "if it is text"
-            ),
-        )
+        kind = type(content).__name__
+        yield path, f"a value of type {kind!r} is no setting. Put it in quotes if it is text"
 
 
 def _reason(error) -> str:
     """The message of a jsonschema error, with a suggestion where there is one."""
     message = error.message if len(error.message) <= QUOTED else f"{error.message[:QUOTED]}..."
-    asked = (
-        error.validator_value
-        if isinstance(error.validator_value, list)
-        else [error.validator_value]
-    )
-    types = [rule.get("type") if isinstance(rule, dict) else rule for rule in asked]
-    if (
-        error.validator in ("type", "oneOf", "anyOf")
-        and "integer" in types
-        and isinstance(error.instance, float)
-    ):
-        hint = f": write {int(error.instance)}" if error.instance % 1 == 0 else ""
-        return f"{error.instance} is not written as a whole number{hint}"
-    if error.validator == "type" and "string" in types and isinstance(error.instance, int | float):
+    rule, asked, value = error.validator, error.validator_value, error.instance
+    several = asked if isinstance(asked, list) else [asked]
+    types = [one.get("type") if isinstance(one, dict) else one for one in several]
+    if rule in ("type", "oneOf", "anyOf") and "integer" in types and isinstance(value, float):
+        hint = f": write {int(value)}" if value % 1 == 0 else ""
+        return f"{value} is not written as a whole number{hint}"
+    if rule == "type" and "string" in types and isinstance(value, int | float):
         return f"{message}. Put it in quotes if it is text"
-    if error.validator == "additionalProperties":
+    if rule == "additionalProperties":
         declared = error.schema.get("properties", {})
-        return str(
-            unknown("key", next(key for key in error.instance if key not in declared), declared)
-        )
-    if error.validator == "enum":
-        return str(unknown("value", error.instance, error.validator_value))
-    if error.validator == "not":  # the schema says which keys a task does not have
+        return str(unknown("key", next(key for key in value if key not in declared), declared))
+    if rule == "enum":
+        return str(unknown("value", value, asked))
+    if rule == "not":  # the schema says which keys a task does not have
         return "this key does not apply to a data set of this task"
-    if error.validator in ("pattern", "oneOf") and "description" in error.schema:
+    if rule in ("pattern", "oneOf") and "description" in error.schema:
         return f"{message}. {error.schema['description']}"
     return message
 
@@ -366,14 +348,11 @@ def with_defaults(content, schema: dict, root: dict | None = None):
     for clause in schema.get("allOf", ()):
         if _applies(clause.get("if", {}), content):
             properties = clause.get("then", {}).get("properties", {}) | properties
-    filled = {
-        key: part["default"] for key, part in properties.items() if "default" in part
-    } | content
+    others = others if isinstance(others, dict) else {}
+    defaults = {key: part["default"] for key, part in properties.items() if "default" in part}
     return {
-        key: with_defaults(
-            value, properties.get(key, others if isinstance(others, dict) else {}), root
-        )
-        for key, value in filled.items()
+        key: with_defaults(value, properties.get(key, others), root)
+        for key, value in (defaults | content).items()
     }
 
 
@@ -381,9 +360,7 @@ def _resolved(schema: dict, root: dict) -> dict:
     """A schema with the part of the whole that it refers to, if it does, merged in."""
     if "$ref" not in schema:
         return schema
-    part = root
-    for key in schema["$ref"].removeprefix("#/").split("/"):
-        part = part[key]
+    part = reduce(getitem, schema["$ref"].removeprefix("#/").split("/"), root)
     return {**part, **schema}
 
 
@@ -391,14 +368,8 @@ def _applies(condition: dict, content: dict) -> bool:
     """Whether a condition (`if`) is true of `content`: required keys are present, and constant ones
     equal theirs.
     """
-    has_required = all(key in content for key in condition.get("required", ()))
-    constants = {
-        key: rule["const"]
-        for key, rule in condition.get("properties", {}).items()
-        if "const" in rule
-    }
-    return (
-        bool(condition)
-        and has_required
-        and all(content.get(key, value) == value for key, value in constants.items())
-    )
+    has_required = content.keys() >= {*condition.get("required", ())}
+    rules = condition.get("properties", {}).items()
+    constants = {key: rule["const"] for key, rule in rules if "const" in rule}
+    equal = all(content.get(key, value) == value for key, value in constants.items())
+    return bool(condition) and has_required and equal

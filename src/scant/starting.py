@@ -7,7 +7,7 @@ Beside a small study are files of what may be one's own, which it names in comme
 import os
 from pathlib import Path
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name
 from scant.files import write_text
 from scant.schema import PACKAGE, PROJECT
 
@@ -16,12 +16,11 @@ STUDY = "study.yaml"
 SHOWN = 8  # names of files that a message has
 
 
-def begin(folder, study: str = "", log=print) -> list[Path]:
+def begin(folder, study: str = "") -> list[Path]:
     """Write the files of a first study to a folder, which may exist, and return their paths.
 
     study : a study that comes with scant, such as clicks or default, to begin with; "" for a small
         one
-    log : a function that takes a line of text about what else is in the folder
 
     Raises
     ------
@@ -29,32 +28,28 @@ def begin(folder, study: str = "", log=print) -> list[Path]:
         study comes with scant; nothing is written then
     """
     folder, starter = Path(folder), PACKAGE / "starter"
-    texts = {
-        file.name: file.read_text(encoding="utf-8")
-        for file in sorted(starter.iterdir())
-        if file.is_file()
-    }
-    texts |= {name: (PROJECT / name).read_text(encoding="utf-8") for name in PROFILES}
+    sources = {file.name: file for file in sorted(starter.iterdir()) if file.is_file()}
+    sources |= {name: PROJECT / name for name in PROFILES}
     if study:
-        texts = {name: text for name, text in texts.items() if not name.startswith("my_")}
-        texts[STUDY] = shipped(study).read_text(encoding="utf-8")
-    paths = [folder / name for name in texts]
+        sources = {name: file for name, file in sources.items() if not name.startswith("my_")}
+        sources[STUDY] = shipped(study)
+    texts = [file.read_text(encoding="utf-8") for file in sources.values()]
+    paths = [folder / name for name in sources]
     taken = [path for path in paths if os.path.lexists(path)]
     taken += [
         above for path in paths for above in path.parents if above.exists() and not above.is_dir()
     ]
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    first = ", ".join(names[:SHOWN]) + (
-        f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    )
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    first = ", ".join(names[:SHOWN]) + more
     if taken:
+        it_has = f". It has: {first}" if names else ""
         raise SettingError(
-            f"{taken[0]} is there already: name a folder that has no study yet"
-            + (f". It has: {first}" if names else "")
+            f"{taken[0]} is there already: name a folder that has no study yet{it_has}"
         )
     if names:
-        log(f"{folder} is not empty, and what is there stays as it is: {first}")
-    for path, text in zip(paths, texts.values(), strict=True):
+        print(f"{folder} is not empty, and what is there stays as it is: {first}")
+    for path, text in zip(paths, texts, strict=True):
         write_text(path, text)
     return paths
 
@@ -63,6 +58,5 @@ def shipped(study: str) -> Path:
     """The file of a study that comes with scant; a SettingError for another."""
     studies = {path.stem: path for path in sorted((PROJECT / "config/studies").glob("*.yaml"))}
     studies["default"] = PROJECT / "config/config.yaml"
-    if study not in studies:
-        raise unknown("study", study, studies)
+    check_name("study", study, studies)
     return studies[study]

@@ -26,6 +26,16 @@ import scipy.stats  # noqa: F401
 from table import MUTATIONS
 
 ROOT = Path(__file__).parents[2]
+# what the package looks for beside src, see `scant.schema.PROJECT`
+PROJECT = (
+    "Snakefile",
+    "CITATION.cff",
+    "requirements.lock",
+    "config",
+    "profiles",
+    "rules",
+    "workflow",
+)
 SECONDS = 300  # of the processor, for the tests of one mutation
 PASSED, FAILED = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED
 
@@ -53,10 +63,12 @@ def tested(src: Path, tests: list[str], printed: Path) -> int:
 
 
 def run(mutations: list[tuple[str, str, str, str]]) -> list[str]:
-    """Apply each mutation to a copy of src; what is wrong, by line."""
+    """Apply each mutation to a copy of src, with the project around it; what is wrong, by line."""
     with tempfile.TemporaryDirectory(prefix="scant-mutations-") as folder:
         src, printed = Path(folder, "src"), Path(folder, "printed")
         shutil.copytree(ROOT / "src", src, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in PROJECT:
+            Path(folder, name).symlink_to(ROOT / name)
         if tested(src, sorted({test for _, test, *_ in mutations}), printed) != PASSED:
             return [f"tests fail without a mutation:\n{printed.read_text()}"]
         wrong = []

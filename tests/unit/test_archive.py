@@ -530,7 +530,7 @@ def test_another_workflow_is_said_and_not_archived(study, tmp_path, capsys):
 
 # --- damaged manifests
 
-WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SECTIONS}
+WHOLE = {"study": "small", "files": {}} | {name: {} for name in manifest.SCHEMA["required"][2:]}
 MADE = {"date": "2026-11-23T05:46:42+00:00", "commit": None, "clean": None, "lock": None}
 DAMAGED = {
     "a list of results": WHOLE | {"made": MADE, "results": ["claims.csv"]},

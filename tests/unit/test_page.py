@@ -14,13 +14,24 @@ import pandas as pd
 import pytest
 
 from scant.errors import DataError, SettingError
-from scant.page import about, page
+from scant.page import about, page, story
 from scant.page.inline import inline, size
 from scant.present import figures, style
 from scant.study import settings
 
 NASTY = '<script>alert("1")</script> & <b onclick=x>'
 FETCHING = {"src", "srcset", "poster", "action", "formaction", "data", "background", "ping"}
+
+
+LISTS = ("studied", "left_out", "sources", "datasets", "timings")
+MAPPINGS = ("captions", "headings", "titles", "experiments", "compared", "links", "boards")
+MAPPINGS += ("shows", "environment", "commands")
+EMPTY = {  # of what the page shows besides results
+    **{name: [] for name in ("studied", "left_out", "sources", "datasets", "timings")},
+    **{name: {} for name in ("captions", "headings", "titles", "experiments", "compared", "links")},
+    **{name: {} for name in ("boards", "shows", "environment", "commands")},
+    "citation": "",
+}
 
 
 class Page(HTMLParser):
@@ -148,7 +159,8 @@ def folder(tmp_path):
 def make(folder):
     def make(claims=(), about=None, study="small", cells=()):
         settings = {"study": study, "seed": 1, "note": NASTY}
-        page.make(settings, folder, folder / "report.html", claims, about or {}, cells)
+        facts = EMPTY | (about or {})
+        page.make(settings, folder, folder / "report.html", claims, facts, cells)
         return (folder / "report.html").read_text(encoding="utf-8")
 
     return make
@@ -268,7 +280,7 @@ def test_headings_are_those_told_or_are_made_of_names(make):
     seen = Page(make(about={"headings": {"figure-1": NASTY, "finals": "What came out"}}))
     assert {NASTY, "Figure 2", "What came out"} <= {text.strip() for text in seen.text}
     assert "Figure 1" not in {text.strip() for text in seen.text}
-    assert page.title("table-5.1", {}) == "Table 5.1"
+    assert page.headed("table-5.1", EMPTY)["title"] == "Table 5.1"
 
 
 def test_cells_are_drawn_to_the_scale_of_their_claim():
@@ -342,10 +354,10 @@ def test_kinds_of_rows_are_counted_apart():
     assert len(page.sentences([])) == 3
     kinds = {kind["name"]: kind for kind in page._kinds(claims)}
     assert list(kinds) == ["reproduction", "extension", "theorem check"]
-    assert page.tightness([claim(row="theorem", tightness=0.5)]) == (
+    assert story.tightness([claim(row="theorem", tightness=0.5)]) == (
         "what was measured is 50 % of the bounds that hold"
     )
-    assert page.tightness([claim(tightness=0.5)]) == ""
+    assert story.tightness([claim(tightness=0.5)]) == ""
     assert kinds["reproduction"]["counts"] == {"fails": 1, "not testable here": 1}
     families = page._families(claims)
     assert [(one["family"], one["kind"], one["claims"]) for one in families] == [
@@ -395,10 +407,10 @@ def test_it_says_in_a_sentence_what_it_is_by_whom_and_of_when():
     assert page.headline(of, facts) == (
         "How well rankers learn from scant feedback: 2 families of learners on 8 to 250 seeds; 1 "
         "claim checked exactly "
-        "(1 holds, 0 fail); 2 claims measured (0 hold, 1 fails, 1 differs), made with scant 1.0 by "
+        "(1 holds); 2 claims measured (1 fails, 1 differs), made with scant 1.0 by "
         "us on 5 November 2026."
     )
-    assert page.headline([], {}) == "How well rankers learn from scant feedback."
+    assert page.headline([], EMPTY) == "How well rankers learn from scant feedback."
 
 
 def test_what_fails_and_what_is_open_is_shown_and_the_rest_is_folded(make):
@@ -508,7 +520,7 @@ def test_large_tables_tell_what_is_the_same_in_every_row_and_fold_intervals(fold
     ]
     path = folder / "tables/large.csv"
     path.write_text(",".join(names) + "\na,text,1,0.5,1.5,2,,,,3\nb,text,2,1,3,3,2,4,,3\n")
-    table = page._table(path, {}, {})
+    table = page._table(path, EMPTY)
     assert table["same"] == {"source": "text", "empty": "", "n": "3"}
     assert [name for name, _ in table["columns"]] == ["learner", "mean", "gain"]
     texts = [[text for text, _ in row] for row in table["rows"]]
@@ -518,7 +530,7 @@ def test_large_tables_tell_what_is_the_same_in_every_row_and_fold_intervals(fold
         ["b", "2", "3"],
     ]
     path.write_text("learner,n\na,3\nb,3\n")
-    table = page._table(path, {}, {})
+    table = page._table(path, EMPTY)
     assert table["same"] == {} and len(table["columns"]) == 2
 
 

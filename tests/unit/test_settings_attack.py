@@ -19,7 +19,7 @@ from scant.data import registry
 from scant.errors import ScantError, SettingError
 from scant.study import settings as studies
 from scant.study import sweeps
-from scant.study.schema import LONGEST_ID
+from scant.study.schema import ID_RULE
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
@@ -78,7 +78,7 @@ def refused(config: dict) -> str:
             "epsilon: inf is not a finite",
         ),
         ("study", "s\n", r"'s\n' does not match"),
-        ("study", "s" * (LONGEST_ID + 1), "is too long"),
+        ("study", "s" * (ID_RULE["maxLength"] + 1), "is too long"),
         ("streams.b\n", {"generator": "linear"}, "does not match"),
         (
             "streams.a.title",
@@ -141,9 +141,9 @@ def test_files_that_cannot_be(tmp_path):
 
 
 def test_ids_of_sweeps_fit_the_name_of_a_file():
-    assert sweeps._name("e" * LONGEST_ID, {"keep": 0.5}).endswith("+keep-0.5")
+    assert sweeps._name("e" * ID_RULE["maxLength"], {"keep": 0.5}).endswith("+keep-0.5")
     with pytest.raises(SettingError, match="has 210 characters, 200 at most"):
-        sweeps._name("e" * LONGEST_ID, {"rates": [0.5] * 26})
+        sweeps._name("e" * ID_RULE["maxLength"], {"rates": [0.5] * 26})
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,11 @@ def test_captions_are_sentences_and_figures_have_headings(shown):
     assert "\n" not in shown.caption and "  " not in shown.caption and "CSV" not in shown.caption
     assert about.caption(shown).endswith("exactly what is shown.") == bool(shown.draw)
     assert shown.heading or not shown.draw
-    heading = page.title(shown.name, about.headings({"thesis"}))
-    assert heading.partition(" (")[0] == page.title(shown.name, about.headings()).partition(" (")[0]
+    heading, short = (
+        page.headed(shown.name, {"headings": headings, "captions": {}})["title"]
+        for headings in (about.headings({"thesis"}), about.headings())
+    )
+    assert heading.partition(" (")[0] == short.partition(" (")[0]
     assert heading[0].isupper() and not heading.endswith(".") and "  " not in heading
 
 

@@ -14,10 +14,9 @@ def tree(folder) -> dict[str, bytes]:
     }
 
 
-def test_a_study_begins_in_a_new_folder(tmp_path):
-    lines = []
-    written = starting.begin(tmp_path / "new", log=lines.append)
-    assert not lines and all(path.stat().st_size for path in written)
+def test_a_study_begins_in_a_new_folder(tmp_path, capsys):
+    written = starting.begin(tmp_path / "new")
+    assert not capsys.readouterr().out and all(path.stat().st_size for path in written)
     own = {
         f"my_{name}.py" for name in ("learner", "measure", "stream", "data", "figure", "quantity")
     }
@@ -25,18 +24,15 @@ def test_a_study_begins_in_a_new_folder(tmp_path):
     assert {*tree(tmp_path / "new")} == first
 
 
-def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path):
+def test_what_else_is_in_the_folder_is_said_and_stays(tmp_path, capsys):
     (tmp_path / "workflow").mkdir()
     for number in range(12):
         (tmp_path / f"a{number:02d}").write_text("mine")
-    lines = []
-    starting.begin(tmp_path, log=lines.append)
-    assert lines == [
-        (
-            f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, "
-            "a05, a06, a07 and 5 more"
-        )
-    ]
+    starting.begin(tmp_path)
+    assert capsys.readouterr().out == (
+        f"{tmp_path} is not empty, and what is there stays as it is: a00, a01, a02, a03, a04, a05, "
+        "a06, a07 and 5 more\n"
+    )
     assert len(tree(tmp_path)) == 24 and tree(tmp_path)["a11"] == b"mine"
 
 

@@ -239,9 +239,9 @@ def test_without_answers_claims_are_counted_and_those_that_fail_are_named():
     assert told["finding"] == "1 of 4 theorem checks fails as printed"
     assert story.story([asked], claims[-1:], {}, {})[0]["finding"] == "Undecided so far"
     assert plain(sentence["text"]) == (
-        "Of 2 checked exactly 1 holds, 1 fails. Of 2 measured 1 holds, 0 fail, 1 undecided. "
+        "Of 2 checked exactly 1 holds, 1 fails. Of 2 measured 1 holds, 1 is undecided. "
         "What fails: a remark after Theorem 5. "
-        "Of the bounds that hold 2 to 50 % is used, of half of them at most 50 %."
+        "What was measured is 2 to 50 % of the bounds that hold."
     )
     places = {dot["claim"]["tightness"]: dot["x"] for dot in told["strip"]["dots"]}
     assert places[0.02] < places[0.5] < told["strip"]["bound"] < places[20.0]

@@ -28,7 +28,7 @@ def folder(tmp_path):
     pd.DataFrame([CELL | {"claim": "c"}]).to_csv(tmp_path / "claims-readings.csv", index=False)
     (tmp_path / "manifest.json").write_text(
         json.dumps(
-            {"study": "s", "made": MADE} | {name: {} for name in ("files", *manifest.SECTIONS)}
+            {"study": "s", "made": MADE} | {name: {} for name in manifest.SCHEMA["required"][1:]}
         )
     )
     write_parquet(pa.Table.from_pylist([ROWS[0] | {"id": "c"}]), tmp_path / "claims.parquet", {})

@@ -383,8 +383,6 @@ EXPERIMENT_OF, TOP = ("experiments", "all"), ("experiments", "top")
 
 
 BAD = {
-    "no setting any more": (put("together", value=True),
-                            "^together: there is no such setting any more, .*Delete it"),
     "unknown key": (put("sede", value=1), (r"study: top level: unknown key 'sede': did you mean "
                                           r"'seed'")),
     "a title twice": (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from scant.errors import SettingError, nearest, unknown
+from scant.errors import SettingError, check_name, nearest
 
 
 @dataclass(frozen=True)
@@ -161,11 +161,9 @@ def own(named: str, what: str, form: str) -> Any:
         else:
             near = nearest(module, [path.stem for path in Path().glob("*.py")])
             hint = f"; did you mean {near}:{name}?" if near and near != module else ""
-        reason = (
-            error
-            if isinstance(error, (ImportError, AttributeError))
-            else f"{type(error).__name__}: {error}"
-        )
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, ImportError | AttributeError):
+            reason = str(error)
         raise SettingError(
             f"{what} {named!r} cannot be imported ({reason}{hint}). It is to be module:{form}"
         ) from error
@@ -174,11 +172,7 @@ def own(named: str, what: str, form: str) -> Any:
 def defaults_of(function: Callable) -> dict[str, Any]:
     """The default of each parameter of a function that has one."""
     parameters = inspect.signature(function).parameters.values()
-    return {
-        parameter.name: parameter.default
-        for parameter in parameters
-        if parameter.default is not parameter.empty
-    }
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
 def check_limits(
@@ -193,8 +187,7 @@ def check_limits(
     for key, value in settings.items():
         limits = rules[key][1]
         if "enum" in limits:
-            if value not in limits["enum"]:
-                raise unknown(f"{key} of {whose}", value, limits["enum"])
+            check_name(f"{key} of {whose}", value, limits["enum"])
             continue
         least, above = limits.get("minimum", -math.inf), limits.get("exclusiveMinimum", -math.inf)
         most, below = limits.get("maximum", math.inf), limits.get("exclusiveMaximum", math.inf)

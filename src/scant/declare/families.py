@@ -13,7 +13,7 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 from scant.declare.declarations import Learner, Setting, called, own, own_class
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, errors_of
 
 FAMILIES = {  # by kind, in the order in which the page shows them
     "perceptron": "scant.rankers.family:Perceptron",
@@ -128,6 +128,13 @@ class Place:
         return {key: any_name, "settings": any_settings}, [of_built_in, *clauses]
 
 
+def titles(entries: Mapping[str, Mapping]) -> dict[str, str]:
+    """The titles of places, learners or experiments by id, which stands for a title if there is
+    none.
+    """
+    return {id: settings.get("title", id) for id, settings in entries.items()}
+
+
 def named_or_own(names: list[str]) -> dict:
     """The schema of a name that is one of these, or that of a user's own function,
     "module:function".
@@ -141,13 +148,9 @@ def named_or_own(names: list[str]) -> dict:
 
 def _clause(key: str, simulation: str, parameters: list[inspect.Parameter]) -> dict:
     """The schema's clause for the settings of a simulation that has not all of its place's."""
-    allowed: dict[str, Any] = {
-        "propertyNames": {"enum": [parameter.name for parameter in parameters]}
-    }
-    then: dict[str, Any] = {"properties": {"settings": allowed}}
-    if needed := [
-        parameter.name for parameter in parameters if parameter.default is parameter.empty
-    ]:
+    allowed = {"propertyNames": {"enum": [one.name for one in parameters]}}
+    then = {"properties": {"settings": allowed}}
+    if needed := [one.name for one in parameters if one.default is one.empty]:
         allowed["required"], then["required"] = needed, ["settings"]
     return {"if": {"properties": {key: {"const": simulation}}, "required": [key]}, "then": then}
 
@@ -198,9 +201,8 @@ class Shown:
     @property
     def modules(self) -> list[str]:
         """The modules of its functions."""
-        return [
-            dotted.partition(":")[0] for dotted in (self.frame, self.draw, self.writer) if dotted
-        ]
+        named = filter(None, (self.frame, self.draw, self.writer))
+        return [dotted.partition(":")[0] for dotted in named]
 
 
 @dataclass(frozen=True)
@@ -267,8 +269,8 @@ class Question:
     text : the question
     claims : patterns of the ids of claims that it is about, as for `fnmatch`
     figures : names of figures that show it, the one to prefer first
-    answers : sentences about some of these claims, the most telling first. On the page those whose
-        claims are decided come before others. If none of their claims is tested, the page says how
+    answers : sentences about some of these claims, the most telling first. On the page sentences
+        whose claims are decided come first. If none of their claims is tested, the page says how
         many of `claims` hold and fail instead
     row : the only kind of row that it is about, such as "theorem"; any if empty
     alone : whether a figure without a claim is about it, too
@@ -311,9 +313,8 @@ class Job:
         """The ids in its path: `experiment`, `stream` (the place), and `learner` or `judge` if it
         has one.
         """
-        return dict(
-            zip(("experiment", "stream", self.player), self.path.split("/")[:-1], strict=False)
-        )
+        names = ("experiment", "stream", self.player)
+        return dict(zip(names, self.path.split("/")[:-1], strict=False))
 
     @property
     def files(self) -> list[str]:
@@ -397,18 +398,15 @@ class Family:
         """The settings of an experiment that its measured values may depend on: those played, and
         all readings.
         """
-        names = [
-            setting.name
-            for setting in self.settings
-            if (setting.plays or setting.reading) and not setting.adds
-        ]
+        mattering = (one for one in self.settings if one.plays or one.reading)
+        names = [one.name for one in mattering if not one.adds]
         return {name: experiment[name] for name in names if name in experiment}
 
     def details(self, study: dict, name: str) -> dict:
         """What reports need to know of an experiment: its kind, readings and titles."""
         experiment = study["experiments"][name]
 
-        def titles(key: str) -> dict:
+        def titles_of(key: str) -> dict:
             return {id: study[key][id].get("title", id) for id in experiment[key]}
 
         return {
@@ -416,7 +414,7 @@ class Family:
             "readings": self.played(experiment),
             **{key: experiment[key] for key in self.told},
             "title": experiment.get("title", name),
-            "titles": {"streams": titles(self.place.key), "learners": titles("learners")},
+            "titles": {"streams": titles_of(self.place.key), "learners": titles_of("learners")},
         }
 
     def certain(self, study: dict, place: str) -> bool:
@@ -497,8 +495,7 @@ def family(kind: str) -> Family:
     ------
     SettingError : there is no such family
     """
-    if kind not in FAMILIES:
-        raise unknown("kind of experiment", kind, FAMILIES)
+    check_name("kind of experiment", kind, FAMILIES)
     return called(FAMILIES[kind])()
 
 
@@ -561,8 +558,8 @@ def own_shown(named: str) -> Shown:
         read
     """
     shown = _own(named, "figure or table", Shown, "frame", "draw")
-    if shown.reads not in READS:
-        raise SettingError(f"{named}: {unknown('input (reads)', shown.reads, READS)}")
+    with errors_of(named):
+        check_name("input (reads)", shown.reads, READS)
     if not FILE_NAME.fullmatch(shown.name):
         raise SettingError(
             f"{named}: its name {shown.name!r} is to be letters, digits, hyphens "
@@ -617,21 +614,19 @@ def shown_of(study: Mapping) -> list[tuple[Family, Shown]]:
     SettingError : as of `own_shown`; or two have the same name, or one is named by experiments of
         several kinds
     """
-    declarations: dict[str, tuple[Family, Shown]] = {}
-    named: dict[str, str] = dict.fromkeys((one.name for _, one in shown()), "of scant's own")
+    declarations, named = {}, dict.fromkeys((one.name for _, one in shown()), "of scant's own")
     for experiment, settings in study["experiments"].items():
         for dotted in (name for name in settings["figures"] if ":" in name):
             where = f"experiments.{experiment}.figures: {dotted}"
+            family, _ = declarations.get(dotted, (of(settings), None))
+            if family is not of(settings):
+                raise SettingError(
+                    f"{where} shows experiments of another kind, too. Declare one for each kind"
+                )
             if dotted in declarations:
-                if declarations[dotted][0] is not of(settings):
-                    raise SettingError(
-                        f"{where} shows experiments of another kind, too. Declare one for each kind"
-                    )
                 continue
-            try:
+            with errors_of(f"experiments.{experiment}.figures"):
                 declared = own_shown(dotted)
-            except SettingError as error:
-                raise SettingError(f"experiments.{experiment}.figures: {error}") from None
             if declared.name in named:
                 raise SettingError(
                     f"{where}: a figure or table {named[declared.name]} has the name "

@@ -48,13 +48,10 @@ def check_scores(learner) -> None:
     Its own sort would silently put NaN last; `scant.measures.rank` refuses it.
     """
     scores = getattr(learner, "scores", None)
-    if (
-        isinstance(scores, np.ndarray)
-        and scores.dtype.kind == "f"
-        and not np.isfinite(scores).all()
-    ):
-        place = int(np.argmin(np.isfinite(scores)))
-        raise ValueError(
-            f"score {place + 1} of {len(scores)} is {scores[place]}; scores are to be "
-            "finite numbers"
-        )
+    if not isinstance(scores, np.ndarray) or scores.dtype.kind != "f":
+        return
+    finite = np.isfinite(scores)
+    if not finite.all():
+        place = int(np.argmin(finite))
+        what = f"score {place + 1} of {len(scores)} is {scores[place]}"
+        raise ValueError(f"{what}; scores are to be finite numbers")

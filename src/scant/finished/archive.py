@@ -12,16 +12,17 @@ import os
 import re
 import shlex
 import zipfile
-import zlib
 from base64 import urlsafe_b64encode
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
 from scant import __version__
-from scant.errors import DataError, SettingError
-from scant.files import FOLDER_MARK, anew, atomic, check_outputs
+from scant.errors import SettingError
+from scant.files import FOLDER_MARK, atomic, check_outputs, damaged
 from scant.finished import manifest, provenance, reading, verifying
+from scant.finished.provenance import REGISTRY
+from scant.page import templates
 from scant.schema import PROJECT, read_yaml
 
 README = "README.md"
@@ -77,20 +78,12 @@ def write(folder, target=None, runs: bool = False) -> Path:
     folder = Path(folder)
     found = verifying.verify(folder)
     if wrong := found.gone + found.changed:
-        raise DataError(
-            folder / wrong[0],
-            "is not what it was when the study was made",
-            advice=anew(folder / wrong[0]),
-        )
+        raise damaged(folder / wrong[0], "is not what it was when the study was made")
     content, listed = reading.manifest_of(folder), folder / manifest.NAME
     if found.workflow:
-        raise DataError(
-            listed, f"lists another {found.workflow[0]} than there is here", advice=anew(listed)
-        )
+        raise damaged(listed, f"lists another {found.workflow[0]} than there is here")
     if "inputs" not in content:
-        raise DataError(
-            listed, "does not list what the study reads, as newer ones do", advice=anew(listed)
-        )
+        raise damaged(listed, "does not list what the study reads, as newer ones do")
     study = content["study"]
     target = Path(target or f"{folder.absolute().name}.zip")
     check_outputs([target], [folder])
@@ -107,13 +100,8 @@ def write(folder, target=None, runs: bool = False) -> Path:
         name: provenance.source(name, folder) for name in content["inputs"] if name not in results
     }
     if taken := {provenance.CRATE, README} & workflow.keys():
-        raise DataError(
-            listed, f"lists {min(taken)}, which the archive has of its own", advice=anew(listed)
-        )
-    stamp = tuple(
-        int(part)
-        for part in content["made"]["date"][:19].replace("T", "-").replace(":", "-").split("-")
-    )
+        raise damaged(listed, f"lists {min(taken)}, which the archive has of its own")
+    stamp = tuple(map(int, re.findall(r"\d+", content["made"]["date"])[:6]))
     read_me = readme(content, workflow).encode()
     described = json.dumps(crate(content, results, workflow), indent=1, ensure_ascii=False).encode()
     with (
@@ -131,7 +119,7 @@ def _records(results: dict[str, Path], folder: Path) -> dict[str, Path]:
     """What Snakemake has on record of how results were made, and its marks of folders that are
     outputs, by name.
 
-    With it, a change of settings or code plays again what depends on it, and nothing else.
+    With these records, Snakemake plays again what depends on a change, and nothing else.
     """
     place, found = folder.absolute().parents[1], {}
     for name in dict.fromkeys(
@@ -168,24 +156,23 @@ def attribution(content: dict) -> Attribution:
     cited, said = read_yaml(PROJECT / "CITATION.cff"), content["settings"].get("attribution", {})
     if not said and content["made"]["project"]:
         names = [author["name"] for author in cited["authors"]]
-        return Attribution(names, False, names[0], cited.get("url", NOWHERE), cited["license"])
+        return Attribution(names, False, names[0], cited.get("url", ""), cited["license"])
     nobody = f"the authors of the study {content['study']}"
     authors = said.get("authors", [nobody])
     publisher = said.get("publisher", nobody)
-    return Attribution(
-        authors, "authors" in said, publisher, said.get("url", NOWHERE), said.get("licence")
-    )
+    url, licence = said.get("url", ""), said.get("licence")
+    return Attribution(authors, "authors" in said, publisher, url, licence)
 
 
 def readme(content: dict, workflow: dict[str, Path]) -> str:
-    """The archive's README: what is in it, whose it is, how to run it again, and what that needs.
+    """The archive's README: its contents, whose results they are, how to run the study again, and
+    what a run needs.
 
     content, workflow : as for `crate`
     """
-    study, made, whose = content["study"], content["made"], attribution(content)
-    results, file = f"results/{study}", made["study_file"] or f"results/{study}/{provenance.STUDY}"
-    option, own = f"--cores all --configfile {shlex.quote(file)}", content["settings"]["datasets"]
-    registry, rows = read_yaml(workflow[provenance.REGISTRY]), []
+    study, made = content["study"], content["made"]
+    file = made["study_file"] or f"results/{study}/{provenance.STUDY}"
+    own, registry, parts = content["settings"]["datasets"], read_yaml(workflow[REGISTRY]), []
     for name, checksum in content["data"].items():
         id, part = name.split("/", 1)
         entry = own.get(id) or registry.get(id, {})
@@ -194,45 +181,20 @@ def readme(content: dict, workflow: dict[str, Path]) -> str:
         if id in own:
             there = "here" if path in workflow else "to be put there"
         terms = " ".join(entry.get("terms", "not stated").split())
-        rows.append(f"| {name} | `{path}` | {there} | {terms} | {checksum or 'unknown'} |")
-    needs = "".join(f"\n- {what}" for what in content["elsewhere"])
-    title = f"""# Results of the study {study}
-
-Made by scant {_version(made)} with Python {content["versions"]["Python"]} on {made["date"][:10]}.
-Open `{results}/report.html`, which has all of it on one page. Claims, tables and figures are beside
-it, and `{manifest.NAME}`, which lists the SHA-256 of every file. `{provenance.CRATE}` describes
-this folder as an RO-Crate.
-
-- authors: {", ".join(whose.authors)}
-- publisher: {whose.publisher}
-- address: {"not stated" if whose.url == NOWHERE else whose.url}
-- licence of the results: {whose.licence or "not stated"}
-
-What is not stated, the study's file does not say (its key `attribution`): ask whoever gave you this
-folder. The workflow itself (`Snakefile`, `rules/`, `workflow/`) is scant's: `CITATION.cff` has its
-authors and licence.
-"""
-    again = f"""## Run it again
-
-Install scant {__version__}, then in this folder:
-
-```bash
-snakemake {results}/report.html {option}   # nothing to be done: it is here as it was made
-snakemake runs {option}   # plays the runs that are not here
-scant verify {results}   # do all files, runs included, have the bytes that {manifest.NAME} lists?
-```
-
-After a change of the settings, or of code, these play what depends on it and nothing else.
-"""
-    parts = [
-        title,
-        again,
-        "## Data\n\n| part | file | | terms | SHA-256 |\n|---|---|---|---|---|\n" + "\n".join(rows)
-        if rows
-        else "",
-        f"## What is not here\n{needs}" if needs else "",
-    ]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+        row = {"name": name, "path": path, "there": there, "terms": terms, "checksum": checksum}
+        parts.append(row)
+    return templates.render(
+        "archive.md",
+        study=study,
+        content=content,
+        made=made,
+        whose=attribution(content),
+        results=f"results/{study}",
+        option=f"--cores all --configfile {shlex.quote(file)}",
+        version=_version(made),
+        scant=__version__,
+        parts=parts,
+    )
 
 
 def _study_of(path: Path) -> str | None:
@@ -246,17 +208,7 @@ def _study_of(path: Path) -> str | None:
                 return None
             with archive.open(name) as file:
                 return json.loads(file.read(LARGEST))["study"]
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        OSError,
-        EOFError,
-        ValueError,
-        LookupError,
-        TypeError,
-        RuntimeError,
-    ):
-        # NotImplementedError, of zips that cannot be read, and RecursionError are RuntimeErrors
+    except Exception:  # whatever zipfile, zlib and json raise on anybody's file
         return None
 
 
@@ -290,45 +242,31 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
     def licence(name: str):
         return add(f"https://spdx.org/licenses/{name}", "CreativeWork", name=name, identifier=name)
 
-    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url)
+    publisher = add("#publisher", "Organization", name=whose.publisher, url=whose.url or NOWHERE)
     authors = [
         add(f"#author-{number}", "Person", name=name, affiliation=publisher)
         for number, name in enumerate(whose.authors if whose.persons else (), 1)
     ]
     by = authors or [publisher]
     by = by[0] if len(by) == 1 else by
-    unsaid = {
-        "name": "not stated",
-        "description": "The study states no licence of its results: ask its authors.",
-    }
-    ours = add(
-        "#scant", "Organization", name=cited["authors"][0]["name"], url=cited.get("url", NOWHERE)
-    )
+    name, url = cited["authors"][0]["name"], cited.get("url", NOWHERE)
     settings = found.add_formal_parameter("study file", "File", "#settings", properties={})
-    outcome = found.add_formal_parameter(
-        "results", "File", "#results", properties={"multipleValues": True}
-    )
-    main = found.add_workflow(
-        workflow.get("Snakefile"),
-        "Snakefile",
-        main=True,
-        lang="snakemake",
-        lang_version=metadata.version("snakemake"),
-        properties={
-            "name": cited["title"],
-            "version": _version(made),
-            "encodingFormat": "text/plain",
-            "license": licence(cited["license"]),
-            "input": settings,
-            "output": outcome,
-            "author": ours,
-        },
-    )
-    found.add_file(
-        None,
-        README,
-        properties={"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]},
-    )
+    several = {"multipleValues": True}
+    outcome = found.add_formal_parameter("results", "File", "#results", properties=several)
+    about = {
+        "name": cited["title"],
+        "version": _version(made),
+        "encodingFormat": "text/plain",
+        "license": licence(cited["license"]),
+        "input": settings,
+        "output": outcome,
+        "author": add("#scant", "Organization", name=name, url=url),
+    }
+    language = {"lang": "snakemake", "lang_version": metadata.version("snakemake")}
+    file = workflow.get("Snakefile")
+    main = found.add_workflow(file, "Snakefile", main=True, properties=about, **language)
+    about = {"name": README, "about": found.root_dataset, "encodingFormat": TYPES[".md"]}
+    found.add_file(None, README, properties=about)
     files = {}
     for name, path in (results | workflow).items():
         if name == "Snakefile":  # added above
@@ -339,21 +277,19 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
         if name in results:
             about["exampleOfWork"] = settings if name == given else outcome
         files[name] = found.add_file(path, name, properties=about)
-    run = found.add_action(
-        main,
-        "#run",
-        object=files.get(given),
-        result=[file for name, file in files.items() if name in results and name != given],
-        properties={
-            "name": f"Run of the study {content['study']}",
-            "endTime": made["date"],
-            "agent": by,
-            "description": (
-                "Snakemake made all results from the study file and the code named in the manifest."
-            ),
-            "actionStatus": "http://schema.org/CompletedActionStatus",
-        },
-    )
+    outcomes = [file for name, file in files.items() if name in results and name != given]
+    about = {
+        "name": f"Run of the study {content['study']}",
+        "endTime": made["date"],
+        "agent": by,
+        "description": "Snakemake made all results of the study file and the manifest's code.",
+        "actionStatus": "http://schema.org/CompletedActionStatus",
+    }
+    run = found.add_action(main, "#run", object=files.get(given), result=outcomes, properties=about)
+    unsaid = {
+        "name": "not stated",
+        "description": "The study states no licence of its results: ask its authors.",
+    }
     about = {
         "name": f"Results of the study {content['study']}, made by scant",
         "description": ABOUT,
@@ -373,7 +309,7 @@ def crate(content: dict, results: dict[str, Path], workflow: dict[str, Path]) ->
             for number, source in enumerate(content.get("sources", []), 1)
         ],
     }
-    about |= {"url": whose.url} if whose.url != NOWHERE else {}
+    about |= {"url": whose.url} if whose.url else {}
     for name, value in about.items():
         found.root_dataset[name] = value
     return found.metadata.generate()

@@ -4,7 +4,6 @@ code and data.
 
 import json
 import math
-import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,32 +12,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scant.errors import SettingError, printable, printable_lines
-from scant.files import write_text
-from scant.finished.reading import CELL, NUMBERS, Finished, csv_text, number, studied
-from scant.page.page import ABSENT
+from scant.files import number, write_text
+from scant.finished.reading import CELL, NUMBERS, Finished, csv_text, studied
+from scant.page.numbers import ABSENT
+from scant.page.terminal import aligned, width
 
 # numbers within the first of the larger, or within the second, are equal to rounding
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 # How an estimate of B lies to that of A, the most telling first; docs/running.md says what each
 # word means.
-ONLY_A, ONLY_B = "only in A", "only in B"
-APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = (
-    "apart",
-    "unequal",
-    "outside",
-    "within",
-    "interval",
-    "same",
-)
-HOWS = (ONLY_A, ONLY_B, APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME)
+HOWS = ONLY_A, ONLY_B, APART, UNEQUAL, OUTSIDE, WITHIN, INTERVAL, SAME = (
+    "only in A", "only in B", "apart", "unequal", "outside", "within", "interval", "same",
+)  # fmt: skip
 MOVED = (ONLY_A, ONLY_B, APART, UNEQUAL)  # beyond the intervals, or gone
-VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE = (
-    "verdict",
-    "cell verdict",
-    "estimate",
-    "cell",
-    "table",
-)
+OF_NUMBERS = VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE = (
+    "verdict", "cell verdict", "estimate", "cell", "table",
+)  # fmt: skip
 MADE_BY = {  # what made the studies: keys of a manifest, and their names in sentences
     "settings": "settings", "code": "code", "modules": "", "versions": "packages",
     "data": "data sets",
@@ -47,31 +36,18 @@ MADE_BY = {  # what made the studies: keys of a manifest, and their names in sen
 # of what is counted
 NOUNS = {VERDICT: "verdict", ESTIMATE: "estimate", OF_CELL: "cell", TABLE: "table cell"}
 OF_BOTH = ("modules", "claims")  # the keys of which only that counts which both have
-PARTS = (VERDICT, CELL_VERDICT, ESTIMATE, OF_CELL, TABLE, *MADE_BY)
+PARTS = (*OF_NUMBERS, *MADE_BY)
 COLUMNS = ("part", "name", "where", "column", "difference")
 COLUMNS += tuple(f"{side}{number}" for side in "ab" for number in ("", "_low", "_high", "_n"))
 # Columns of tables that say what a row is about; the first where they hold words, as `bound` does
 # in some tables.
 NAMES = (
-    *(
-        "experiment",
-        "stream",
-        "log",
-        "campaign",
-        "policy",
-        "learner",
-        "against",
-        "measure",
-        "tuning",
-        "along",
-    ),
-    *("estimator", "bound", "part"),
-)
+    "experiment", "stream", "log", "campaign", "policy", "learner", "against", "measure", "tuning",
+    "along", "estimator", "bound", "part",
+)  # fmt: skip
 LEVELS = ("rounds", "epsilon", "seed")
-ENDS = ("_low", "_high")
 MOST = 40  # differences in the terminal
-# columns of the terminal, however narrow; characters of a name, or of one side of a difference
-LEAST, LONGEST = 40, 60
+LONGEST = 60  # characters of a name, or of one side of a difference
 
 
 class Estimate(NamedTuple):
@@ -154,25 +130,21 @@ def compare(a: Finished, b: Finished) -> Comparison:
         )
     rows, shared = [], Counter()
     if judged:
-        claims = [{(id,): row for id, row in study.claims.items()} for study in (a, b)]
-        both = claims[0].keys() & claims[1].keys()
-        cells = [
-            _by_key((row for row in study.cells if (row["claim"],) in both), CELL)
-            for study in (a, b)
-        ]
+        claims, cells = [], []
+        both = a.claims.keys() & b.claims.keys()
+        for study in (a, b):
+            claims.append({(id,): row for id, row in study.claims.items()})
+            cells.append(_by_key((row for row in study.cells if row["claim"] in both), CELL))
         shared["verdict"], shared["cell"] = len(both), len(cells[0].keys() & cells[1].keys())
         rows += [*_judged(*claims, VERDICT, ESTIMATE), *_judged(*cells, CELL_VERDICT, OF_CELL)]
     for name in tables:
         cells_of_table, count = compare_tables(name, a.tables[name], b.tables[name])
         rows += cells_of_table
         shared["table row"] += count
-    if a.manifest and b.manifest:
-        for part in MADE_BY:
-            for name, before, after in differing(
-                a.manifest.get(part, {}), b.manifest.get(part, {})
-            ):
-                if part not in OF_BOTH or (before and after):
-                    rows.append(Difference(part, name, a=before, b=after))
+    for part in MADE_BY if a.manifest and b.manifest else ():
+        for change in differing(*(study.manifest.get(part, {}) for study in (a, b))):
+            if part not in OF_BOTH or all(change):
+                rows.append(Difference(part, change[0], "", "", "", *change[1:]))
     return Comparison(a, b, sorted(rows, key=_order), shared)
 
 
@@ -199,7 +171,8 @@ def moved(a: Estimate | None, b: Estimate | None) -> str:
     """How the estimate of B lies to that of A: one of HOWS."""
     has_a, has_b = (estimate is not None and estimate.value is not None for estimate in (a, b))
     if not has_a or not has_b:
-        return SAME if has_a == has_b else ONLY_A if has_a else ONLY_B
+        only = ONLY_A if has_a else ONLY_B
+        return SAME if has_a == has_b else only
     if equal(a.value, b.value):
         return SAME if equal(a.low, b.low) and equal(a.high, b.high) else INTERVAL
     if None in (a.low, a.high, b.low, b.high):
@@ -239,11 +212,8 @@ def compare_tables(name: str, a: list[dict], b: list[dict]) -> tuple[list[Differ
     interval is one cell.
     """
     columns = [column for column in (b[0] if b else {}) if a and column in a[0]]
-    about = [
-        column
-        for column in columns
-        if column in LEVELS or (column in NAMES and _words(column, a, b))
-    ]
+    words = {*LEVELS, *(name for name in NAMES if name in columns and _words(name, a, b))}
+    about = [column for column in columns if column in words]
     rows_a, rows_b = (_by_key(rows, about) for rows in (a, b))
     intervals = {column: _interval(column, columns) for column in columns if column not in about}
     ends = {end for interval in intervals.values() for end in interval}
@@ -293,17 +263,17 @@ def _key_words(key: tuple) -> str:
     """The key of a row in words; its last part counts earlier rows with the same words, after which
     it is "row 2".
     """
-    *words, before = key
-    return ", ".join(
-        [*filter(None, words), *([f"row {before + 1}"] if before or not any(words) else [])]
-    )
+    *parts, before = key
+    words = [*filter(None, parts)]
+    if before or not words:
+        words.append(f"row {before + 1}")
+    return ", ".join(words)
 
 
 def _interval(column: str, columns: list[str]) -> tuple[str, ...]:
     """The columns that hold the ends of a column's interval; none without one."""
-    ends = tuple(f"{column}{end}" for end in ENDS)
-    if column in ("mean", "estimate"):
-        ends = ("low", "high")
+    before = "" if column in ("mean", "estimate") else f"{column}_"
+    ends = f"{before}low", f"{before}high"
     return ends if {*ends} <= {*columns} else ()
 
 
@@ -327,9 +297,7 @@ def _judged(
         verdicts = ["" if row is None else row["verdict"] for row in sides]
         if verdicts[0] != verdicts[1]:
             yield Difference(verdict, key[0], where, "", "", *verdicts)
-        estimates = [
-            None if row is None else Estimate(*(row[name] for name in NUMBERS)) for row in sides
-        ]
+        estimates = [row and Estimate(*(row[name] for name in NUMBERS)) for row in sides]
         if (how := moved(*estimates)) != SAME:
             yield Difference(estimate, key[0], where, "", how, *estimates)
 
@@ -342,13 +310,9 @@ def describe(comparison: Comparison) -> str:
     the table.
     """
     text = "".join(f"{side}  {printable(_called(study))}\n" for side, study in _sides(comparison))
-    text += "\n" + textwrap.fill(printable(" ".join(sentences(comparison))), _width()) + "\n"
+    text += "\n" + textwrap.fill(printable(" ".join(sentences(comparison))), width()) + "\n"
     if rows := comparison.rows[:MOST]:
-        lines = [(row.part, _shortened(_place(row)), _both(row)) for row in rows]
-        widths = [max(len(line[column]) for line in lines) for column in range(2)]
-        text += "\n" + "".join(
-            f"{part:<{widths[0]}}  {place:<{widths[1]}}  {both}\n" for part, place, both in lines
-        )
+        text += "\n" + aligned([(row.part, _shortened(_place(row)), _both(row)) for row in rows])
     if (more := len(comparison.rows) - MOST) > 0:
         text += f"and {more:,} more: --output FILE.csv writes all of them\n"
     folders = [study.folder for _, study in _sides(comparison) if study.is_reference]
@@ -356,10 +320,6 @@ def describe(comparison: Comparison) -> str:
         renew = f"scant reference {studied(folders[0])}"
         text += f"\nIf these verdicts are meant, renew the reference and commit it: {renew}\n"
     return text
-
-
-def _width() -> int:
-    return max(LEAST, shutil.get_terminal_size().columns - 1)
 
 
 def _sides(comparison: Comparison) -> tuple[tuple[str, Finished], ...]:
@@ -378,9 +338,7 @@ def _place(row: Difference) -> str:
 
 def _both(row: Difference) -> str:
     """What a row says of A and of B: "0.1 [-0.1, 0.3], n = 8 → 0.5 [0.4, 0.6], n = 9: apart"."""
-    sides = (
-        [] if row.a in ("", None) and row.b in ("", None) else map(_shortened, both(row.a, row.b))
-    )
+    sides = map(_shortened, both(row.a, row.b)) if row.a or row.b else ()
     return ": ".join(filter(None, (" → ".join(sides), row.how)))
 
 
@@ -391,11 +349,9 @@ def _shortened(text: str) -> str:
 def sentences(comparison: Comparison) -> list[str]:
     """How much differs, and what made the studies, in a few sentences."""
     lacking = [side for side, study in _sides(comparison) if study.claims is None]
-    lines = (
-        [f"{_listed(lacking)} {'judge' if len(lacking) == 2 else 'judges'} no claims."]
-        if lacking
-        else []
-    )
+    verb, lines = "judge" if len(lacking) == 2 else "judges", []
+    if lacking:
+        lines.append(f"{_listed(lacking)} {verb} no claims.")
     of_both = [_many(count, noun) for noun, count in comparison.shared.items() if count]
     of_one = sum(row.how in (ONLY_A, ONLY_B) for row in comparison.rows)
     differing = (row for row in comparison.rows if row.part in NOUNS and not _alone(row))
@@ -403,10 +359,10 @@ def sentences(comparison: Comparison) -> list[str]:
     of_parts = _listed([_many(counts[part], noun) for part, noun in NOUNS.items() if counts[part]])
     differ = f"{of_parts} {'differs' if counts.total() == 1 else 'differ'}"
     if of_both:
-        lines.append(
-            f"Both have {_listed(of_both)}: {differ if counts else 'all are the same to rounding'}."
-        )
-    lines += [f"Estimates and rows of only one of them: {of_one:,}."] if of_one else []
+        same = "all are the same to rounding"
+        lines.append(f"Both have {_listed(of_both)}: {differ if counts else same}.")
+    if of_one:
+        lines.append(f"Estimates and rows of only one of them: {of_one:,}.")
     alone = Counter(_alone(row) for row in comparison.of(VERDICT) if _alone(row))
     lines += [
         f"{side} alone judges {_many(count, 'claim')}." for side, count in sorted(alone.items())
@@ -418,13 +374,9 @@ def _alone(row: Difference) -> str:
     """The study that alone judges the claim or cell of a verdict, "A" or "B"; "" for all other
     rows.
     """
-    return (
-        ""
-        if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b)
-        else "A"
-        if row.a
-        else "B"
-    )
+    if row.part not in (VERDICT, CELL_VERDICT) or (row.a and row.b):
+        return ""
+    return "A" if row.a else "B"
 
 
 def _made_by(comparison: Comparison) -> str:
@@ -436,22 +388,18 @@ def _made_by(comparison: Comparison) -> str:
     if comparison.a.study != comparison.b.study:
         text = f"They are different studies, {comparison.a.study} and {comparison.b.study}. "
     if changed := [title for part, title in MADE_BY.items() if title and comparison.of(part)]:
-        alike = not comparison.of("settings", "data")
-        cause = (
-            " Seeds and data are the same, so this or the processor is what makes numbers differ."
-            if alike
-            else ""
-        )
-        return f"{text}They were made with different {_listed(changed)}.{cause}"
-    processor = " What differs is due to the processor." if comparison.fails("numbers") else ""
-    return (
-        f"{text}Both were made with the same settings, code, packages, claims and data.{processor}"
-    )
+        text += f"They were made with different {_listed(changed)}."
+        if comparison.of("settings", "data"):
+            return text
+        alike = "Seeds and data are the same, so this or the processor is what makes numbers differ"
+        return f"{text} {alike}."
+    text += "Both were made with the same settings, code, packages, claims and data."
+    return text + (" What differs is due to the processor." * comparison.fails("numbers"))
 
 
-def _many(number: int, noun: str) -> str:
+def _many(count: int, noun: str) -> str:
     """A number of things: "1 claim", "3 claims"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _listed(names: list[str]) -> str:
@@ -464,14 +412,14 @@ def both(a: Estimate | str | None, b: Estimate | str | None) -> tuple[str, str]:
     if not isinstance(a, Estimate) and not isinstance(b, Estimate):
         return tuple(text or ABSENT for text in (a, b))
     pair = [side if isinstance(side, Estimate) else Estimate(None) for side in (a, b)]
-    values, lows, highs = (numbers(*(side[place] for side in pair)) for place in range(3))
+    columns = [numbers(*(side[place] for side in pair)) for place in range(3)]
     texts = []
-    for side, estimate in enumerate(pair):
-        has_interval = None not in (estimate.value, estimate.low, estimate.high)
-        seeds = f", n = {estimate.n:g}" if estimate.value is not None and estimate.n else ""
-        texts.append(
-            values[side] + (f" [{lows[side]}, {highs[side]}]" if has_interval else "") + seeds
-        )
+    for estimate, (text, low, high) in zip(pair, zip(*columns, strict=True), strict=True):
+        if None not in estimate[:3]:
+            text += f" [{low}, {high}]"
+        if estimate.value is not None and estimate.n:
+            text += f", n = {estimate.n:g}"
+        texts.append(text)
     return tuple(texts)
 
 
@@ -507,5 +455,5 @@ def write(comparison: Comparison, file: Path) -> None:
 def _side(value: Estimate | str | None) -> list[str]:
     """An estimate, or a text, in four columns."""
     if isinstance(value, Estimate):
-        return ["" if number is None else repr(number) for number in value]
+        return ["" if one is None else repr(one) for one in value]
     return [value or "", "", "", ""]

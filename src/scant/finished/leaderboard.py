@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from scant.errors import SettingError, printable, unknown
+from scant.errors import SettingError, check_name, printable
 from scant.files import write_csv, write_text
 from scant.page.boards import board, grid
 from scant.page.numbers import ABSENT
+from scant.page.terminal import aligned
 from scant.present import tables
 
 ROWS = ("learners", "streams")
@@ -19,9 +20,10 @@ BEST, ALIKE = "*", "†"  # marks in the terminal: the best, and those that are 
 
 def chosen(frame: pd.DataFrame, stream: str | None) -> pd.DataFrame:
     """The rows of one stream, or all of them. A SettingError, if there is no such stream."""
-    if stream is not None and stream not in set(frame["stream"]):
-        raise unknown("stream", stream, frame["stream"].unique())
-    return frame if stream is None else frame[frame["stream"] == stream]
+    if stream is None:
+        return frame
+    check_name("stream", stream, frame["stream"].unique())
+    return frame[frame["stream"] == stream]
 
 
 def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -33,16 +35,12 @@ def text(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str
     """
 
     def cell(one: dict) -> str:
-        return _cell(
-            one, f"{one['mean']}{BEST if one['best'] else '' if one['told_apart'] else ALIKE}"
-        )
+        return _cell(one, f"{one['mean']}{_marked(one, BEST, ALIKE, '')}")
 
     of = board(frame)
     lines = [[printable(value) for value in line] for line in _turned(grid(of, cell, rank), rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    aligned = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-    marks = f"{BEST} best, {ALIKE} not told apart from it"
-    return "\n".join([*aligned, "", printable(f"{of['experiment']}: {of['caption']}"), marks, ""])
+    caption = printable(f"{of['experiment']}: {of['caption']}")
+    return f"{aligned(lines)}\n{caption}\n{BEST} best, {ALIKE} not told apart from it\n"
 
 
 def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> str:
@@ -51,15 +49,8 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
     """
 
     def cell(one: dict) -> str:
-        mean = one["mean"]
-        return _cell(
-            one,
-            rf"\textbf{{{mean}}}"
-            if one["best"]
-            else mean
-            if one["told_apart"]
-            else rf"{mean}$^\dagger$",
-        )
+        form = _marked(one, r"\textbf{%s}", r"%s$^\dagger$", "%s")
+        return _cell(one, form % one["mean"])
 
     def name(title: str) -> str:
         return tables.escaped(title).replace(ABSENT, "--")
@@ -67,8 +58,8 @@ def latex(frame: pd.DataFrame, rows: str = "learners", rank: bool = False) -> st
     of = board(frame)
     lines = _turned(grid(of, cell, rank, name), rows)
     said = tables.escaped(f"{of['caption']} Bold: the best; dagger: not told apart from it.")
-    aligned = "l" * (1 + (rows == "learners" and of["feedback"]))
-    table = tables.tabular(aligned + "r" * (len(lines[0]) - len(aligned)), lines)
+    texts = 1 + (rows == "learners" and of["feedback"])
+    table = tables.tabular("l" * texts + "r" * (len(lines[0]) - texts), lines)
     return f"\\begin{{table}}\n\\centering\n\\caption{{{said}}}\n{table}\\end{{table}}\n"
 
 
@@ -86,8 +77,7 @@ def write(frame: pd.DataFrame, path, rows: str = "learners", rank: bool = False)
 
 def check(rows: str, output=None) -> None:
     """Raise a SettingError if `rows` or the file to write cannot be what is meant."""
-    if rows not in ROWS:
-        raise unknown("kind of rows", rows, ROWS)
+    check_name("kind of rows", rows, ROWS)
     if output is not None and Path(output).suffix not in ENDINGS:
         raise SettingError(
             f"{output} does not say which form the table is to have: end it in "
@@ -95,13 +85,19 @@ def check(rows: str, output=None) -> None:
         )
 
 
+def _marked(one: dict, best: str, alike: str, other: str) -> str:
+    """What marks the mean of the best, of those not told apart from it, and of others."""
+    if one["best"]:
+        return best
+    return other if one["told_apart"] else alike
+
+
 def _cell(one: dict, mean: str) -> str:
     """A mean as marked, with its interval, and the difference to the best where the means print
     equal.
     """
-    return " ".join(
-        filter(None, (mean, one["interval"], f"({one['near']})" if one["near"] else ""))
-    )
+    near = f"({one['near']})" if one["near"] else ""
+    return " ".join(filter(None, (mean, one["interval"], near)))
 
 
 def _turned(lines: list[list[str]], rows: str) -> list[list[str]]:

@@ -6,15 +6,16 @@ import hashlib
 import json
 import platform
 import sys
+from itertools import chain
 from pathlib import Path
 
 from scant.data.registry import reading_modules
 from scant.errors import DataError, SettingError, printable, short
 from scant.files import anew, sha256, write_text
 from scant.finished import provenance
-from scant.schema import PROJECT, check, with_defaults
+from scant.schema import PROJECT, check, read_yaml, with_defaults
 from scant.study import code
-from scant.study.plan import COVERAGE, ORIGINAL, Plan
+from scant.study.plan import ORIGINAL, Plan
 from scant.study.schema import ID_RULE, schema
 from scant.study.settings import TAKEN
 from scant.verdict import selection
@@ -23,45 +24,11 @@ NAME = "manifest.json"
 DIGITS = 12  # hexadecimal, of a digest
 # What results may depend on; others draw figures or plan jobs.
 VERSIONS = ("Python", "scant", "numpy", "scipy", "pandas", "scikit-learn", "numba", "pyarrow")
-OF_A_RUN = (
-    "made",
-    "results",
-    "earlier",
-    "workflow",
-    "elsewhere",
-)  # what a manifest says of one run alone: references leave it out
-CHECKSUMS = {
-    "type": "object",
-    "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-}
+# what a manifest says of one run alone: references leave it out
+OF_A_RUN = ("made", "results", "earlier", "workflow", "elsewhere")
 LISTS = ("files", "results", "earlier", "workflow", "inputs")
-SECTIONS = ("settings", "claims", "code", "modules", "versions", "data")
-SCHEMA = {
-    "type": "object",
-    "required": ["study", "files", *SECTIONS],
-    "dependentRequired": {"results": ["made"]},
-    "properties": {
-        "study": ID_RULE,
-        **{name: {"type": "object"} for name in SECTIONS},
-        "settings": {"type": "object", "infinite": True},
-        **dict.fromkeys((*LISTS, "figures"), CHECKSUMS),
-        "sources": {"type": "array", "items": {"type": "object", "required": ["title", "url"]}},
-        "made": {
-            "type": "object",
-            "required": ["date", "commit", "clean", "lock"],
-            "properties": {
-                "date": {
-                    "type": "string",
-                    "pattern": "^(199|20[0-9])[0-9]-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-                    "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]",
-                },
-                "commit": {"type": ["string", "null"]},
-                "clean": {"type": ["boolean", "null"]},
-                "lock": {"type": ["string", "null"]},
-            },
-        },
-    },
-}
+SCHEMA = read_yaml(Path(__file__).with_name("manifest.schema.yaml"))
+SCHEMA["$defs"]["id"] = ID_RULE
 # keys of a claim that do not test it
 WORDS = ("source", "statement", "row", "chosen", "family", "data", "figure")
 
@@ -99,11 +66,11 @@ def write(
         "study": plan.study["study"],
         "files": checksums(folder, files(plan)),
         "settings": _settings(config),
-        "claims": {name: _digest(_tested(claim)) for name, claim in stated.items()},
+        "claims": {name: _tested(claim) for name, claim in stated.items()},
         "code": {part: code.digest(*names) for part, names in entries.items()},
         "modules": code.digests(*(name for names in entries.values() for name in names)),
         "versions": {name: facts["environment"][name] for name in VERSIONS}
-        | {"system": processor()},
+        | {"system": f"{sys.platform}, {platform.machine()}"},
         "data": {
             f"{row['data set']}/{row['part']}": _checksum(row, plan, folder)
             for row in facts["datasets"]
@@ -153,15 +120,10 @@ def read(folder, advice: str = "") -> dict:
         check(content, SCHEMA, "manifest")
         if content["study"] in TAKEN:
             raise ValueError(f"no study is named {content['study']}")
-        for name in (
-            name
-            for part in LISTS
-            for name in content.get(part, {})
-            if not provenance.PLAIN.fullmatch(name)
-        ):
-            raise ValueError(
-                f"it lists {short(name)}, which is no plain path below the study's folder"
-            )
+        for name in chain.from_iterable(content.get(part, {}) for part in LISTS):
+            if not provenance.PLAIN.fullmatch(name):
+                what = "which is no plain path below the study's folder"
+                raise ValueError(f"it lists {short(name)}, {what}")
     except (ValueError, RecursionError, SettingError) as error:
         reason = f"is no whole manifest of a study ({printable(error)})"
         raise DataError(path, reason, advice=advice or anew(path)) from None
@@ -199,60 +161,40 @@ def modules(plan: Plan, stated: dict) -> dict[str, list[str]]:
     """
     study, entries = plan.study, {}
     for name in plan.played:
-        kind = plan.families[name].kind
-        entries[kind] = list(dict.fromkeys([*entries.get(kind, ()), *plan.modules(name)]))
+        entries.setdefault(plan.families[name].kind, []).extend(plan.modules(name))
     entries["data"] = ["scant.data.tables", "scant.data.packing", "scant.data.simulated"]
-    generators = (
-        stream.get("generator", "").partition(":") for stream in study["streams"].values()
-    )
-    entries["data"] += dict.fromkeys(module for module, own, _ in generators if own)
-    entries["data"] += ["scant.bandits.campaigns", "scant.ads.draw"] if study["logs"] else []
-    read = [dataset for dataset in plan.datasets.values() if study["logs"] or ":" in dataset.parser]
-    entries["data"] += dict.fromkeys(
-        module for dataset in read for module in reading_modules(dataset)
-    )
+    generators = (stream.get("generator", "") for stream in study["streams"].values())
+    entries["data"] += (name.partition(":")[0] for name in generators if ":" in name)
+    if study["logs"]:
+        entries["data"] += ["scant.bandits.campaigns", "scant.ads.draw"]
+    for dataset in plan.datasets.values():
+        if study["logs"] or ":" in dataset.parser:
+            entries["data"] += reading_modules(dataset)
     if any(plan.comparators.values()):
         entries["comparators"] = ["scant.rankers.comparator"]
-    if any(
-        COVERAGE.format(study=study["study"]) in plan.files(target)
-        for target in plan.figures.values()
-    ):
+    if any(target.shown.reads == "coverage" for target in plan.figures.values()):
         entries["coverage"] = ["scant.ads.coverage"]
-    drawing = dict.fromkeys(
-        module for target in plan.tables.values() for module in target.shown.modules
-    )
-    entries["tables"] = ["scant.present.traces", *drawing]
+    entries["tables"] = ["scant.present.traces"]
+    for target in plan.tables.values():
+        entries["tables"] += target.shown.modules
     if study["claims"]:
-        entries["verdicts"] = [
-            "scant.study.settings",
-            "scant.verdict.tables",
-            *selection.modules(stated),
-        ]
-    return entries
-
-
-def processor() -> str:
-    """The operating system and the type of processor."""
-    return f"{sys.platform}, {platform.machine()}"
+        judging = ("scant.study.settings", "scant.verdict.tables")
+        entries["verdicts"] = [*judging, *selection.modules(stated)]
+    return {part: list(dict.fromkeys(names)) for part, names in entries.items()}
 
 
 def _settings(config: dict) -> dict:
     """The settings with defaults filled in and sweeps as they are written; not the study's name and
     `data`.
     """
-    return {
-        key: value
-        for key, value in with_defaults(config, schema()).items()
-        if key not in ("study", "data")
-    }
+    settings = with_defaults(config, schema())
+    return {key: settings[key] for key in settings if key not in ("study", "data")}
 
 
-def _tested(claim: dict) -> dict:
-    return {key: value for key, value in claim.items() if key not in WORDS}
-
-
-def _digest(value) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGITS]
+def _tested(claim: dict) -> str:
+    """A digest of what tests a claim."""
+    tests = {key: value for key, value in claim.items() if key not in WORDS}
+    return hashlib.sha256(json.dumps(tests, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def _checksum(row: dict, plan: Plan, folder: Path) -> str | None:

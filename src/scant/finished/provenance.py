@@ -13,7 +13,7 @@ from scant.data.registry import groups_beside
 from scant.files import sha256
 from scant.schema import PROJECT, of_project
 from scant.study import code
-from scant.study.plan import COMPARATOR, COVERAGE, RUN, TIMES, Plan
+from scant.study.plan import TIMES, Plan
 from scant.study.settings import claims_files, own_names
 
 STUDY = "study.json"  # the settings that a study was given, as a study file that can be run again
@@ -71,33 +71,22 @@ def commit(made: dict) -> str:
     """The commit that results were made from, in words."""
     if not made["commit"]:
         return "none: not made in a clone"
-    return (
-        made["commit"]
-        if made["clean"]
-        else f"{made['commit']}, with changes that are not committed"
-    )
+    return made["commit"] + ("" if made["clean"] else ", with changes that are not committed")
 
 
 def _git(*arguments: str) -> str | None:
     """What git says of the clone that the package is in; None if there is no clone, or no git."""
     if not (PROJECT / ".git").exists() or shutil.which("git") is None:
         return None
-    done = subprocess.run(
-        ["git", "-C", os.fspath(PROJECT), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    command = ["git", "-C", os.fspath(PROJECT), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def workflow() -> list[str]:
     """The files of the workflow that archives have, below the project's folder."""
-    paths = (
-        path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)) if path.is_file()
-    )
-    return [path.relative_to(PROJECT).as_posix() for path in paths]
+    paths = (path for pattern in WORKFLOW for path in sorted(PROJECT.glob(pattern)))
+    return [path.relative_to(PROJECT).as_posix() for path in paths if path.is_file()]
 
 
 def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, Path], list[str]]:
@@ -116,9 +105,8 @@ def inputs(study: dict, stated: dict, study_file: str = "") -> tuple[dict[str, P
     elsewhere : what an archive cannot have, in words: it is in neither folder
     """
     modules = dict.fromkeys(name.partition(":")[0] for name in own_names(study, stated))
-    closure = {
-        name: path for name, path in code.closure(*modules).items() if not path.is_absolute()
-    }
+    closure = code.closure(*modules).items()
+    closure = {name: path for name, path in closure if not path.is_absolute()}
     free = [entry for entry in study["datasets"].values() if FREE.match(entry.get("terms", ""))]
     data = [of_project(part["file"]) for entry in free for part in entry["parts"].values()]
     data += filter(None, map(groups_beside, data))
@@ -136,11 +124,8 @@ def _name(path: Path) -> str | None:
     shorter one, if any.
     """
     whole = Path(os.path.normpath(Path.cwd() / path))  # links stay
-    names = [
-        whole.relative_to(place).as_posix()
-        for place in (Path.cwd(), PROJECT)
-        if whole.is_relative_to(place)
-    ]
+    places = [place for place in (Path.cwd(), PROJECT) if whole.is_relative_to(place)]
+    names = [whole.relative_to(place).as_posix() for place in places]
     return min(filter(PLAIN.fullmatch, names), key=len, default=None)
 
 
@@ -158,34 +143,16 @@ def results(plan: Plan, claims: dict) -> list[str]:
 
     claims : the study's claims by id; empty if it judges none
     """
-    study, endings = (
-        plan.study["study"],
-        ("svg", "png", "csv", *(["pdf"] if plan.study["figures"]["pdf"] else [])),
-    )
-
-    def figures(names) -> list[str]:
-        return [f"figures/{name}.{ending}" for name in names for ending in endings]
-
-    paths: list[str] = []
+    folder, paths = f"results/{plan.study['study']}/", []
+    endings = ["svg", "png", "csv"] + ["pdf"] * plan.study["figures"]["pdf"]
     for name, jobs in plan.jobs.items():
         paths += [file for job in jobs for file in job.files]
-        paths += [RUN.format(study=study, run=job.path) for job in jobs]
-        paths += [] if jobs else [TIMES.format(study=study, experiment=name)]
-    paths += [
-        COMPARATOR.format(study=study, run=job.path)
-        for jobs in plan.comparators.values()
-        for job in jobs
-    ]
-    paths += [
-        file
-        for target in plan.figures.values()
-        for file in plan.files(target)
-        if target.shown.reads == "coverage"
-    ]
-    paths += figures(plan.figures)
+        paths += plan.run_files(name) or [TIMES.format(study=plan.study["study"], experiment=name)]
+    paths += plan.comparator_files(plan.comparators)
+    for target in plan.figures.values():
+        paths += plan.files(target) if target.shown.reads == "coverage" else []
+    paths += [f"figures/{name}.{ending}" for name in plan.figures for ending in endings]
     paths += [f"tables/{name}.{ending}" for name in plan.tables for ending in ("csv", "tex")]
-    if claims:
-        paths += CLAIMS
-    folder = COVERAGE.format(study=study).rpartition("/")[0] + "/"
-    own = (path.removeprefix(folder) for path in [*paths, STUDY, PAGE])
+    paths += [*(CLAIMS if claims else ()), STUDY, PAGE]
+    own = (path.removeprefix(folder) for path in paths)
     return list(dict.fromkeys(path for path in own if not path.startswith("results/")))

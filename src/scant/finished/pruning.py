@@ -67,8 +67,8 @@ def prunable(folder, drawn: bool = False) -> Prunable:
 
 
 def delete(folder, prunable: Prunable) -> None:
-    """Delete those files, and the folders of draws that are empty then: Snakemake takes one that is
-    there for drawn.
+    """Delete the files, and folders of draws that are empty then: Snakemake would take such a
+    folder for drawn.
     """
     for name in prunable.deleted:
         path = Path(folder, name)

@@ -2,14 +2,13 @@
 results/reference/{study}.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from scant.errors import DataError, SettingError
-from scant.files import anew, harmless_text, read_rows, sha256, visible, write_text
+from scant.files import anew, harmless_text, number, read_rows, sha256, visible, write_text
 from scant.finished import manifest
 from scant.verdict import readings
 from scant.verdict.readings import Cell, Claim
@@ -31,7 +30,7 @@ SIGNIFICANT = 7
 ADVICE = "Finish the study (snakemake --cores all), and give the folder results/{study}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finished:
     """A finished study, or a reference.
 
@@ -84,10 +83,8 @@ def pair(a, b) -> tuple[Path, Path]:
     SettingError : both are that word
     """
     if a == b == REFERENCE:
-        raise SettingError(
-            f"{REFERENCE} stands for the reference of the other study: give one "
-            "folder, results/STUDY"
-        )
+        what = f"{REFERENCE} stands for the reference of the other study"
+        raise SettingError(f"{what}: give one folder, results/STUDY")
     return (reference_of(b) if a == REFERENCE else Path(a)), (
         reference_of(a) if b == REFERENCE else Path(b)
     )
@@ -104,9 +101,8 @@ def read(folder) -> Finished:
     folder = Path(folder)
     if not folder.is_dir():
         advice = f"Make it of a finished study: scant reference {studied(folder)}"
-        raise DataError(
-            folder, "there is no such folder", advice=advice if is_reference(folder) else ADVICE
-        )
+        advice = advice if is_reference(folder) else ADVICE
+        raise DataError(folder, "there is no such folder", advice=advice)
     made = manifest_of(folder)
     names = [name for name in (CLAIMS, CELLS) if (folder / name).is_file()]
     tables = [path.stem for path in visible(folder, "tables/*.csv")]
@@ -115,22 +111,16 @@ def read(folder) -> Finished:
         tables = [name for name in tables if f"tables/{name}.csv" in made["files"]]
     if not names and not tables:
         raise DataError(folder, "holds no finished claims or tables", advice=ADVICE)
-    rows = {
-        name: reader(folder / name, NEEDED[name], _again(folder / name))
-        for name, reader in ((CLAIMS, readings.claims), (CELLS, readings.cells))
-        if name in names
-    }
-    return Finished(
-        folder,
-        made.get("study", folder.resolve().name),
-        {claim["id"]: claim for claim in rows[CLAIMS]} if CLAIMS in rows else None,
-        rows.get(CELLS, []),
-        {
-            name: read_rows(path := folder / f"tables/{name}.csv", _again(path))[1]
-            for name in tables
-        },
-        made,
-    )
+    finished = Finished(folder, made.get("study", folder.resolve().name), manifest=made)
+    if CLAIMS in names:
+        claims = readings.claims(folder / CLAIMS, NEEDED[CLAIMS], _again(folder / CLAIMS))
+        finished.claims = {claim["id"]: claim for claim in claims}
+    if CELLS in names:
+        finished.cells = readings.cells(folder / CELLS, NEEDED[CELLS], _again(folder / CELLS))
+    for name in tables:
+        path = folder / f"tables/{name}.csv"
+        finished.tables[name] = read_rows(path, _again(path))[1]
+    return finished
 
 
 def keep(folder) -> Path:
@@ -199,15 +189,6 @@ def _rounded(text: str, significant: int | None) -> str:
     return text if value is None else f"{value:.{significant}g}"
 
 
-def number(text: str | None) -> float | None:
-    """The number that a cell holds; None if it is empty or holds something else."""
-    try:
-        value = float(text) if text else math.nan
-    except ValueError:
-        return None
-    return None if math.isnan(value) else value
-
-
 def manifest_of(folder: Path) -> dict:
     """The manifest of a study, empty if there is none. The files that are compared have to fit it.
 
@@ -218,14 +199,12 @@ def manifest_of(folder: Path) -> dict:
     path = folder / manifest.NAME
     content = manifest.read(folder, _again(path))
     for name, checksum in content.get("files", {}).items():
-        if not (folder / name).is_file():
-            raise DataError(
-                folder / name, f"is not there, though {path} lists it", advice=_again(folder / name)
-            )
-        if sha256(folder / name) != checksum:
-            raise DataError(
-                folder / name, f"has changed since {path} was written", advice=_again(folder / name)
-            )
+        file, reason = folder / name, f"has changed since {path} was written"
+        if not file.is_file():
+            reason = f"is not there, though {path} lists it"
+        elif sha256(file) == checksum:
+            continue
+        raise DataError(file, reason, advice=_again(file))
     return content
 
 
@@ -252,9 +231,6 @@ def owned(folder) -> dict:
         raise DataError(folder, f"has no {manifest.NAME}, which says what made it", advice=ADVICE)
     if content["study"] != folder.name:
         reason = f"is of the study {content['study']}, and not of {folder.name}"
-        raise DataError(
-            folder / manifest.NAME,
-            reason,
-            advice="Nothing is changed in the results of another study",
-        )
+        advice = "Nothing is changed in the results of another study"
+        raise DataError(folder / manifest.NAME, reason, advice=advice)
     return content

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from scant.declare import families
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, check_name
 from scant.files import anew, foreign, metadata_of, read_parquet
 from scant.finished import manifest
 from scant.finished.provenance import FINISH, STUDY
@@ -29,11 +29,8 @@ class Results:
     def __init__(self, folder):
         self.folder = Path(folder)
         if not self.folder.is_dir():
-            raise DataError(
-                self.folder,
-                "is not there",
-                advice="Name the folder of a study's results, results/STUDY",
-            )
+            advice = "Name the folder of a study's results, results/STUDY"
+            raise DataError(self.folder, "is not there", advice=advice)
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r})"
@@ -50,9 +47,8 @@ class Results:
         """A row for each claim, indexed by its id: verdict, estimate, interval, how many readings
         agree.
         """
-        return readings.frame(
-            readings.claims(self._there("claims.parquet")), readings.Claim
-        ).set_index("id")
+        claims = readings.claims(self._there("claims.parquet"))
+        return readings.frame(claims, readings.Claim).set_index("id")
 
     @cached_property
     def readings(self) -> pd.DataFrame:
@@ -70,12 +66,12 @@ class Results:
     @property
     def tables(self) -> list[str]:
         """The names of the tables that are made."""
-        return self._names("tables")
+        return sorted(path.stem for path in self.folder.glob("tables/*.csv"))
 
     @property
     def figures(self) -> list[str]:
         """The names of the figures that are made."""
-        return self._names("figures")
+        return sorted(path.stem for path in self.folder.glob("figures/*.csv"))
 
     def table(self, name: str) -> pd.DataFrame:
         """The table with this name.
@@ -84,8 +80,7 @@ class Results:
         ------
         SettingError : there is none; names the nearest
         """
-        if name not in self.tables:
-            raise unknown("table", name, self.tables)
+        check_name("table", name, self.tables)
         return tables.read(self.folder / f"tables/{name}.csv")
 
     def figure(self, name: str) -> pd.DataFrame:
@@ -95,8 +90,7 @@ class Results:
         ------
         SettingError : there is none; names the nearest
         """
-        if name not in self.figures:
-            raise unknown("figure", name, self.figures)
+        check_name("figure", name, self.figures)
         return tables.read(self.folder / f"figures/{name}.csv")
 
     @property
@@ -118,20 +112,15 @@ class Results:
         SettingError : there is no such experiment, stream or learner; names the nearest
         DataError : a file is damaged
         """
-        if experiment not in self.experiments:
-            raise unknown("experiment", experiment, self.experiments)
-        frames, streams = [], set()
-        for path in sorted((self.folder / "runs" / experiment).rglob("*.parquet")):
-            place = path.relative_to(self.folder / "runs" / experiment).parts[0]
-            streams.add(place)
-            if stream in (None, place):
-                frames.append(_run(path))
-        if not frames:
-            raise unknown("stream", stream, streams)
+        check_name("experiment", experiment, self.experiments)
+        folder = self.folder / "runs" / experiment
+        if stream is not None:
+            check_name("stream", stream, [path.name for path in folder.iterdir()])
+            folder = folder / stream
+        frames = map(_run, sorted(folder.rglob("*.parquet")))
         rows = pd.concat(frames, ignore_index=True)
         if learner is not None:
-            if learner not in set(rows["learner"]):
-                raise unknown("learner", learner, rows["learner"].unique())
+            check_name("learner", learner, rows["learner"].unique())
             rows = rows[rows["learner"] == learner].reset_index(drop=True)
         return rows
 
@@ -173,24 +162,19 @@ class Results:
 
     def _runs(self, experiment: str) -> Runs:
         """The run files of an experiment of the study, in this folder, and its details."""
-        if experiment not in self._plan.played:
-            raise unknown("experiment", experiment, self._plan.played)
+        check_name("experiment", experiment, self._plan.played)
         names = (
             Path(file).relative_to(f"results/{self._plan.study['study']}")
             for file in self._plan.run_files(experiment)
         )
-        return Runs(
-            experiment, [str(self.folder / name) for name in names], self._plan.details(experiment)
-        )
+        files = [str(self.folder / name) for name in names]
+        return Runs(experiment, files, self._plan.details(experiment))
 
     def _there(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
             raise DataError(path, "is not there", advice=FINISH)
         return path
-
-    def _names(self, folder: str) -> list[str]:
-        return sorted(path.stem for path in (self.folder / folder).glob("*.csv"))
 
 
 def _run(path: Path) -> pd.DataFrame:

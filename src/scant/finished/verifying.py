@@ -15,11 +15,11 @@ class Verified(NamedTuple):
 
     same : the number of files that are as they were
     changed, gone : the names of the others
-    drawn : the number of those that are gone, but may have been deleted by `prune --drawn`; they
-        are not in `gone`
+    drawn : the number of streams and logs that are gone, as after `prune --drawn`; they are not in
+        `gone`
     workflow : the files of the workflow here, or read by the study, that are not as they were
-    unpacked : the number of those that are gone, but were never packed into the archive that this
-        is; likewise
+    unpacked : the number of files that this archive was packed without; they are not in `gone`
+    either
     """
 
     same: int
@@ -46,22 +46,18 @@ def verify(folder) -> Verified:
         )
     absent = [name for name in listed if not (folder / name).is_file()]
     archived = (folder.absolute().parents[1] / provenance.CRATE).is_file()
-    gone = [
-        name
-        for name in absent
-        if not name.startswith(provenance.LARGE if archived else provenance.DRAWN)
-    ]
+    large = provenance.LARGE if archived else provenance.DRAWN
+    gone = [name for name in absent if not name.startswith(large)]
     spared = len(absent) - len(gone)
-    changed = [
-        name for name in listed if name not in absent and sha256(folder / name) != listed[name]
-    ]
+    present = {name: listed[name] for name in listed if name not in absent}
+    changed = [name for name in present if sha256(folder / name) != present[name]]
     made_by = content.get("workflow", {}) | content.get("inputs", {})
     files = {name: provenance.source(name, folder) for name in content.get("inputs", {})}
     files = {name: PROJECT / name for name in provenance.workflow()} | files
     here = {name: sha256(path) for name, path in files.items() if path.is_file()}
     other = tuple(name for name in {**here, **made_by} if made_by.get(name) != here.get(name))
     drawn, unpacked = (0, spared) if archived else (spared, 0)
-    return Verified(len(listed) - len(absent) - len(changed), changed, gone, drawn, other, unpacked)
+    return Verified(len(present) - len(changed), changed, gone, drawn, other, unpacked)
 
 
 def describe(verified: Verified, folder: Path) -> Iterator[str]:

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 from scant.declare import families
@@ -25,19 +26,9 @@ OURS = "scant"  # the document of questions that no paper asks
 OF_A_PAPER = re.compile(r" \((?:thesis|perceptron paper|AISTATS'1[56]), [^)]+\)$")
 CSV = "The CSV file of the same name holds exactly what is shown."
 PACKAGES = (
-    *(
-        "scant",
-        "snakemake",
-        "numpy",
-        "pandas",
-        "scikit-learn",
-        "seaborn",
-        "matplotlib",
-        "pyarrow",
-        "numba",
-        "scipy",
-    ),
-)
+    "scant", "snakemake", "numpy", "pandas", "scikit-learn", "matplotlib", "pyarrow", "numba",
+    "scipy",
+)  # fmt: skip
 
 
 def facts(
@@ -55,32 +46,27 @@ def facts(
     ------
     DataError : invalid citation or benchmarks, or damaged runs
     """
-    study, datasets, names = plan.study, plan.datasets, [*plan.figures, *plan.tables]
+    study, names = plan.study, [*plan.figures, *plan.tables]
+    sourced = {name: claim["source"] for name, claim in stated.items()}
     return {
         "files": names,
         "studied": studied(study),
         "left_out": absent_data.notices(study),
         "sources": sources(stated),
-        "links": {
-            name: claim["source"]["url"]
-            for name, claim in stated.items()
-            if "url" in claim["source"]
-        },
+        "links": {name: source["url"] for name, source in sourced.items() if "url" in source},
         "captions": captions(names, folder, plan.shown),
         "headings": headings(_documents(stated), plan.shown),
         "titles": titles(plan),
-        "experiments": {
-            name: settings.get("title", name) for name, settings in study["experiments"].items()
-        },
+        "experiments": families.titles(study["experiments"]),
         "compared": {name: compared(claim) for name, claim in stated.items()},
         "boards": boards(runs),
         "shows": {name: target.experiments for name, target in plan.figures.items()},
-        "datasets": _datasets(study, datasets),
+        "datasets": _datasets(plan),
         "environment": _environment(),
         "timings": status.by("rule", status.benchmarks(folder)),
         "authors": authors(),
         "citation": citation(),
-        "commands": _commands(study, datasets, Path(folder), study_file),
+        "commands": _commands(plan, folder, study_file),
     }
 
 
@@ -91,8 +77,9 @@ def captions(names, folder, shown_of_study: Iterable) -> dict[str, str]:
     shown_of_study : see `scant.study.plan.Plan.shown`
     """
     texts = {shown.name: caption(shown) for _, shown in shown_of_study if shown.name in names}
-    files = {name: Path(folder, "figures", f"{name}.csv") for name in texts}
-    return {name: f"{text} {shown_in(files[name])}".strip() for name, text in texts.items()}
+    for name in texts:
+        texts[name] += f" {shown_in(Path(folder, 'figures', f'{name}.csv'))}".rstrip()
+    return texts
 
 
 def shown_in(path) -> str:
@@ -107,22 +94,26 @@ def shown_in(path) -> str:
     if data := columns.get("panel") or columns.get("campaign"):
         said.append(f"Data: {'; '.join(data)}.")
     texts = columns.get("horizon") or columns.get("rounds") or columns.get("round") or []
-    if lengths := [
-        int(float(length)) for text in texts for length in re.findall(r"\d+(?:\.\d+)?", text)
-    ]:
+    if lengths := [int(float(one)) for one in re.findall(r"\d+(?:\.\d+)?", " ".join(texts))]:
         said.append(f"Rounds: {'up to ' if len(lengths) > 1 else ''}{max(lengths):,}.")
     # in figures of ads it is a click rate
     if {"label", "rate", "tuning"} <= columns.keys() and "of" not in columns:
-        rates: dict[str, dict[str, None]] = {}  # by learner, its different rates in order
+        rates = {}  # by learner, its different rates in order
         for row in rows:
             if row["rate"] not in ("", "none"):
                 rates.setdefault(row["label"], {})[_rate(row["rate"])] = None
         if rates:
             of_learners = [f"{learner} {_spread(values)}" for learner, values in rates.items()]
             said.append(f"Learning rates: {'; '.join(of_learners)}.")
-    if counts := sorted({int(float(n)) for n in columns.get("n") or columns.get("repeats") or ()}):
-        said.append(f"n = {' to '.join(f'{n:,}' for n in dict.fromkeys((counts[0], counts[-1])))}.")
+    if counts := {int(float(n)) for n in columns.get("n") or columns.get("repeats") or ()}:
+        said.append(f"n = {_ends(counts)}.")
     return " ".join(said)
+
+
+def _ends(counts: Iterable[int]) -> str:
+    """The least and the greatest of some counts: "10", "8 to 1,000"."""
+    least, most = f"{min(counts):,}", f"{max(counts):,}"
+    return least if least == most else f"{least} to {most}"
 
 
 def _rate(text: str) -> str:
@@ -152,24 +143,17 @@ def headings(
         headings do not name the figure of a paper, which the study does not repeat
     shown_of_study : see `scant.study.plan.Plan.shown`; by default those that families declare
     """
-    declared = {
-        shown.name: shown.heading
-        for _, shown in shown_of_study or families.shown()
-        if shown.heading
-    }
-    return (
-        declared
-        if of_papers
-        else {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
-    )
+    shown = (shown for _, shown in shown_of_study or families.shown())
+    declared = {one.name: one.heading for one in shown if one.heading}
+    if of_papers:
+        return declared
+    return {name: OF_A_PAPER.sub("", heading) for name, heading in declared.items()}
 
 
 def titles(plan: Plan) -> dict[str, dict[str, str]]:
     """The titles of each experiment's places and learners, by their ids."""
-    details = {
-        name: family.details(plan.study, name)["titles"] for name, family in plan.families.items()
-    }
-    return {name: by_kind["streams"] | by_kind["learners"] for name, by_kind in details.items()}
+    by_kind = {name: plan.details(name)["titles"] for name in plan.families}
+    return {name: titles["streams"] | titles["learners"] for name, titles in by_kind.items()}
 
 
 def compared(claim: dict) -> str:
@@ -182,10 +166,8 @@ def compared(claim: dict) -> str:
     row = {key: claim["cell"][key] for key in against}
 
     def name(keys: dict) -> str:
-        return ", ".join(
-            f"{value}" if isinstance(value, str) else f"{key} = {value}"
-            for key, value in keys.items()
-        )
+        items = keys.items()
+        return ", ".join(key if isinstance(key, str) else f"{of} = {key}" for of, key in items)
 
     return f"{name(row)} minus {name(against)}"
 
@@ -196,27 +178,21 @@ def studied(study: dict) -> list[dict[str, str]]:
     """
     rows = []
     for kind, family in families.families().items():
-        experiments = [
-            experiment
-            for experiment in study["experiments"].values()
-            if families.of(experiment) is family and "stands_for" not in experiment
-        ]
+        stated = (one for one in study["experiments"].values() if "stands_for" not in one)
+        experiments = [one for one in stated if one["kind"] == kind]
         if not experiments:
             continue
-        counts = sorted({plan.total(experiment["seeds"]) for experiment in experiments})
         row = {
             "kind": kind,
             "about": family.about.removeprefix("learners ").removeprefix("they "),
             "place": family.place.name,
+            "seeds": _ends([plan.total(one["seeds"]) for one in experiments]).replace(",", ""),
         }
         for key, section in {"places": family.place.key, "learners": "learners"}.items():
-            ids = dict.fromkeys(id for experiment in experiments for id in experiment[section])
-            titles = dict.fromkeys(study[section][id].get("title", id) for id in ids)
+            by_id = families.titles(study[section])
+            titles = dict.fromkeys(by_id[id] for one in experiments for id in one[section])
             row |= {key: "; ".join(titles), f"{key}_count": str(len(titles))}
-        rows.append(
-            row
-            | {"seeds": " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))}
-        )
+        rows.append(row)
     return rows
 
 
@@ -224,28 +200,19 @@ def sources(stated: dict) -> list[dict[str, str]]:
     """The documents whose statements are tested: `authors`, `title`, `year` and `url`, each "" if
     it is not known.
 
-    They are those of CITATION.cff if a claim is about one of the project's documents, and those
-    that claims describe.
+    These are the documents that claims describe, and the references of CITATION.cff if a claim is
+    about one of the project's documents.
     """
-    described: dict[str, dict] = {}  # several claims of a document may each say a part
-    for source in (claim["source"] for claim in stated.values() if "title" in claim["source"]):
-        described[source["title"]] = described.get(source["title"], {}) | source
-    others = [
-        {key: source.get(key, "") for key in ("authors", "title", "year", "url")}
-        for source in described.values()
-    ]
-    if not _documents(stated):
-        return others
-    return others + [
-        {
-            "authors": " and ".join(
-                f"{author['given-names']} {author['family-names']}"
-                for author in reference["authors"]
-            )
-        }
-        | {"title": reference["title"], "year": str(reference["year"]), "url": reference["url"]}
-        for reference in read_yaml(of_project(CITATION))["references"]
-    ]
+    described = {}  # several claims of a document may each say a part
+    for source in (claim["source"] for claim in stated.values()):
+        if "title" in source:
+            described[source["title"]] = described.get(source["title"], {}) | source
+    documents = [*described.values()]
+    for cited in read_yaml(of_project(CITATION))["references"] if _documents(stated) else ():
+        people = ("{given-names} {family-names}".format(**one) for one in cited["authors"])
+        documents.append(cited | {"authors": " and ".join(people), "year": str(cited["year"])})
+    keys = ("authors", "title", "year", "url")
+    return [{key: one.get(key, "") for key in keys} for one in documents]
 
 
 def _documents(stated: dict) -> set[str]:
@@ -269,74 +236,60 @@ def citation() -> str:
 
 def _bibtex(cited: dict) -> str:
     """The BibTeX entry of the project or of a reference, as CITATION.cff describes it."""
-    kind = {"software": "software", "thesis": "phdthesis", "conference-paper": "inproceedings"}.get(
-        cited["type"], "misc"
-    )
-    people = [
-        f"{{{author['name']}}}" if "name" in author else _person(author)
-        for author in cited["authors"]
-    ]
+    kinds = {"software": "software", "thesis": "phdthesis", "conference-paper": "inproceedings"}
+    forms = ("{{{name}}}", "{family-names}, {given-names}")
+    people = [forms["name" not in author].format(**author) for author in cited["authors"]]
     year = cited.get("year") or cited["date-released"][:4]
-    pages = f"{cited['start']}--{cited['end']}" if "start" in cited else None
     fields = {
         "author": " and ".join(people),
         "title": f"{{{cited['title']}}}",
         "school": cited.get("institution", {}).get("name"),
         "booktitle": cited.get("collection-title"),
         "volume": cited.get("volume"),
-        "pages": pages,
+        "pages": "{start}--{end}".format(**cited) if "start" in cited else None,
         "year": year,
-        "version": cited.get("version"),
-        "license": cited.get("license"),
+        **{name: cited.get(name) for name in ("version", "license")},
         "note": next((identifier["value"] for identifier in cited.get("identifiers", ())), None),
         "url": cited.get("url"),
     }
-    words = [word.strip(":") for word in cited["title"].split()]
-    key = (
-        "scant" if kind == "software" else f"{people[0].partition(',')[0]}{year}{words[-1]}".lower()
-    )
+    kind, key = kinds.get(cited["type"], "misc"), "scant"
+    if kind != "software":
+        last = cited["title"].split()[-1].strip(":")
+        key = f"{people[0].partition(',')[0]}{year}{last}".lower()
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
     return f"@{kind}{{{key},\n" + ",\n".join(lines) + "\n}"
 
 
-def _person(author: dict) -> str:
-    return f"{author['family-names']}, {author['given-names']}"
-
-
-def _datasets(study: dict, datasets: dict) -> list[dict]:
+def _datasets(study_plan: Plan) -> list[dict]:
     """A row for each part of the data sets that a study reads."""
-    places = [
-        settings
-        for key in families.places()
-        for settings in study[key].values()
-        if "dataset" in settings
-    ]
-    used, rows = dict.fromkeys(settings["dataset"] for settings in places), []
+    study, rows, used = study_plan.study, [], {}
+    for settings in (place for key in families.places() for place in study[key].values()):
+        if "dataset" in settings:
+            used.setdefault(settings["dataset"], []).append(settings)
     for name in (*used, *(id for id in study["tables_of"] if id not in used)):
-        dataset = datasets[name]
-        reading = [settings for settings in places if settings["dataset"] == name]
-        wanted = {part for settings in reading for part in plan.parts_read(settings, dataset)}
-        for part in dataset.parts.values():
-            if wanted and part.id not in wanted:
-                continue
+        dataset = study_plan.datasets[name]
+        reading = (plan.parts_read(settings, dataset) for settings in used.get(name, ()))
+        wanted = {*chain.from_iterable(reading)} or dataset.parts
+        for part in (part for part in dataset.parts if part in wanted):
+            one = dataset.parts[part]
             rows.append(
                 {
                     "data set": name,
                     "title": dataset.title,
-                    "part": part.id,
-                    "file": Path(part.file).name,
-                }
-                | {
-                    "rows": part.rows,
-                    "queries": part.queries,
+                    "part": part,
+                    "file": Path(one.file).name,
+                    "rows": one.rows,
+                    "queries": one.queries,
                     "home": dataset.home,
                     "terms": dataset.terms,
+                    "read as": _reading(dataset),
+                    "SHA-256": one.sha256 or "",
                 }
-                | {"read as": _reading(dataset), "SHA-256": part.sha256 or ""}
             )
-    return rows if any(row["read as"] for row in rows) else [
-        {key: value for key, value in row.items() if key != "read as"} for row in rows
-    ]  # fmt: skip
+    if not any(row["read as"] for row in rows):
+        for row in rows:
+            del row["read as"]
+    return rows
 
 
 def _reading(dataset) -> str:
@@ -356,22 +309,18 @@ def _environment() -> dict[str, str]:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
-    return versions | {
-        "system": f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"
-    }
+    system = f"{platform.system()}, {platform.machine()}, {os.cpu_count()} cores"
+    return versions | {"system": system}
 
 
-def _commands(study: dict, datasets: dict, folder: Path, study_file: str) -> dict[str, str]:
+def _commands(plan: Plan, folder, study_file: str) -> dict[str, str]:
     option = f" --configfile {shlex.quote(study_file)}" if study_file not in ("", DEFAULT) else ""
-    figures = list(Plan(study, datasets).figures)
     commands = {"The whole study": f"snakemake --cores all{option}"}
-    if figures:
-        commands["One figure, from finished runs"] = (
-            f"snakemake {folder}/figures/{figures[0]}.svg --force --cores 1{option}"
-        )
-    commands["All figures, tables or claims, or this page"] = "\n".join(
-        f"snakemake {target} --cores all{option}"
-        for target in ("figures", "tables", "claims", "report")
-    )
+    for figure in [*plan.figures][:1]:
+        one = f"snakemake {folder}/figures/{figure}.svg --force --cores 1{option}"
+        commands["One figure, from finished runs"] = one
+    targets = ("figures", "tables", "claims", "report")
+    each = "\n".join(f"snakemake {target} --cores all{option}" for target in targets)
+    commands["All figures, tables or claims, or this page"] = each
     commands["Claims and tables in the terminal"] = f"scant show {folder}"
     return commands

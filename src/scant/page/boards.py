@@ -23,13 +23,10 @@ def boards(experiments: Iterable[Runs]) -> dict[str, list[dict]]:
     """
     by_experiment = {}
     for runs in experiments:
-        comparable = [
-            one for one in ranking.by_measure(runs) if _several(one.table, "seed", "learner")
-        ]
-        if comparable:
-            by_experiment[runs.experiment] = [
-                _of_page(finals, runs.experiment) for finals in comparable
-            ]
+        for finals in ranking.by_measure(runs):
+            if _several(finals.table, "seed", "learner"):
+                of_experiment = by_experiment.setdefault(runs.experiment, [])
+                of_experiment.append(_of_page(finals, runs.experiment))
     return by_experiment
 
 
@@ -59,16 +56,14 @@ def board(frame: pd.DataFrame) -> dict:
         the best's does. `value`, `best` and `told_apart` are the frame's
     """
     first, streams = frame.iloc[0], dict(zip(frame["stream"], frame["stream_title"], strict=True))
-    places = {id: list(_cells(frame[frame["stream"] == id])) for id in streams}
-    cells = {
-        (stream, learner): cell
-        for stream, of_stream in places.items()
-        for learner, cell in of_stream
-    }
+    columns = [dict(_cells(frame[frame["stream"] == id])) for id in streams]
     rows = [
-        {"learner": row.learner_title, "feedback": row.feedback}
-        | {"mean_rank": ABSENT if math.isnan(row.mean_rank) else f"{row.mean_rank:.3g}"}
-        | {"cells": [cells.get((stream, row.learner)) for stream in streams]}
+        {
+            "learner": row.learner_title,
+            "feedback": row.feedback,
+            "mean_rank": ABSENT if math.isnan(row.mean_rank) else f"{row.mean_rank:.3g}",
+            "cells": [cells.get(row.learner) for cells in columns],
+        }
         for row in frame.drop_duplicates("learner").itertuples()
     ]
     return {
@@ -92,20 +87,18 @@ def caption(frame: pd.DataFrame) -> str:
     row, n = frame.iloc[0], frame["n"]
     seeds = f"{n.min()}" if n.min() == n.max() else f"{n.min()} to {n.max()}"
     tuned = f", tuning {row['tuning']}" if row["tuning"] else ""
+    measure, better = row["in_words"], "higher" if row["better"] == "high" else "lower"
     return (
-        f"{row['in_words'][:1].upper()}{row['in_words'][1:]}, "
-        f"{'higher' if row['better'] == 'high' else 'lower'} is "
-        f"better: means over {seeds} seeds with 95 % t intervals{tuned}. Differences are to the "
-        f"best, {ranking.HOW}."
+        f"{measure[:1].upper()}{measure[1:]}, {better} is better: means over {seeds} seeds with "
+        f"95 % t intervals{tuned}. Differences are to the best, {ranking.HOW}."
     )
 
 
 def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, dict]]:
     """The learners of a stream, each with its cell of `board`."""
     places = _decimals(rows["mean"], rows["high"] - rows["low"])
-    closer = max(
-        places, _decimals(rows["difference"], rows["difference_high"] - rows["difference_low"])
-    )
+    width = rows["difference_high"] - rows["difference_low"]
+    closer = max(places, _decimals(rows["difference"], width))
     best = _number(rows["mean"][rows["best"]].iloc[0], places)
     near = rows["difference"][[_number(mean, places) == best for mean in rows["mean"]]].abs()
     if len(near := near[near > ranking.ROUNDING]):  # which differences are to tell apart
@@ -138,11 +131,8 @@ def _number(value: float, decimals: int, sign: str = "") -> str:
 
 def _interval(low: float, high: float, decimals: int, sign: str = "") -> str:
     """The ends in brackets; "" without an interval."""
-    return (
-        ""
-        if math.isnan(low)
-        else f"[{_number(low, decimals, sign)}, {_number(high, decimals, sign)}]"
-    )
+    ends = (_number(end, decimals, sign) for end in (low, high))
+    return "" if math.isnan(low) else f"[{', '.join(ends)}]"
 
 
 def grid(board: dict, cell, rank: bool = False, name=str) -> list[list[str]]:

@@ -2,10 +2,8 @@
 
 import re
 import xml.etree.ElementTree as ET
-from itertools import count
 
-from scant.errors import DataError
-from scant.files import anew
+from scant.files import damaged
 
 DRAWN = {  # elements that are kept; any other is removed with all that it holds
     "svg", "g", "defs", "path", "use", "text", "tspan", "clipPath", "rect", "circle", "ellipse",
@@ -37,9 +35,9 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
     try:
         root = ET.parse(path).getroot()
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise DataError(path, f"is not well-formed SVG ({error})", advice=anew(path)) from None
+        raise damaged(path, f"is not well-formed SVG ({error})") from None
     if _local(root.tag) != "svg" or len(root.get("viewBox", "").split()) != 4:
-        raise DataError(path, "is not an SVG file with a viewBox", advice=anew(path))
+        raise damaged(path, "is not an SVG file with a viewBox")
     try:
         size(f'viewBox="{root.get("viewBox")}"')
         names = _mark(root)  # by ids, which `_rename` removes
@@ -47,7 +45,7 @@ def inline(path, prefix: str) -> tuple[str, list[str]]:
         _rename(root, prefix)
     except (AttributeError, LookupError, ValueError, TypeError, RecursionError) as error:
         reason = f"is not SVG as Matplotlib writes it ({type(error).__name__}: {error})"
-        raise DataError(path, reason, advice=anew(path)) from None
+        raise damaged(path, reason) from None
     for name in ("width", "height", "version"):  # the page sizes it by its viewBox
         root.attrib.pop(name, None)
     return ET.tostring(root, encoding="unicode"), names
@@ -107,18 +105,10 @@ def _short(name: str, value: str) -> str:
 def _rename(root, prefix: str) -> None:
     """Remove ids that nothing refers to, and number the others, after the prefix."""
     wanted = {node.get("href", "")[1:] for node in root.iter()}
-    wanted |= {
-        name
-        for node in root.iter()
-        for value in node.attrib.values()
-        for name in REFERENCE.findall(value)
-    }
-    number = count()
-    new = {
-        node.get("id"): f"{prefix}{next(number)}"
-        for node in root.iter()
-        if node.get("id") in wanted - {""}
-    }
+    for node in root.iter():
+        wanted.update(*map(REFERENCE.findall, node.attrib.values()))
+    ids = [id for node in root.iter() if (id := node.get("id")) in wanted - {""}]
+    new = {id: f"{prefix}{number}" for number, id in enumerate(ids)}
     for node in root.iter():
         if "id" in node.attrib and (renamed := new.get(node.attrib.pop("id"))):
             node.set("id", renamed)

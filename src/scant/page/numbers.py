@@ -39,15 +39,6 @@ def shown(value) -> str:
     return f"{value:.{FIGURES}g}"
 
 
-def padded(value) -> str:
-    """A measured number with all its three figures, also where the last are 0, so that columns are
-    even.
-    """
-    text = shown(value)
-    exact = f"{float(value):#.{FIGURES}g}"
-    return exact if "." in exact[:-1] and "e" not in exact else text
-
-
 def signed(value: float) -> str:
     """A difference, with its sign: "+0.02"."""
     return ("+" if value > 0 else "") + shown(value)
@@ -84,10 +75,8 @@ def interval(row: Mapping, write=shown) -> str:
 
 def of_bound(quantity: str) -> bool:
     """Whether a quantity is a share of a bound."""
-    match = OF_TABLE.fullmatch(quantity)
-    return BOUNDS.fullmatch(quantity) is not None or (
-        match is not None and match["kind"] == "share"
-    )
+    of_table = OF_TABLE.fullmatch(quantity)
+    return bool(BOUNDS.fullmatch(quantity) or (of_table and of_table["kind"] == "share"))
 
 
 def in_words(quantity: str) -> str:
@@ -95,12 +84,10 @@ def in_words(quantity: str) -> str:
     if match := BOUNDS.fullmatch(quantity):
         return f"{match['what']} as a share of its {match['bound']}"
     if match := OF_TABLE.fullmatch(quantity):
-        if match["kind"] != "difference":
-            return (
-                "share of the bound"
-                if match["kind"] == "share"
-                else "deviation from what is stated"
-            )
+        if match["kind"] == "share":
+            return "share of the bound"
+        if match["kind"] == "deviation":
+            return "deviation from what is stated"
         return f"difference in {match['column'].replace('_', ' ')}".removesuffix(" in value")
     return quantity
 
@@ -117,11 +104,8 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
     estimates = [row["estimate"] for row in rows]
 
     def numbers(write) -> str:
-        return " ".join(
-            filter(
-                None, [spread(estimates, write), interval(rows[0], write) if len(rows) == 1 else ""]
-            )
-        )
+        ends = interval(rows[0], write) if len(rows) == 1 else ""
+        return f"{spread(estimates, write)} {ends}".rstrip()
 
     named = f"{pair}: " if pair else ""
     if found := BOUNDS.fullmatch(quantity):
@@ -132,17 +116,14 @@ def measured(rows: list[Mapping], quantity: str, pair: str = "") -> str:
             return "exactly so" if largest < EXACT else f"off by {shown(largest)}"
         if found["kind"] == "share":
             return _of(spread(estimates, percent), "bound")
-        return f"{named}{numbers(signed)} of {found['column'].replace('_', ' ')}".removesuffix(
-            " of value"
-        )
+        of = f" of {found['column'].replace('_', ' ')}".removesuffix(" of value")
+        return f"{named}{numbers(signed)}{of}"
     if " / " in quantity:
         what, whole = quantity.split(" / ")
         return f"{numbers(percent)} of {whole} {what}"
     if quantity.startswith("gain in "):
-        return (
-            f"{named}{numbers(signed)} % of "
-            f"{quantity.removeprefix('gain in ').removesuffix(' (%)')}"
-        )
+        of = quantity.removeprefix("gain in ").removesuffix(" (%)")
+        return f"{named}{numbers(signed)} % of {of}"
     if quantity.startswith(DIFFERENCE):
         return f"{named}{numbers(signed)} of {quantity.removeprefix(DIFFERENCE)}"
     return f"{quantity} {numbers(shown)}"

@@ -9,14 +9,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
-from importlib import resources
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from statistics import median_low
 from urllib.parse import quote
 
 from scant.declare import families
 from scant.errors import SettingError
-from scant.files import read_cells, visible, write_text
+from scant.files import number, read_cells, visible, write_text
+from scant.page import templates
 from scant.page.inline import inline, size
 from scant.page.numbers import (
     ABSENT,
@@ -24,12 +26,12 @@ from scant.page.numbers import (
     interval,
     measured,
     of_bound,
-    padded,
     percent,
     shown,
     spread,
 )
-from scant.page.story import beside, resting, story
+from scant.page.story import beside, resting, story, tightness
+from scant.page.templates import asset
 from scant.present.tables import check as check_table
 from scant.verdict import words
 from scant.verdict.readings import Cell, Claim, titled
@@ -58,74 +60,41 @@ def make(
         links to
     claims : see `scant.verdict.readings.claims`; none if the study tests none
     cells : see `scant.verdict.readings.cells`; those of each claim's first reading are shown
-    about : further contents, all optional: `files` (the names of the study's figures and tables; by
-        default all that the folder has), `captions` ({figure or table: text}, in the order they are
-        shown in), `studied` and `sources` (see `scant.page.about`), `left_out` (see
-        `scant.study.absent_data.notices`), `headings` ({figure or table: text}, for those whose
-        name does not say it), `titles` ({experiment: {id: text}} of places and learners),
-        `experiments` ({experiment: title}), `compared` ({claim: text}, what a claim about a table
-        compares), `links` ({claim: the address of its document}), `boards` (see
-        `scant.page.boards`), `shows` ({figure: ids of its experiments}), `datasets` (a list of
-        rows), `environment` ({name: version}), `timings` (rows of `scant.page.status.by`),
-        `citation` (a text) and `commands` ({purpose: command})
+    about : further contents, see `scant.page.about.facts`
 
     Raises
     ------
     SettingError : the page would be larger than LIMIT
     DataError : a figure or table cannot be read
     """
-    folder, captions, headings = Path(folder), about.get("captions", {}), about.get("headings", {})
-    cells_by_claim = _cells_by_claim(cells, about.get("titles", {}), about.get("experiments", {}))
-    compared, links = about.get("compared", {}), about.get("links", {})
-    claims = [
-        _claim(row, cells_by_claim.get(row["id"], []), compared.get(row["id"], ""))
-        | {"url": links.get(row["id"], "")}
-        for row in claims
-    ]
-    figures = _figures(_ordered(folder / "figures", "svg", about), claims, captions, headings)
-    boards, shows = about.get("boards", {}), about.get("shows", {})
+    folder, boards = Path(folder), about["boards"]
+    cells_by_claim = _cells_by_claim(cells, about["titles"], about["experiments"])
+    claims = [_claim(row, cells_by_claim.get(row["id"], []), about) for row in claims]
+    figures = _figures(_ordered(folder / "figures", "svg", about), claims, about)
     boards_by_figure = {
-        name: [boards[id][0] for id in ids if id in boards] for name, ids in shows.items()
+        name: [boards[id][0] for id in ids if id in boards] for name, ids in about["shows"].items()
     }
-    parts = {
+    by_name = {figure["name"]: figure for figure in figures}
+    parts = about | {
         "study": str(study_settings["study"]),
-        "questions": story(
-            families.questions(),
-            claims,
-            {figure["name"]: figure for figure in figures},
-            boards_by_figure,
-        ),
+        "questions": story(families.questions(), claims, by_name, boards_by_figure),
         "headline": headline(claims, about),
         "wide": families.HEADLINE,
         "claims": claims,
         "parts": _parts(claims),
         "meanings": words.MEANINGS,
-        "tested": claims != [],
         "verdicts": VERDICTS,
         "kinds": _kinds(claims),
         "few": FEW,
         "families": _families(claims),
-        "claims_files": [
-            _download(path, folder) for path in sorted(folder.glob("claims*.csv")) if claims
-        ],
-        "sentences": [*filter(None, (_robustness(claims), resting(claims)))]
-        if claims
-        else sentences(claims),
-        "studied": about.get("studied", []),
-        "left_out": about.get("left_out", []),
-        "sources": about.get("sources", []),
+        "claims_files": [_download(path, folder) for path in sorted(folder.glob("claims*.csv"))],
+        "sentences": _rest(claims) if claims else sentences(claims),
         "figures": figures,
         "boards": _named(boards),
-        "first_board": next(iter(boards), ""),
-        "tables": [
-            _table(path, captions, headings) for path in _ordered(folder / "tables", "csv", about)
-        ],
-        "datasets": _rows(about.get("datasets", [])),
+        "tables": [_table(path, about) for path in _ordered(folder / "tables", "csv", about)],
+        "datasets": _rows(about["datasets"]),
         "settings": _yaml(study_settings),
-        "environment": about.get("environment", {}),
-        "timings": _rows(about.get("timings", [])),
-        "citation": about.get("citation", ""),
-        "commands": about.get("commands", {}),
+        "timings": _rows(about["timings"]),
     }
     page = render(parts)
     if (excess := len(page.encode()) - LIMIT) > 0:
@@ -172,58 +141,45 @@ def sentences(claims: list[Claim]) -> list[str]:
     for row, head in heads.items():
         of_kind = [claim for claim in claims if claim["row"] == row]
         if of_kind:
-            told.append(f"Of {len(of_kind)} {head[len(of_kind) > 1]}, {_counted(row, of_kind)}")
-            if row == "theorem" and (tight := tightness(claims)):
-                told[-1] += f"; {tight}"
+            told.append(f"Of {words.counted(len(of_kind), *head)}, {_counted(row, of_kind)}.")
         elif row == "reproduction":
-            told.append("No claim is about what a paper measured on data like its own")
-    return [
-        f"{sentence}." for sentence in (*told, _robustness(claims), resting(claims)) if sentence
-    ]
+            told.append("No claim is about what a paper measured on data like its own.")
+    return told + _rest(claims)
+
+
+def _rest(claims: list[Claim]) -> list[str]:
+    """The sentences on what verdicts rest on."""
+    return [f"{sentence}." for sentence in (_robustness(claims), resting(claims)) if sentence]
 
 
 def headline(claims: list[dict], about: dict) -> str:
     """What the study is, by whom and of when, in a sentence."""
-    studied = about.get("studied", [])
+    studied, environment = about["studied"], about["environment"]
     seeds = [int(number) for row in studied for number in re.findall(r"\d+", row["seeds"])]
-    kinds = f"{len(studied)} famil{'y' if len(studied) == 1 else 'ies'} of learners"
-    parts = [f"{kinds} on {spread(seeds)} seeds"] if seeds else []
-    for how, of in _by_test(claims).items():
-        each = Counter(claim["verdict"] for claim in of)
-        outcomes = [
-            f"{_are(each['holds'], 'holds', 'hold')}",
-            f"{_are(each['fails'], 'fails', 'fail')}",
-        ]
-        outcomes += [_are(each[words.DIFFERS], "differs", "differ")] if each[words.DIFFERS] else []
-        outcomes += (
-            [_are(each["undecided"], "is undecided", "are undecided")] if each["undecided"] else []
-        )
-        parts.append(f"{_are(len(of), 'claim', 'claims')} {how} ({', '.join(outcomes)})")
-    environment, made = about.get("environment", {}), ""
-    if "made" in environment and about.get("authors"):
+    kinds = words.counted(len(studied), "family", "families")
+    parts = [f"{kinds} of learners on {spread(seeds)} seeds"] if seeds else []
+    for how, of in words.by_test(claims).items():
+        number = words.counted(len(of), "claim", "claims")
+        parts.append(f"{number} {how} ({words.outcomes(of)})")
+    text = "How well rankers learn from scant feedback"
+    text += f": {'; '.join(parts)}" if parts else ""
+    if "made" in environment:
         day = date.fromisoformat(environment["made"][:10])
-        made = (
-            f", made with scant {environment['scant']} by {about['authors']} on {day.day} "
-            f"{day:%B %Y}"
-        )
-    said = f": {'; '.join(parts)}" if parts else ""
-    return f"How well rankers learn from scant feedback{said}{made}."
+        text += f", made with scant {environment['scant']} by {about['authors']} on {day.day} "
+        text += f"{day:%B %Y}"
+    return f"{text}."
 
 
 def _parts(claims: list[dict]) -> list[dict]:
     """The claims in the page's parts: what fails and what is open, what holds, and what is not
     testable here.
     """
-    ranked = sorted(claims, key=lambda claim: claim["rank"])
-    held, absent = (
-        [claim for claim in ranked if claim["verdict"] == name]
-        for name in ("holds", words.UNTESTABLE)
-    )
+    held, absent, others = [], [], []
+    for claim in sorted(claims, key=itemgetter("rank")):
+        {"holds": held, words.UNTESTABLE: absent}.get(claim["verdict"], others).append(claim)
     parts = {
-        "What fails and what is open": [claim for claim in ranked if claim not in (*held, *absent)]
-    }
-    parts |= {
-        f"{_are(len(held), 'holds', 'hold')}": held,
+        "What fails and what is open": others,
+        words.counted(len(held), "holds", "hold"): held,
         f"{len(absent)} {words.UNTESTABLE}": absent,
     }
     return [{"title": title, "claims": of} for title, of in parts.items()]
@@ -233,93 +189,39 @@ def _named(boards: dict[str, list[dict]]) -> dict[str, list[dict]]:
     """Boards with `name`, their experiment's title, and its id where several of a kind have that
     title.
     """
-    titles = Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
-    return {
-        id: [
-            one
-            | {"name": one["title"] + (f" ({id})" if titles[one["kind"], one["title"]] > 1 else "")}
-            for one in of
-        ]
-        for id, of in boards.items()
-    }
-
-
-def _by_test(claims: list[dict]) -> dict[str, list[dict]]:
-    """The claims that were tested, those "checked exactly" apart from those "measured"; only what
-    there is.
-    """
-    tested = [claim for claim in claims if claim["verdict"] != words.UNTESTABLE]
-    exact = [claim for claim in tested if claim["test"] == "exact"]
-    measured = [claim for claim in tested if claim["test"] != "exact"]
-    return {how: of for how, of in (("checked exactly", exact), ("measured", measured)) if of}
+    named, titles = {}, Counter((of[0]["kind"], of[0]["title"]) for of in boards.values())
+    for id, of in boards.items():
+        kind, name = of[0]["kind"], of[0]["title"]
+        name += f" ({id})" if titles[kind, name] > 1 else ""
+        named[id] = [one | {"name": name} for one in of]
+    return named
 
 
 def _counted(row: str, claims: list[dict]) -> str:
-    """How many claims of a kind have each verdict: "2 reproduce, 1 does not reproduce, and 1 is
-    undecided".
+    """How many claims of a kind have each verdict: "2 reproduce, 1 is undecided"; of theorems, how
+    tight bounds are.
     """
-    plurals = {
-        **{words.said(row, one): words.PLURAL[words.said(row, one)] for one in ("holds", "fails")},
-        words.DIFFERS: "differ",
-        words.ALIKE: "do not discriminate",
-        words.SILENT: "say nothing here",
-    }
-    texts = []
-    by_test = _by_test(claims)
-    for how, of in by_test.items():
-        counts = Counter(words.said(row, claim["verdict"]) for claim in of)
-        parts = [
-            _are(counts[said], said, several) for said, several in plurals.items() if counts[said]
-        ]
-        parts += (
-            [_are(counts["undecided"], "is undecided", "are undecided")]
-            if counts["undecided"]
-            else []
-        )
-        head = (
-            f"{len(of)} {_are(len(of), 'is', 'are').split(' ')[1]} {how}: "
-            if len(by_test) > 1
-            else ""
-        )
-        texts.append(head + ", ".join(parts))
-    absent = len(claims) - sum(map(len, by_test.values()))
-    return "; ".join([*texts, *([f"{absent} could not be tested here"] if absent else [])])
-
-
-def tightness(claims: list[Claim]) -> str:
-    """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
-    holding = [
-        claim for claim in claims if claim["row"] == "theorem" and claim["verdict"] == "holds"
-    ]
-    shares = [claim["tightness"] for claim in holding if _known(claim["tightness"])]
-    return (
-        f"what was measured is {spread(shares, percent)} of the bounds that hold" if shares else ""
-    )
+    tested, texts = words.by_test(claims), []
+    for how, of in tested.items():
+        head = f"{words.counted(len(of), 'is', 'are')} {how}: " if len(tested) > 1 else ""
+        texts.append(head + words.outcomes(of, row))
+    if absent := len(claims) - sum(map(len, tested.values())):
+        texts.append(f"{absent} could not be tested here")
+    return "; ".join(filter(None, [*texts, tightness(claims)]))
 
 
 def _robustness(claims: list[dict]) -> str:
     """Under how many readings claims hold, and what would decide the undecided."""
-    holds = [
-        claim for claim in claims if claim["verdict"] == "holds" and _known(claim["readings_total"])
-    ]
+    holds = [claim for claim in claims if claim["verdict"] == "holds"]
     firm = sum(claim["readings_holding"] == claim["readings_total"] for claim in holds)
-    text = "No claim holds"
+    text, do = "No claim holds", words.counted(firm, "does", "do")
     if holds:
-        text = (
-            f"Of all {len(holds)} that hold, {_are(firm, 'does', 'do')} under every reading tried"
-        )
+        text = f"Of all {len(holds)} that hold, {do} under every reading tried"
     seeds = [claim["needed"] for claim in claims if claim["verdict"] == "undecided"]
     half = median_low([needed if _known(needed) else math.inf for needed in seeds] or [math.inf])
-    return (
-        text
-        if half == math.inf
-        else f"{text}; {half:g} seeds or fewer would decide half of the undecided"
-    )
-
-
-def _are(number: int, singular: str, plural: str) -> str:
-    """A number with its verb: "1 holds", "3 hold"."""
-    return f"{number} {singular if number == 1 else plural}"
+    if half < math.inf:
+        text += f"; {half:g} seeds or fewer would decide half of the undecided"
+    return text
 
 
 def _known(value) -> bool:
@@ -327,38 +229,34 @@ def _known(value) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
-def _claim(row: Claim, cells: list[dict], compared: str) -> dict:
-    """A claim as the page's template takes it.
-
-    cells : those of its first reading
-    compared : what it compares, if it is about a table
-    """
-    row = dict(row) | {
-        "compared": compared,
-        "place": row["source"].partition(", ")[2] or row["source"],
-    }
-    pair = row["deciding"] if " minus " in row["deciding"] else compared
-    has_estimate = row["estimate"] is not None
-    row["measured"] = measured([row | {"low": None}], row["quantity"]) if has_estimate else ABSENT
-    row["told"] = measured([row], row["quantity"], pair) if has_estimate else ABSENT
-    if has_estimate and row["deciding"] and pair != row["deciding"]:
-        row["told"] += f", {row['deciding']}"
-    write = percent if of_bound(row["quantity"]) else shown
-    row |= {"measures": row["quantity"], "quantity": in_words(row["quantity"])}
-    row["rank"] = list(VERDICTS).index(row["verdict"])
-    row["anchor"] = slug(f"claim-{row['id']}")
-    row["kind"], row["said"] = words.kind(row["row"]), words.said(row["row"], row["verdict"])
-    row["in_cells"] = ""
-    if row["cells_total"]:
-        row["in_cells"] = words.cells(
-            *(row[f"cells_{of}"] for of in ("holding", "failing", "silent", "total"))
-        )
+def _claim(row: Claim, cells: list[dict], about: dict) -> dict:
+    """A claim as the page's template takes it; `cells` are those of its first reading."""
+    compared = about["compared"].get(row["id"], "")
+    quantity, decides = row["quantity"], row["deciding"]
+    pair = decides if " minus " in decides else compared
+    write = percent if of_bound(quantity) else shown
+    brief = told = ABSENT
+    if row["estimate"] is not None:
+        brief, told = measured([row | {"low": None}], quantity), measured([row], quantity, pair)
+        told += f", {decides}" if decides and pair != decides else ""
     claimed = {words.claimed(cell["from"], cell["to"], write) for cell in cells}
-    row["control_said"] = words.said(row["row"], row["control_verdict"])
-    row["beside"] = beside(row)
-    row["claimed"] = claimed.pop() if len(claimed) == 1 else ""
-    row["cells"] = _placed(cells, write)
-    return row
+    return row | {
+        "compared": compared,
+        "url": about["links"].get(row["id"], ""),
+        "place": row["source"].partition(", ")[2] or row["source"],
+        "measured": brief,
+        "told": told,
+        "measures": quantity,
+        "quantity": in_words(quantity),
+        "rank": list(VERDICTS).index(row["verdict"]),
+        "anchor": slug(f"claim-{row['id']}"),
+        "kind": words.kind(row["row"]),
+        "said": words.said(row["row"], row["verdict"]),
+        "control_said": words.said(row["row"], row["control_verdict"]),
+        "beside": beside(row),
+        "claimed": claimed.pop() if len(claimed) == 1 else "",
+        "cells": _placed(cells, write),
+    }
 
 
 def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[dict]]:
@@ -371,16 +269,12 @@ def _cells_by_claim(cells, titles: dict, experiments: dict) -> dict[str, list[di
     by_claim = {}
     for cell in cells:
         if cell["first"]:
-            texts = {
-                name: cell[name] if _known(cell[name]) else None
-                for name in ("estimate", "low", "high")
-            }
-            texts |= {
-                name: titled(cell[name], titles.get(cell["experiment"], {}))
-                for name in ("stream", "learner", "against")
-            }
-            said = words.said(cell["row"], cell["verdict"])
-            by_claim.setdefault(cell["claim"], []).append(cell | texts | {"said": said})
+            cell = cell | {"said": words.said(cell["row"], cell["verdict"])}
+            for name in ("estimate", "low", "high"):
+                cell[name] = cell[name] if _known(cell[name]) else None
+            for name in ("stream", "learner", "against"):
+                cell[name] = titled(cell[name], titles.get(cell["experiment"], {}))
+            by_claim.setdefault(cell["claim"], []).append(cell)
     for of_claim in by_claim.values():
         pairs = Counter((cell["stream"], cell["learner"], cell["against"]) for cell in of_claim)
         if len({cell["experiment"] for cell in of_claim}) > 1 and max(pairs.values()) > 1:
@@ -394,7 +288,7 @@ def _placed(cells: list[dict], write) -> list[dict]:
     interval, in percent.
 
     All have the scale of the claim, which begins and ends a little beyond what is drawn. Their
-    numbers are beside that, as texts: `measured`, `interval` and `claimed`.
+    numbers are beside that, as texts: `measured`, `interval`, `claimed`, and `last` for the worst.
 
     write : writes a number
     """
@@ -409,22 +303,14 @@ def _placed(cells: list[dict], write) -> list[dict]:
             for name in names
             if _known(cell[name])
         }
-        place = {"from": 0.0, "to": 100.0} | places if "estimate" in places else None
         texts = {
             "claimed": words.claimed(cell["from"], cell["to"], write),
             "interval": interval(cell, write),
+            "place": {"from": 0.0, "to": 100.0} | places if "estimate" in places else None,
         }
-        texts["measured"] = ABSENT if cell["estimate"] is None else write(cell["estimate"])
-        texts["so"] = (
-            f"{cell['agreeing']:g} of {cell['n']}" if _known(cell["agreeing"]) else f"{cell['n']}"
-        )
-        texts["far"] = (
-            f"one in {words.one_in(cell['tipping'])}"
-            if _known(cell["tipping"]) and cell["tipping"] < 1
-            else ABSENT
-        )
-        texts["last"] = write(cell["worst"]) if _known(cell["worst"]) else ABSENT
-        placed.append(cell | {"place": place} | texts)
+        for name, of in {"measured": "estimate", "last": "worst"}.items():
+            texts[name] = ABSENT if cell[of] is None else write(cell[of])
+        placed.append(cell | texts)
     return placed
 
 
@@ -451,20 +337,11 @@ def _families(claims: list[dict]) -> list[dict]:
     rows = []
     for name in dict.fromkeys(claim["family"] for claim in claims):
         for row in words.ROWS:
-            counts = Counter(
-                claim["verdict"]
-                for claim in claims
-                if (claim["family"], claim["row"]) == (name, row)
-            )
-            if counts:
-                rows.append(
-                    {
-                        "family": name,
-                        "kind": words.kind(row),
-                        "counts": counts,
-                        "claims": counts.total(),
-                    }
-                )
+            of = [claim for claim in claims if (claim["family"], claim["row"]) == (name, row)]
+            counts = Counter(claim["verdict"] for claim in of)
+            if of:
+                one = {"family": name, "kind": words.kind(row), "claims": len(of)}
+                rows.append(one | {"counts": counts})
     return rows
 
 
@@ -475,25 +352,27 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", str(name))
 
 
-def title(name: str, headings: dict) -> str:
-    """A file's heading; without one, it is made from the name: "table-5.1" becomes "Table 5.1"."""
-    if name in headings:
-        return headings[name]
-    return name[:1].upper() + name[1:].replace("-", " ")
+def headed(name: str, about: dict) -> dict[str, str]:
+    """The `title` and `caption` of a figure or table: "table-5.1" without a heading is "Table
+    5.1".
+    """
+    made = name[:1].upper() + name[1:].replace("-", " ")
+    caption = about["captions"].get(name, "").strip()
+    return {"title": about["headings"].get(name, made), "caption": caption}
 
 
 def _ordered(folder: Path, ending: str, about: dict) -> list[Path]:
-    """The study's files in a folder: those that have captions in the captions' order, then the
-    others by name.
+    """The study's files in a folder: files with captions in the captions' order, then the others by
+    name.
     """
     paths = visible(folder, f"*.{ending}")
     if "files" in about:  # those that the study asks for, without which all count
         paths = [path for path in paths if path.stem in about["files"]]
-    order = {name: place for place, name in enumerate(about.get("captions", {}))}
+    order = {name: place for place, name in enumerate(about["captions"])}
     return sorted(paths, key=lambda path: (order.get(path.stem, len(order)), path.name))
 
 
-def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: dict) -> list[dict]:
+def _figures(paths: list[Path], claims: list[dict], about: dict) -> list[dict]:
     """Each figure's SVG, caption, data and claims, for the template.
 
     Claims are given `href`, the id of their figure; None without one.
@@ -503,8 +382,8 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
     figures, ids = [], {path.stem: slug(path.stem) for path in paths}
     for claim in claims:
         claim["href"] = ids.get(claim["figure"] or "")
-    for number, path in enumerate(paths, 1):
-        svg, curves = inline(path, f"f{number}-")
+    for place, path in enumerate(paths, 1):
+        svg, curves = inline(path, f"f{place}-")
         # questions show it, too
         svg = svg.replace("<svg ", f'<svg id="{ids[path.stem]}-drawn" ', 1)
         width, height = size(svg)
@@ -513,17 +392,16 @@ def _figures(paths: list[Path], claims: list[dict], captions: dict, headings: di
             {
                 "name": path.stem,
                 "id": ids[path.stem],
-                "title": title(path.stem, headings),
-                "caption": captions.get(path.stem, "").strip(),
+                **headed(path.stem, about),
+                "svg": Markup(svg),
+                "curves": curves,
+                "width": width,
+                "height": height,
+                "csv": "",
+                **(_download(data, path.parents[1]) if data.is_file() else {}),
+                "images": _images(path),
+                "claims": [one for one in claims if path.stem == one["figure"]],
             }
-            | {"svg": Markup(svg), "curves": curves, "width": width, "height": height}
-            | (
-                _download(data, path.parents[1])
-                if data.is_file()
-                else {"csv": "", "file": data.name}
-            )
-            | {"images": _images(path)}
-            | {"claims": [one for one in claims if path.stem == one["figure"]]}
         )
     return figures
 
@@ -545,7 +423,7 @@ def _download(path: Path, folder: Path) -> dict[str, str]:
     return {"csv": quote(path.relative_to(folder).as_posix()), "file": path.name}
 
 
-def _table(path: Path, captions: dict, headings: dict) -> dict:
+def _table(path: Path, about: dict) -> dict:
     """A table's cells, caption and data, for the template.
 
     DataError if it is damaged, or its rows differ in length.
@@ -556,8 +434,7 @@ def _table(path: Path, captions: dict, headings: dict) -> dict:
     rows = rows if count <= ROWS else []
     return {
         "id": slug(f"table-{path.stem.removeprefix('table-')}"),
-        "title": title(path.stem, headings),
-        "caption": captions.get(path.stem, "").strip(),
+        **headed(path.stem, about),
         "count": count,
         **_download(path, path.parents[1]),
         **_cells(*_folded(head, rows)),
@@ -572,11 +449,8 @@ def _same(head: list[str], rows: list[list[str]]) -> dict[str, str]:
     """
     if len(head) <= MANY or len(rows) < 2:
         return {}
-    return {
-        name: row[0]
-        for name, row in zip(head, zip(*rows, strict=True), strict=True)
-        if len(set(row)) == 1
-    }
+    columns = zip(head, zip(*rows, strict=True), strict=True)
+    return {name: values[0] for name, values in columns if len({*values}) == 1}
 
 
 def _folded(
@@ -591,77 +465,53 @@ def _folded(
     ends : the positions of a column's ends `x_low` and `x_high` (of a mean or estimate also `low`
         and `high`), by its own; they stay in `rows`, after the others, and have no name in `head`
     """
-    same, position = _same(head, rows), {name: i for i, name in enumerate(head)}
-    ends = {}
+    same, position, ends = _same(head, rows), {name: i for i, name in enumerate(head)}, {}
     for name in head:
-        for low, high in ((f"{name}_low", f"{name}_high"), ("low", "high")):
-            if (
-                low in position
-                and high in position
-                and (low != "low" or name in ("mean", "estimate"))
-            ):
-                ends[name] = (low, high)
-    hidden = {end for pair in ends.values() for end in pair}
-    shown_names = [name for name in head if name not in hidden and name not in same]
-    order = [*shown_names, *(end for name in shown_names for end in ends.get(name, ()))]
-    place = {name: i for i, name in enumerate(order)}
+        pairs = [(f"{name}_low", f"{name}_high")]
+        if name in ("mean", "estimate"):
+            pairs.append(("low", "high"))
+        for pair in pairs:
+            if position.keys() >= {*pair}:
+                ends[name] = pair
+    hidden = {*chain.from_iterable(ends.values()), *same}
+    kept = [name for name in head if name not in hidden]
+    order = kept + [end for name in kept for end in ends.get(name, ())]
     rows = [[row[position[name]] for name in order] for row in rows]
     return (
-        shown_names,
+        kept,
         rows,
-        {
-            place[name]: (place[low], place[high])
-            for name, (low, high) in ends.items()
-            if name in place
-        },
+        {i: tuple(map(order.index, ends[name])) for i, name in enumerate(kept) if name in ends},
     )
 
 
 def _rows(rows: list[dict]) -> dict:
     """Rows as a table's cells, for the template; the columns are all keys that any row has."""
     head = list(dict.fromkeys(name for row in rows for name in row))
-    return _cells(
-        head, [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows]
-    )
+    texts = [["" if row.get(name) is None else str(row[name]) for name in head] for row in rows]
+    return _cells(head, texts, {})
 
 
-def _cells(
-    head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]] | None = None
-) -> dict:
+def _cells(head: list[str], rows: list[list[str]], ends: dict[int, tuple[int, int]]) -> dict:
     """Columns of a table, and whether all their cells are numbers; rows of cells, each as shown and
     in full.
     """
+    columns = zip(*rows, strict=True)
     numeric = [
-        any(cells) and all(_number(cell) for cell in cells if cell)
-        for cells in zip(*rows, strict=True)
+        any(cells) and all(number(cell) is not None for cell in cells if cell) for cells in columns
     ]
     numeric = (numeric or [False] * len(head))[: len(head)]
 
-    def interval(row: list[str], column: int) -> str:
-        low, high = (row[end] for end in (ends or {}).get(column, (column, column)))
-        return f" [{shown(low)}, {shown(high)}]" if column in (ends or {}) and low and high else ""
+    def cell(row: list[str], column: int) -> tuple[str, str]:
+        text = shown(row[column]) if numeric[column] else row[column]
+        low, high = (row[end] for end in ends.get(column, (column, column)))
+        if column in ends and low and high:
+            text += f" [{shown(low)}, {shown(high)}]"
+        return text, row[column]
 
     return {
         "columns": list(zip(head, numeric, strict=True)),
-        "rows": [
-            [
-                (
-                    shown(row[column]) + interval(row, column) if is_number else row[column],
-                    row[column],
-                )
-                for column, is_number in enumerate(numeric)
-            ]
-            for row in rows
-        ],
+        "rows": [[cell(row, column) for column in range(len(numeric))] for row in rows],
     }
-
-
-def _number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _yaml(settings: dict) -> str:
@@ -676,26 +526,10 @@ def render(parts: dict) -> str:
 
     parts : the variables of the template, assets/page.html
     """
-    import jinja2
     from markupsafe import Markup
 
-    def read(name: str) -> str:
-        return resources.files("scant.page").joinpath("assets", name).read_text(encoding="utf-8")
-
-    style, script = map(read, ("page.css", "page.js"))
+    style, script = map(asset, ("page.css", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(read),
-    )
-    environment.filters |= {
-        "shown": shown,
-        "padded": padded,
-        "interval": lambda row: interval(row, padded),
-        "seeds": words.needed,
-    }
-    parts = parts | {"style": Markup(style), "script": Markup(script), "digest": digest}
-    return environment.get_template("page.html").render(parts) + "\n"
+    own = {"style": Markup(style), "script": Markup(script), "digest": digest, "words": words}
+    used = {"shown": shown, "known": _known}
+    return templates.render("page.html", **parts, **own, **used) + "\n"

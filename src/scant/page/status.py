@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scant.errors import DataError, printable, printable_lines
 from scant.files import visible
+from scant.page.terminal import aligned
 from scant.study import events
 
 TAIL = 5  # how many lines of a failed job's log are shown
@@ -85,33 +86,25 @@ def status(folder, root=".") -> Status:
     failed = _failures(
         [event for event in by_name[events.FAILED] if event["jobid"] not in finished], folder, root
     )
+    state = "finished" if len(finished) == total else "interrupted"
     if not record:
         state = "unknown"
     elif not by_name[events.ENDED]:
         state = "running" if _alive(root) else "interrupted"
-    else:
-        state = "failed" if failed else "finished" if len(finished) == total else "interrupted"
+    elif failed:
+        state = "failed"
     seconds = record[-1]["time"] - record[0]["time"] if record else math.nan
     rows = {row.pop("rule"): row for row in by("rule", jobs)}
     rules = [
-        {
-            "rule": rule,
-            "to do": max(0, planned.get(rule, 0) - done[rule]),
-            **rows.get(rule, {"jobs": done[rule]}),
-        }
+        {"rule": rule, "to do": max(0, planned[rule] - done[rule])}
+        | rows.get(rule, {"jobs": done[rule]})
         for rule in {**planned, **rows}
     ]
-    left = (
-        seconds * (total - len(finished)) / len(finished)
-        if state == "running" and finished
-        else math.nan
-    )
-    begun = (
-        recorded(root / ".snakemake/incomplete", folder)
-        if state in ("running", "interrupted")
-        else []
-    )
-    learners = by("learner", jobs)
+    left, begun, learners = math.nan, [], by("learner", jobs)
+    if state == "running" and finished:
+        left = seconds * (total - len(finished)) / len(finished)
+    if state in ("running", "interrupted"):
+        begun = recorded(root / ".snakemake/incomplete", folder)
     return Status(
         folder.name, state, len(finished), total, seconds, left, rules, learners, begun, failed
     )
@@ -135,15 +128,10 @@ def benchmarks(folder) -> list[dict]:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 job = json.loads(line)
-                memory = job.get("max_rss")  # unknown if the job was short
-                jobs.append(
-                    {
-                        "rule": job["rule_name"],
-                        "learner": _alone(job),
-                        "seconds": float(job["s"]),
-                    }
-                    | {"memory": float(memory) if isinstance(memory, (int, float)) else 0.0}
-                )
+                seconds, memory = float(job["s"]), job.get("max_rss")  # unknown if it was short
+                memory = float(memory) if isinstance(memory, int | float) else 0.0
+                row = {"rule": job["rule_name"], "learner": _alone(job)}
+                jobs.append(row | {"seconds": seconds, "memory": memory})
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
     return jobs
@@ -215,17 +203,10 @@ def _failures(errors: list[dict], folder: Path, root: Path) -> list[Failure]:
     for error in errors:
         log = next(iter(error["log"]), "")
         path = root / log
-        lines = (
-            path.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
-            if path.is_file()
-            else []
-        )
-        repeat = (
-            f"snakemake {shlex.quote(error['output'][0])} --cores 1{study}"
-            if error["output"]
-            else ""
-        )
-        failures[error["jobid"]] = Failure(log, lines, repeat)
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        file = shlex.quote(next(iter(error["output"]), ""))
+        repeat = f"snakemake {file} --cores 1{study}" if error["output"] else ""
+        failures[error["jobid"]] = Failure(log, text.splitlines()[-TAIL:], repeat)
     return list(failures.values())
 
 
@@ -260,13 +241,9 @@ def _duration(seconds: float) -> str:
     """A time in words, to the minute from an hour on: "1 h 5 min", "2 min 3 s"."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours} h {minutes} min"
-        if hours
-        else f"{minutes} min {seconds} s"
-        if minutes
-        else f"{seconds} s"
-    )
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 def _table(rows: list[dict]) -> str:
@@ -274,13 +251,5 @@ def _table(rows: list[dict]) -> str:
     a row lacks one.
     """
     head = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [head, *([str(row.get(key, "")) for key in head] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join(
-            text.rjust(width) if at else text.ljust(width)
-            for at, (text, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in cells
-    ]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    cells = [[str(row.get(key, "")) for key in head] for row in rows]
+    return aligned([head, *cells], right=True)

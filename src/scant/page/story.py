@@ -44,11 +44,8 @@ def story(
     """
     answered = []
     for question in questions:
-        tested = [
-            claim
-            for claim in claims
-            if _asks(question, claim) and claim["verdict"] != words.UNTESTABLE
-        ]
+        asked = [claim for claim in claims if _asks(question, claim)]
+        tested = [claim for claim in asked if claim["verdict"] != words.UNTESTABLE]
         name = next((name for name in question.figures if name in figures), None)
         if not tested and (name is None or not question.alone):
             continue
@@ -57,16 +54,12 @@ def story(
             "text": question.text,
             "figure": figures.get(name),
             "claims": tested,
+            "strip": strip(tested) if name is None else None,
         }
-        row["strip"] = strip(tested) if name is None else None
-        answered.append(
-            row
-            | (
-                _answered(question, tested)
-                if tested
-                else _by_boards(question, boards.get(name, []))
-            )
-        )
+        if tested:
+            answered.append(row | _answered(question, tested))
+        else:
+            answered.append(row | _by_boards(question, boards.get(name, [])))
     return answered
 
 
@@ -75,24 +68,20 @@ def _answered(question: Question, tested: list[dict]) -> dict:
     it.
     """
     by_id = {claim["id"]: claim for claim in tested}
-    answers = [
-        (answer, by_id[answer.claim]) for answer in question.answers if answer.claim in by_id
-    ]
-    answers.sort(key=lambda pair: _openness(pair[1]))
-    answers = answers[:SENTENCES]
+    answers = [answer for answer in question.answers if answer.claim in by_id]
+    answers.sort(key=lambda answer: _openness(by_id[answer.claim]))
     if not answers:
         counted = {"text": _counted(tested), "claim": None}
         return {"finding": _tally(question, tested), "unit": "", "sentences": [counted]}
-    (answer, claim), *others = answers
-    sentences = [{"text": behind(claim), "claim": claim}] if behind(claim) else []
-    for other, its_claim in others:
-        texts = [finding(other, its_claim) + Markup("."), behind(its_claim)]
-        sentences.append({"text": Markup(" ").join(filter(None, texts)), "claim": its_claim})
-    return {
-        "finding": finding(answer, claim),
-        "unit": _capital(claim["quantity"]),
-        "sentences": sentences,
-    }
+    sentences = []
+    for place, answer in enumerate(answers[:SENTENCES]):
+        claim = by_id[answer.claim]
+        first = finding(answer, claim) + Markup(".") if place else ""
+        if text := Markup(" ").join(filter(None, [first, behind(claim)])):
+            sentences.append({"text": text, "claim": claim})
+    claim = by_id[answers[0].claim]
+    unit = _capital(claim["quantity"])
+    return {"finding": finding(answers[0], claim), "unit": unit, "sentences": sentences}
 
 
 def _by_boards(question: Question, boards: list[dict]) -> dict:
@@ -116,9 +105,8 @@ def _tally(question: Question, claims: list[dict]) -> str:
         return "Undecided so far"
     fails = sum(claim["verdict"] == "fails" for claim in claims)
     what = words.ROWS[question.row][0] if question.row else "claims"
-    return (
-        f"{fails or 'None'} of {len(claims)} {what} {'fails' if fails < 2 else 'fail'} as printed"
-    )
+    verb = "fails" if fails < 2 else "fail"
+    return f"{fails or 'None'} of {len(claims)} {what} {verb} as printed"
 
 
 def _openness(claim: dict) -> int:
@@ -154,32 +142,26 @@ def finding(answer: Answer, claim: dict) -> Markup:
     their learners.
     """
     verdict = claim["verdict"]
+    subject, holds = _capital(answer.subject), answer.holds.strip(",")
     if verdict == words.SILENT:
-        return Markup("Nothing that could be measured here would deny that {} {}").format(
-            answer.subject, answer.holds.strip(",")
-        )
-    subject = _capital(answer.subject)
+        text = "Nothing that could be measured here would deny that {} {}"
+        return Markup(text).format(answer.subject, holds)
     if verdict == "undecided":
         some, rest = _in_part(claim)
         if not some:
-            return Markup("Undecided: whether {} {}").format(
-                answer.subject, answer.holds.strip(",")
-            )
+            return Markup("Undecided: whether {} {}").format(answer.subject, holds)
         sides = _told_apart(some, rest)
         said = answer.holds if some[0]["verdict"] == "holds" else answer.fails
         return Markup("{} {}{}; undecided{}").format(subject, said, *sides)
     agreed, contrary, _ = _sides(claim)
     if verdict == words.DIFFERS:
-        sides = _told_apart(agreed, contrary)
-        return Markup("{} {}{}, but {}{}").format(
-            subject, answer.holds, sides[0], answer.fails, sides[1]
-        )
+        so, not_so = _told_apart(agreed, contrary)
+        parts = (subject, answer.holds, so, answer.fails, not_so)
+        return Markup("{} {}{}, but {}{}").format(*parts)
     said = answer.fails if verdict == "fails" else answer.holds
-    where = (
-        _places(agreed)
-        if not _overall(claim)
-        else Markup(" in the mean over {} cells").format(len(agreed))
-    )
+    where = _places(agreed)
+    if _overall(claim):
+        where = f" in the mean over {len(agreed)} cells"
     text = Markup("{} {}{}").format(subject, said if where else said.strip(","), where)
     if contrary:
         text += Markup(", not{}").format(_places(contrary))
@@ -201,10 +183,8 @@ def _size(claim: dict, cells: list[dict]) -> str:
         text = f": {measured([cell | {'low': None} for cell in counted], claim['measures'])}"
     least = min(counted, key=lambda cell: cell["agreeing"] / cell["n"])
     shares = {cell["agreeing"] / cell["n"] for cell in counted}
-    return (
-        f"{text}, in {least['agreeing']:g} of {least['n']} "
-        f"seeds{' or more' if len(shares) > 1 else ''}"
-    )
+    more = " or more" if len(shares) > 1 else ""
+    return f"{text}, in {least['agreeing']:g} of {least['n']} seeds{more}"
 
 
 def behind(claim: dict) -> Markup:
@@ -237,7 +217,7 @@ def evidence(claim: dict) -> Markup:
     """The numbers behind a finding, "SLAM minus ListNet: -0.127 [-0.132, -0.122] of NDCG@10"; ""
     without any.
 
-    Those of streams that came out the other way, and what is undecided, follow.
+    Numbers of streams that came out the other way follow, and then what is undecided.
     """
     if claim["verdict"] == words.SILENT:
         return Markup("")
@@ -245,45 +225,36 @@ def evidence(claim: dict) -> Markup:
     mean = _overall(claim)
     text = _numbers(claim, mean or agreed, brief=bool(mean))
     if claim["verdict"] == "undecided":
-        some = words.cells(
-            *(claim[f"cells_{of}"] for of in ("holding", "failing", "silent", "total"))
-        )
         decided = claim["cells_holding"] or claim["cells_failing"]
-        return text + (Markup(": cell by cell it {}").format(some) if decided else "")
+        return text + (f": cell by cell it {words.cells(claim)}" if decided else "")
     if contrary:
         again = _numbers(claim, contrary, brief=_pair(contrary) == _pair(agreed))
         text += Markup(";{} {}").format(_places(contrary), again)
     if rest:
-        places = {cell["stream"] for cell in rest} - {cell["stream"] for cell in agreed}
-        where = _places([cell for cell in rest if cell["stream"] in places]) if places else ""
-        text += Markup("; undecided{}").format(
-            where or f" in {len(rest)} of {len(claim['cells'])} cells"
-        )
+        decided_on = {cell["stream"] for cell in agreed}
+        where = _places([cell for cell in rest if cell["stream"] not in decided_on])
+        in_cells = f" in {len(rest)} of {len(claim['cells'])} cells"
+        text += Markup("; undecided{}").format(where or in_cells)
     return text
 
 
 def _overall(claim: dict) -> list[dict]:
     """The cell of the mean over all others, if that decides the claim."""
-    cells = [
-        cell
-        for cell in claim["cells"]
-        if cell["estimate"] is not None and cell["stream"] == OVERALL
-    ]
-    return cells if claim["deciding"] == OVERALL else []
+    if claim["deciding"] != OVERALL:
+        return []
+    estimated = (cell for cell in claim["cells"] if cell["estimate"] is not None)
+    return [cell for cell in estimated if cell["stream"] == OVERALL]
 
 
 def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
-    """The cells that came out as the claim did, those that came out the other way, and those that
-    are not decided.
+    """The cells that came out as the claim did, the cells that came out the other way, and the
+    undecided cells.
 
     Of a claim that is undecided, or that the mean over its cells decides, the first are all of
     them.
     """
-    cells = [
-        cell
-        for cell in claim["cells"]
-        if cell["estimate"] is not None and cell["stream"] != OVERALL
-    ]
+    estimated = (cell for cell in claim["cells"] if cell["estimate"] is not None)
+    cells = [cell for cell in estimated if cell["stream"] != OVERALL]
     came_out = "fails" if claim["verdict"] == "fails" else "holds"
     agreed = [cell for cell in cells if cell["verdict"] == came_out]
     if claim["verdict"] == "undecided" or _overall(claim) or not agreed:
@@ -295,16 +266,12 @@ def _sides(claim: dict) -> tuple[list[dict], list[dict], list[dict]]:
 
 def _places(cells: list[dict]) -> Markup:
     """On which streams: " on Digits, Letters and Yahoo"."""
-    places = [
-        Markup("<i>{}</i>").format(place)
-        for place in dict.fromkeys(cell["stream"] for cell in cells)
-    ]
-    if len(places) > PLACES:
-        return Markup(" on {} streams").format(len(places))
-    listed = Markup(" and ").join(
-        [Markup(", ").join(places[:-1]), places[-1]] if places[1:] else places
-    )
-    return Markup(" on {}").format(listed) if places else Markup("")
+    names = dict.fromkeys(cell["stream"] for cell in cells)
+    if len(names) > PLACES:
+        return Markup(" on {} streams").format(len(names))
+    *first, last = [Markup("<i>{}</i>").format(name) for name in names] or [Markup("")]
+    listed = Markup(" and ").join([Markup(", ").join(first), last] if first else [last])
+    return Markup(" on {}").format(listed) if names else listed
 
 
 def _told_apart(*sides: list[dict]) -> list[str]:
@@ -315,17 +282,13 @@ def _told_apart(*sides: list[dict]) -> list[str]:
 
     if not common("stream"):
         return [_places(cells) for cells in sides]
-    whole = common("learner")
-    named = [
-        dict.fromkeys(
-            f"{cell['learner']} on {cell['stream']}" if whole else cell["learner"] for cell in cells
-        )
-        for cells in sides
-    ]
-    return [
-        f" for {' and '.join(names)}" if len(names) <= PLACES else f" in {len(names)} cells"
-        for names in named
-    ]
+    form = "{learner} on {stream}" if common("learner") else "{learner}"
+    texts = []
+    for cells in sides:
+        names = dict.fromkeys(form.format(**cell) for cell in cells)
+        few = len(names) <= PLACES
+        texts.append(f" for {' and '.join(names)}" if few else f" in {len(names)} cells")
+    return texts
 
 
 def _numbers(claim: dict, cells: list[dict], brief: bool = False) -> Markup:
@@ -360,50 +323,31 @@ def resting(claims: Iterable[Mapping]) -> str:
     premises = " or ".join(dict.fromkeys(claim["premise"] for claim in premised))
     marked = sum(claim["mark"] != "" for claim in premised)
     verb = "supposes" if len(premised) == 1 else "suppose"
-    return (
-        f"{len(premised)} of {len(decided)} verdicts {verb} {premises}; {marked} of these are "
-        f"so {words.MARK}"
-    )
+    supposing = f"{len(premised)} of {len(decided)} verdicts {verb} {premises}"
+    return f"{supposing}; {marked} of these are so {words.MARK}"
 
 
 def _counted(claims: list[dict]) -> Markup:
-    """How many claims hold and fail, exact checks and what was measured apart, and what it is that
-    fails.
-
-    Also what share of the bounds is used.
-    """
-    texts = []
-    for how, exact in (("checked exactly", True), ("measured", False)):
-        counts = Counter(
-            claim["verdict"] for claim in claims if (claim["test"] == "exact") == exact
-        )
-        if counts:
-            outcomes = [
-                f"{counts[one]} {words.PLURAL[one] if counts[one] != 1 else one}"
-                for one in words.DECIDED[:2]
-            ]
-            outcomes += [f"{counts['undecided']} undecided"] if counts["undecided"] else []
-            texts.append(f"Of {counts.total()} {how} {', '.join(outcomes)}")
-    text = Markup("{}").format(". ".join(texts))
+    """How many claims have each verdict, what it is that fails, and how tight bounds are."""
+    tested = words.by_test(claims).items()
+    texts = [Markup("{}").format(f"Of {len(of)} {how} {words.outcomes(of)}") for how, of in tested]
     if failing := [claim for claim in claims if claim["verdict"] == "fails"]:
         by_name = {claim["named"] or claim["place"]: claim for claim in failing}  # each once
-        links = [
-            Markup('<a href="#{}" title="{}">{}</a>').format(
-                claim["anchor"], claim["statement"], name
-            )
-            for name, claim in by_name.items()
-        ]
-        text += Markup(". What fails: ") + Markup("; ").join(links)
-    text += Markup(".")
-    shares = sorted(
-        claim["tightness"] for claim in claims if claim["verdict"] == "holds" and claim["tightness"]
-    )
-    if shares:
-        half = shares[len(shares) // 2]
-        text += Markup(" Of the bounds that hold {} is used, of half of them at most {}.").format(
-            spread(shares, percent), percent(half)
-        )
-    return text
+        link = Markup('<a href="#{anchor}" title="{statement}">{name}</a>')
+        links = [link.format(**claim | {"name": name}) for name, claim in by_name.items()]
+        texts.append(Markup("What fails: ") + Markup("; ").join(links))
+    if tight := tightness(claims):
+        texts.append(_capital(tight))
+    return Markup(". ").join(texts) + "."
+
+
+def tightness(claims: Iterable[Mapping]) -> str:
+    """How tight the bounds of those theorem checks that hold are; "" if none is about a bound."""
+    holding = [one for one in claims if (one["row"], one["verdict"]) == ("theorem", "holds")]
+    shares = [claim["tightness"] for claim in holding if claim["tightness"] is not None]
+    if not shares:
+        return ""
+    return f"what was measured is {spread(shares, percent)} of the bounds that hold"
 
 
 def strip(claims: list[dict]) -> dict | None:
@@ -427,9 +371,8 @@ def strip(claims: list[dict]) -> dict | None:
 
     dots, stacked = [], Counter()
     for power, claim in sorted(zip(powers, shares, strict=True), key=lambda pair: pair[0]):
-        x = round(
-            place(0) + (math.ceil((place(power) - place(0)) / WIDTH) - 0.5) * WIDTH, 1
-        )  # what holds is left of it
+        # what holds is left of it
+        x = round(place(0) + (math.ceil((place(power) - place(0)) / WIDTH) - 0.5) * WIDTH, 1)
         dots.append({"x": x, "y": stacked[x], "claim": claim})
         stacked[x] += 1
     ticks = [{"x": place(power), "text": _tick(power)} for power in range(lowest, highest + 1)]
@@ -437,28 +380,20 @@ def strip(claims: list[dict]) -> dict | None:
 
 
 def _tick(power: int) -> str:
-    return (
-        f"{shown(10.0 ** (power + 2))} %"
-        if power < 1
-        else f"{shown(10.0**power)}\N{MULTIPLICATION SIGN}"
-    )
+    if power < 1:
+        return f"{shown(10.0 ** (power + 2))} %"
+    return f"{shown(10.0**power)}\N{MULTIPLICATION SIGN}"
 
 
 def _best(board: dict) -> Markup:
-    """Who is best on each stream of an experiment, and what cannot be told from it."""
+    """Who is best on each stream of an experiment, and who cannot be told from the best."""
     parts = []
     for place, stream in enumerate(board["streams"][:PLACES]):
-        best = next(
-            row["cells"][place]
-            for row in board["rows"]
-            if row["cells"][place] and row["cells"][place]["best"]
-        )
-        part = Markup("{} is best on <i>{}</i> ({} of {})").format(
-            board["best"][place],
-            stream,
-            f"{best['mean']} {best['interval']}".strip(),
-            board["measure"],
-        )
+        cells = (row["cells"][place] or {} for row in board["rows"])
+        best = next(cell for cell in cells if cell.get("best"))
+        mean = f"{best['mean']} {best['interval']}".strip()
+        form = Markup("{} is best on <i>{}</i> ({} of {})")
+        part = form.format(board["best"][place], stream, mean, board["measure"])
         if alike := _alike(board, place):
             part += Markup(", and {} cannot be told from it").format(_listed(alike))
         parts.append(part)
@@ -467,12 +402,9 @@ def _best(board: dict) -> Markup:
 
 def _alike(board: dict, place: int) -> list[str]:
     """The learners that are not told apart from the best of a board's stream."""
-    cells = [(row["learner"], row["cells"][place]) for row in board["rows"] if row["cells"][place]]
-    return [
-        learner
-        for learner, cell in cells
-        if not cell["told_apart"] and learner != board["best"][place]
-    ]
+    cells = ((row["learner"], row["cells"][place] or {}) for row in board["rows"])
+    alike = [learner for learner, cell in cells if cell.get("told_apart") is False]
+    return [learner for learner in alike if learner != board["best"][place]]
 
 
 def _listed(names: list[str]) -> str:

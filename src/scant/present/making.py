@@ -30,12 +30,7 @@ class Inputs:
         self.plan, self._read, self._last = plan, [], ()
 
     def __call__(self, target: Target) -> tuple:
-        """The inputs for a figure or table.
-
-        Raises
-        ------
-        DataError : a file is missing, damaged, or another one than its name says
-        """
+        """The inputs for a figure or table. Files that are not what their names say are refused."""
         shown, plan = target.shown, self.plan
         if shown.reads in ("traces", "regret"):
             runs = self._traces(target.experiments)

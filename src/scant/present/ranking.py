@@ -14,7 +14,7 @@ import pandas as pd
 
 from scant.declare import families
 from scant.declare.declarations import called
-from scant.errors import DataError, SettingError, unknown
+from scant.errors import DataError, SettingError, check_name
 from scant.measures import recordable, title_of
 from scant.present import traces
 from scant.present.intervals import t_interval
@@ -127,11 +127,8 @@ def by_measure(runs: Runs) -> list[Finals]:
     frame, details = traces.read([runs])
     first = _finals(runs.experiment, frame, details)
     others = (measure for measure in first.measures if measure != first.measure) if first else ()
-    return (
-        [first, *(_finals(runs.experiment, frame, details, measure) for measure in others)]
-        if first
-        else []
-    )
+    finals = [first, *(_finals(runs.experiment, frame, details, measure) for measure in others)]
+    return finals if first else []
 
 
 def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) -> Finals | None:
@@ -144,8 +141,7 @@ def _finals(name: str, frame, details_by_name: dict, measure=None, tuning=None) 
     several = "measure" in declared[final].options
     measures = [column for column in frame.columns if recordable(column)] if several else [final]
     measure = measure or measures[0]
-    if measure not in measures:
-        raise unknown("measure", measure, measures)
+    check_name("measure", measure, measures)
     tuning = _reading(name, details, tuning, "tuning_seed" in frame and frame["tuning_seed"].any())
     played = traces.Played(name, tuning, frame, details, None)
     values = called(declared[final].values)(played, **({"measure": measure} if several else {}))
@@ -163,8 +159,8 @@ def _reading(name: str, details: dict, tuning: str | None, set_aside: bool) -> s
     """
     if tuning is not None and "tuning" not in details:
         raise SettingError(f"nothing is tuned in experiment {name!r}: leave tuning out")
-    if tuning not in (None, *TUNINGS):
-        raise unknown("tuning", tuning, TUNINGS)
+    if tuning is not None:
+        check_name("tuning", tuning, TUNINGS)
     if tuning == "held-out" != details["tuning"] and not set_aside:
         raise SettingError(
             f"nothing was held out in experiment {name!r}: it has tuning "
@@ -188,29 +184,14 @@ def ranked(values: pd.DataFrame, better: str) -> pd.DataFrame:
         the stream, 1 for the best, ties share the mean of theirs; mean_rank: over the streams that
         all learners played
     """
-    parts = [
-        _compared(rows.pivot_table("value", "seed", "learner", sort=False), better).assign(
-            stream=stream
-        )
+    parts = {
+        stream: _compared(rows.pivot_table("value", "seed", "learner", sort=False), better)
         for stream, rows in values.groupby("stream", sort=False)
-    ]
-    board = pd.concat(parts).rename_axis("learner").reset_index()
+    }
+    board = pd.concat(parts, names=["stream", "learner"]).reset_index()
     ranks = board.pivot_table("rank", "learner", "stream").dropna(axis="columns")
     board["mean_rank"] = board["learner"].map(ranks.mean(axis="columns"))
-    columns = [
-        "stream",
-        "learner",
-        "mean",
-        "low",
-        "high",
-        "n",
-        *DIFFERENCE,
-        "best",
-        "told_apart",
-        "rank",
-        "mean_rank",
-    ]
-    return board[columns].sort_values("mean_rank", kind="stable", ignore_index=True)
+    return board.sort_values("mean_rank", kind="stable", ignore_index=True)
 
 
 def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
@@ -230,13 +211,14 @@ def _compared(values: pd.DataFrame, better: str) -> pd.DataFrame:
         difference, *ends, _ = t_interval(paired, 1 - (1 - LEVEL) / pairs)
         if paired.max() - paired.min() <= ROUNDING:
             ends = [np.nan, np.nan]
-        rows[learner] = dict(
-            zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)
-        ) | {
+        mean = zip(("mean", "low", "high", "n"), t_interval(values[learner], LEVEL), strict=True)
+        worse_by = [-end if better == "high" else end for end in ends]
+        rows[learner] = {
+            **dict(mean),
+            **dict(zip(DIFFERENCE, (difference, *ends), strict=True)),
             "best": bool(means[learner] >= means[first] - ROUNDING),
-            "told_apart": all((-end if better == "high" else end) > ROUNDING for end in ends),
+            "told_apart": min(worse_by) > ROUNDING,
         }
-        rows[learner] |= dict(zip(DIFFERENCE, (difference, *ends), strict=True))
     return pd.DataFrame.from_dict(rows, orient="index").assign(rank=(-means).rank())
 
 

@@ -51,12 +51,10 @@ THEME = {
     "patch.facecolor": PALETTE[0],
     "patch.force_edgecolor": True,
     "patch.linewidth": 0.8,
-    **{
-        f"{axis}tick.{which}.{what}": value
-        for axis in "xy"
-        for which, sizes in {"major": (4.8, 1.0), "minor": (3.2, 0.8)}.items()
-        for what, value in zip(("size", "width"), sizes, strict=True)
-    },
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 4.8),
+    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 1.0),
+    **dict.fromkeys(("xtick.minor.size", "ytick.minor.size"), 3.2),
+    **dict.fromkeys(("xtick.minor.width", "ytick.minor.width"), 0.8),
 }
 SETTINGS = {
     # Matplotlib brings the first one along, so that all formats have it, and the same layout on

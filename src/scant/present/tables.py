@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scant.errors import DataError
-from scant.files import anew, crc, foreign, read_cells, write_csv, write_text
+from scant.files import anew, crc, damaged, foreign, read_cells, write_csv, write_text
 
 SEAL = "% CRC-32 of {}: {}\n"
 
@@ -42,9 +41,7 @@ def check(path) -> None:
     )
     sealed = SEAL.partition("{}")[0].lstrip("%") + path.name
     if last.startswith(sealed) and f"%{last}" != SEAL.format(path.name, crc(path)):
-        raise DataError(
-            path, "it is not the table that was written: its CRC-32 is another", advice=anew(path)
-        )
+        raise damaged(path, "it is not the table that was written: its CRC-32 is another")
 
 
 def read(path) -> pd.DataFrame:

@@ -71,13 +71,10 @@ def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> d
         if needed in left_out:
             needing[section, id] = needed
             left_out[needed].setdefault(section, []).append(id)
-    kept = {
-        section: {
-            id: settings for id, settings in study[section].items() if (section, id) not in needing
-        }
-        for section in families.places()
-    }
-    experiments = {}
+    kept, experiments = {section: {} for section in families.places()}, {}
+    for section, id, settings in _places(study):
+        if (section, id) not in needing:
+            kept[section][id] = settings
     for name, experiment in study["experiments"].items():
         section = families.of(experiment).place.key
         places = [id for id in experiment[section] if (section, id) not in needing]
@@ -87,10 +84,8 @@ def without(study: dict, datasets: Mapping[str, Dataset], names: list[str]) -> d
             for needed in dict.fromkeys(needing[section, id] for id in experiment[section]):
                 left_out[needed].setdefault("experiments", []).append(name)
     if not experiments:
-        raise SettingError(
-            "missing: all experiments need data sets that are missing, so that "
-            "nothing is left to play"
-        )
+        what = "all experiments need data sets that are missing, so that nothing is left to play"
+        raise SettingError(f"missing: {what}")
     own = {name: entry for name, entry in study["datasets"].items() if name not in left_out}
     tables = [name for name in study["tables_of"] if name not in left_out]
     kept |= {"datasets": own, "tables_of": tables, "experiments": experiments, "left_out": left_out}
@@ -112,14 +107,10 @@ def notices(study: Mapping, files: Mapping[str, str] | None = None) -> list[str]
     """
     lines = []
     for name, left in study.get("left_out", {}).items():
-        ids = [
-            f"{key} {', '.join(left[key])}"
-            for key in (*families.places(), "experiments")
-            if left.get(key)
-        ]
+        keys = (key for key in (*families.places(), "experiments") if left.get(key))
+        ids = [f"{key} {', '.join(left[key])}" for key in keys]
         title = left["title"] if left["title"] == name else f"{left['title']} ({name})"
-        looked_for = (
-            f" (no {file} in data/ or a mirror)" if (file := (files or {}).get(name)) else ""
-        )
+        file = (files or {}).get(name)
+        looked_for = f" (no {file} in data/ or a mirror)" if file else ""
         lines.append(f"{title} is missing{looked_for}. Left out: {'; '.join(ids) or 'its table'}.")
     return lines

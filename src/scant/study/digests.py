@@ -42,14 +42,10 @@ class Digests:
     def stream(self, wildcards) -> str:
         """Of the settings of a stream."""
         settings = self.study["streams"][wildcards.stream]
-        normalised = (
-            self.plan.datasets[settings["dataset"]].normalised if "dataset" in settings else None
-        )
-        modules = [
-            code.digest(name.partition(":")[0])
-            for name in [settings.get("generator", "")]
-            if ":" in name
-        ]
+        dataset = self.plan.datasets.get(settings.get("dataset"))
+        module, own, _ = settings.get("generator", "").partition(":")
+        modules = [code.digest(module)] if own else []
+        normalised = dataset and dataset.normalised
         return digest([untitled(settings), normalised, self.study["seed"], *modules])
 
     def log(self, wildcards) -> str:
@@ -63,21 +59,16 @@ class Digests:
 
     def best_weights(self, wildcards) -> str:
         """Of the settings and code by which the best fixed weights are found."""
-        return digest(
-            [self.plan.compared[wildcards.run].settings, code.digest("scant.rankers.comparator")]
-        )
+        settings = self.plan.compared[wildcards.run].settings
+        return digest([settings, code.digest("scant.rankers.comparator")])
 
     def times(self, wildcards) -> str:
         """Of the settings and code of an experiment of which the time is measured."""
         experiment = self.study["experiments"][wildcards.experiment]
-        entries = [
-            self.study[section][id]
-            for section in ("games", "learners")
-            for id in experiment[section]
-        ]
-        return digest(
-            [experiment, entries, self.study["seed"], self.settled.code[wildcards.experiment][""]]
-        )
+        entries = [self.study["games"][id] for id in experiment["games"]]
+        entries += [self.study["learners"][id] for id in experiment["learners"]]
+        own_code = self.settled.code[wildcards.experiment][""]
+        return digest([experiment, entries, self.study["seed"], own_code])
 
     def shown(self, targets: Mapping[str, Target]) -> str:
         """Of what figures or tables are made of: titles, options, code; and how learners of figures
@@ -85,35 +76,26 @@ class Digests:
         """
         made_of = []
         for target in targets.values():
-            besides = (
-                [self._looks(target), self.study["figures"]]
-                if target.shown.draw
-                else self.study["seed"]
-            )
+            besides = self.study["seed"]
+            if target.shown.draw:
+                besides = [self._looks(target), self.study["figures"]]
             made_of.append([self._target(target), besides])
         return digest(made_of)
 
     def _target(self, target: Target) -> list:
         played = target.experiments if target.shown.reads in ("traces", "regret") else ()
-        details = [self.plan.details(name) for name in played]
-        return [
-            details,
-            dict(target.shown.options),
-            code.digest("scant.present.making", *target.shown.modules),
-        ]
+        details = list(map(self.plan.details, played))
+        made_by = code.digest("scant.present.making", *target.shown.modules)
+        return [details, dict(target.shown.options), made_by]
 
     def _looks(self, target: Target) -> dict:
         """The looks of a figure's learners, its family's and users' own, which digests of code
         leave out.
         """
-        learners = {
-            id for name in target.experiments for id in self.study["experiments"][name]["learners"]
-        }
-        kinds = {self.study["learners"][id]["kind"] for id in learners}
-        of_users = {
-            kind: learner.looks
-            for kind in kinds
-            if ":" in kind
-            for learner in families.classes(kind)
-        }
-        return of_users | {kind: learner.looks for kind, learner in target.family.learners.items()}
+        looks = {kind: learner.looks for kind, learner in target.family.learners.items()}
+        for experiment in target.experiments:
+            for id in self.study["experiments"][experiment]["learners"]:
+                kind = self.study["learners"][id]["kind"]
+                for learner in families.classes(kind) if ":" in kind else ():
+                    looks[kind] = learner.looks
+        return looks

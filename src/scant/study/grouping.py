@@ -1,5 +1,5 @@
-"""Claims written with less: keys that a group of claims has in common, and those in which the parts
-of one differ.
+"""Claims written with less: the keys that a group of claims has in common, and the keys in which
+parts of a claim differ.
 """
 
 from scant.errors import SettingError
@@ -7,8 +7,8 @@ from scant.schema import check
 
 
 def merged(common: dict, keys: dict) -> dict:
-    """The keys of a claim: those that it has in common with its group, and its own. Likewise those
-    of its parts.
+    """The keys of a claim: the common keys of its group, and its own. Or the keys of a part: the
+    common keys of its claim, and its own.
 
     `source` and `where` are merged key by key; any other key replaces the common one.
     """
@@ -51,12 +51,10 @@ def ungrouped(content: dict, where: str) -> dict[str, dict]:
     check(content, _FILE, where, of_each=True)
     claims = {}
     for name, entry in content.items():
-        common = (
-            {key: value for key, value in entry.items() if key != "claims"}
-            if "claims" in entry
-            else {}
-        )
-        of_group = entry.get("claims", {name: entry})
+        common, of_group = {}, {name: entry}
+        if "claims" in entry:
+            common, of_group = dict(entry), entry["claims"]
+            del common["claims"]
         if twice := claims.keys() & of_group.keys():
             raise SettingError(f"{where}: {min(twice)}: this id is there twice: choose another")
         claims |= {id: merged(common, claim) for id, claim in of_group.items()}

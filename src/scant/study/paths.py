@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from scant.errors import DataError
-from scant.files import anew, foreign, metadata_of
+from scant.files import anew, damaged, foreign, metadata_of
 from scant.study import plan
 
 SEEDS = "seed-{seeds}"
@@ -113,9 +112,7 @@ def check(
         if job := (jobs or {}).get(str(path)):
             of_run = {name: metadata.get(name) for name in job.settings}
             if digest(of_run) != digest(job.settings):
-                raise DataError(
-                    path, f"its {kind} had other settings than this study has", advice=anew(path)
-                )
+                raise damaged(path, f"its {kind} had other settings than this study has")
         if settings and "settings" in metadata:
             _check_settings(path, kind, metadata, settings)
 
@@ -124,10 +121,9 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     """Raise a DataError for a stream or log that was made with other settings than the study has
     for it.
     """
-    known = {
-        key: settings[key] for key in ("campaign", "dataset") if key in settings and key in metadata
-    }
-    _check_equal(path, metadata, known)
+    source = ("campaign", "dataset")
+    both = settings.keys() & metadata.keys()
+    _check_equal(path, metadata, {key: settings[key] for key in source if key in both})
     made_with = {key: value for key, value in metadata["settings"].items() if key != "normalised"}
     wanted = settings
     if kind == "log" and settings.get("settings"):  # of a campaign
@@ -135,9 +131,7 @@ def _check_settings(path, kind: str, metadata: Mapping, settings: Mapping) -> No
     elif kind == "log":  # a data set's own settings, which the study does not name, are as they are
         wanted = made_with | {key: settings[key] for key in made_with if key in settings}
     if digest(made_with) != digest(wanted):
-        raise DataError(
-            path, f"it was made with other settings: {_said(made_with)}", advice=anew(path)
-        )
+        raise damaged(path, f"it was made with other settings: {_said(made_with)}")
 
 
 def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
@@ -147,15 +141,14 @@ def _check_equal(path, metadata: Mapping, expected: Mapping) -> None:
     for key, value in expected.items():
         if metadata.get(key) != value:
             stored, wanted = _said(metadata.get(key)), _said(value)
-            raise DataError(
-                path,
-                f"it is not what its name says: its {key} is {stored}, not {wanted}",
-                advice=anew(path),
+            raise damaged(
+                path, f"it is not what its name says: its {key} is {stored}, not {wanted}"
             )
 
 
 def _said(value) -> str:
-    return json.dumps(value) if len(json.dumps(value)) < 80 else f"{json.dumps(value)[:80]}..."
+    text = json.dumps(value)
+    return text if len(text) < 80 else f"{text[:80]}..."
 
 
 def _metadata(path) -> dict:

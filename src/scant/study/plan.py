@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from scant.data.registry import Dataset
 from scant.declare import families
 from scant.declare.families import TUNING, Family, Job, Shown
-from scant.errors import unknown
+from scant.errors import check_name
 
 # A data set of a study's own is `dataset@study` here, so that two studies may have one with the
 # same id.
@@ -82,7 +83,7 @@ class Plan:
     @cached_property
     def jobs(self) -> dict[str, list[Job]]:
         """The run files of each experiment."""
-        return {name: [self._placed(job) for job in jobs] for name, jobs in self._planned.items()}
+        return {name: list(map(self._placed, jobs)) for name, jobs in self._planned.items()}
 
     @cached_property
     def runs(self) -> dict[str, Job]:
@@ -95,23 +96,22 @@ class Plan:
         its draws.
 
         A job draws all seeds that a run needs and no run before it, so that each seed is drawn
-        once. Seeds that choose rates are apart from those that are reported. So what is added to a
-        study leaves its folders as they are: an experiment at the end, seeds that none has yet, or
-        a learner, if experiments that share a place tune alike.
+        once. Seeds that choose rates are drawn apart from seeds that are reported. So what is added
+        to a study leaves its folders as they are: an experiment at the end, seeds that none has
+        yet, or a learner, if experiments that share a place tune alike.
         """
         if self._draws is not None:
             return dict(self._draws)
-        draws: dict[str, list[str]] = {}
-        drawn: dict[str, set[int]] = {}
-        for job in (job for jobs in self._planned.values() for job in jobs):
-            needed: dict[str, list[int]] = {}
+        draws, drawn = {}, set()
+        for job in chain.from_iterable(self._planned.values()):
+            new = {}
             for match in filter(None, map(_DRAWN.match, job.files)):
-                needed.setdefault(match["place"], []).append(int(match["seed"]))
-            for place, seeds in needed.items():
-                listed = drawn.setdefault(place, set())
-                if new := sorted({*seeds} - listed):
-                    draws.setdefault(place, []).extend(span(new).split("+"))
-                    listed.update(new)
+                draw = match["place"], int(match["seed"])
+                if draw not in drawn:
+                    new.setdefault(match["place"], set()).add(draw[1])
+            for place, seeds in new.items():
+                draws.setdefault(place, []).extend(span(sorted(seeds)).split("+"))
+                drawn.update((place, seed) for seed in seeds)
         return draws
 
     @cached_property
@@ -126,7 +126,7 @@ class Plan:
         return replace(job, inputs={role: self.placed(files) for role, files in job.inputs.items()})
 
     def placed(self, files: Iterable[str]) -> list[str]:
-        """Files, of which those that are drawn are in the folder of the job that draws them."""
+        """The files, with the folder of the job that draws them in the paths of drawn ones."""
 
         def folder(draw: re.Match) -> str:
             return self._folders[draw["place"], int(draw["seed"])]
@@ -138,7 +138,7 @@ class Plan:
     def comparators(self) -> dict[str, list[Job]]:
         """The files of best fixed weights to make for each experiment."""
         return {
-            name: [self._placed(job) for job in family.comparators(self.study, name)]
+            name: list(map(self._placed, family.comparators(self.study, name)))
             for name, family in self.families.items()
         }
 
@@ -158,19 +158,14 @@ class Plan:
     def stated(self) -> list[str]:
         """The experiments that the study file lists.
 
-        Those that sweeps add to them are for claims alone.
+        Experiments that sweeps add are for claims alone.
         """
-        return [
-            name
-            for name, experiment in self.study["experiments"].items()
-            if "stands_for" not in experiment
-        ]
+        experiments = self.study["experiments"].items()
+        return [name for name, one in experiments if "stands_for" not in one]
 
     @cached_property
     def shown(self) -> list[tuple[Family, Shown]]:
-        """All figures and tables that families declare, in the page's order, then those of the
-        study's own.
-        """
+        """Figures and tables that families declare, in the page's order, then the study's own."""
         return [*families.shown(), *families.shown_of(self.study)]
 
     @cached_property
@@ -180,8 +175,8 @@ class Plan:
 
     @cached_property
     def tables(self) -> dict[str, Target]:
-        """The tables that the study has something to show in, by name; those of theory where it
-        judges claims.
+        """The tables that the study has something to show in, by name; tables of theory only where
+        the study judges claims.
         """
         return {name: target for name, target in self._targets() if not target.shown.draw}
 
@@ -189,10 +184,10 @@ class Plan:
     def shown_by(self) -> dict[str, dict[str, Target]]:
         """The figures and tables, by name, that each job makes, by its name.
 
-        A job makes all figures of a family, all its tables, or all tables that need no run. One of
-        a user's own is made alone, so that an error in it stops no other.
+        A job makes all figures of a family, all its tables, or all tables that need no run. A
+        user's own figure or table is made alone, so that an error in its code stops no other.
         """
-        jobs: dict[str, dict[str, Target]] = {}
+        jobs = {}
         for name, target in (self.figures | self.tables).items():
             of_family = "theory" if target.shown.reads == "nothing" else target.family.kind
             group = of_family if target.shown in target.family.shown else name
@@ -207,12 +202,8 @@ class Plan:
     def _targets(self):
         for family, shown in self.shown:
             target = Target(family, shown, self._experiments(family, shown))
-            checked = (
-                shown.reads == "nothing"
-                and self.study["claims"]
-                and family in self.families.values()
-            )
-            if self.files(target) or checked:
+            checked = shown.reads == "nothing" and self.study["claims"]
+            if self.files(target) or (checked and family in self.families.values()):
                 yield shown.name, target
 
     def _experiments(self, family: Family, shown: Shown) -> list[str]:
@@ -225,19 +216,13 @@ class Plan:
     def files(self, target: Target) -> list[str]:
         """The files that a figure or table reads."""
         family, shown, experiments = target
-        match shown.reads:
-            case "traces" | "regret":
-                runs = [file for name in experiments for file in self.run_files(name)]
-                return runs + (
-                    self.comparator_files(experiments) if shown.reads == "regret" else []
-                )
-            case "times":
-                return [
-                    TIMES.format(study=self.study["study"], experiment=name) for name in experiments
-                ]
-            case "nothing":
-                return []
-        return self.placed(family.read(self, shown))
+        study = self.study["study"]
+        if shown.reads in ("traces", "regret"):
+            runs = [file for name in experiments for file in self.run_files(name)]
+            return runs + (self.comparator_files(experiments) if shown.reads == "regret" else [])
+        if shown.reads == "times":
+            return [TIMES.format(study=study, experiment=name) for name in experiments]
+        return self.placed(family.read(self, shown)) if shown.reads != "nothing" else []
 
     def comparator_files(self, experiments) -> list[str]:
         """The files of best fixed weights of some experiments."""
@@ -246,9 +231,8 @@ class Plan:
 
     def run_files(self, experiment: str) -> list[str]:
         """The run files of an experiment."""
-        return [
-            RUN.format(study=self.study["study"], run=job.path) for job in self.jobs[experiment]
-        ]
+        study = self.study["study"]
+        return [RUN.format(study=study, run=job.path) for job in self.jobs[experiment]]
 
     @cached_property
     def made(self) -> dict[str, Job]:
@@ -268,27 +252,15 @@ class Plan:
         SettingError : the study has none
         """
         datasets = {dataset.stored: dataset for dataset in self.datasets.values()}
-        if name not in datasets:
-            raise unknown("data set", name, datasets)
+        check_name("data set", name, datasets)
         return datasets[name]
 
     def data_tables(self) -> list[str]:
         """The parquet tables that the study's streams and logs, and its key `tables_of`, need."""
-        places = (
-            settings for section in families.places() for settings in self.study[section].values()
-        )
-        read = [
-            (self.datasets[settings["dataset"]], settings)
-            for settings in places
-            if "dataset" in settings
-        ]
-        read += [(self.datasets[name], {}) for name in self.study["tables_of"]]
-        tables = (
-            TABLE.format(dataset=set.stored, part=part)
-            for set, of in read
-            for part in parts_read(of, set)
-        )
-        return list(dict.fromkeys(tables))
+        places = chain.from_iterable(self.study[key].values() for key in families.places())
+        read = [settings for settings in places if "dataset" in settings]
+        read += [{"dataset": name} for name in self.study["tables_of"]]
+        return list(dict.fromkeys(chain.from_iterable(map(self._tables_read, read))))
 
     def stream_files(self) -> list[str]:
         """The streams that learners play on."""
@@ -296,12 +268,12 @@ class Plan:
 
     def stream_tables(self, stream: str) -> list[str]:
         """The parquet tables that the stream of a data set is packed from."""
-        settings = self.study["streams"][stream]
-        return tables_of(
-            self.datasets,
-            settings["dataset"],
-            parts_read(settings, self.datasets[settings["dataset"]]),
-        )
+        return self._tables_read(self.study["streams"][stream])
+
+    def _tables_read(self, settings: Mapping) -> list[str]:
+        """The parquet tables of the data set that a stream or log reads."""
+        parts = parts_read(settings, self.datasets[settings["dataset"]])
+        return tables_of(self.datasets, settings["dataset"], parts)
 
     @property
     def theory(self) -> list[str]:
@@ -315,14 +287,10 @@ class Plan:
         """
         settings = self.study["experiments"][experiment]
         learners = [learner] if learner else settings["learners"]
-        named = [
-            *(self.study["learners"][id]["kind"] for id in learners),
-            *settings.get("measures", ()),
-        ]
-        return [
-            self.families[experiment].code,
-            *(name.partition(":")[0] for name in named if ":" in name),
-        ]
+        named = [self.study["learners"][id]["kind"] for id in learners]
+        named += settings.get("measures", ())
+        own = (name.partition(":")[0] for name in named if ":" in name)
+        return [self.families[experiment].code, *own]
 
     def details(self, experiment: str) -> dict:
         """What reports need to know of an experiment, see
@@ -336,9 +304,8 @@ def sources(files: Iterable[str]) -> list[str]:
     seeds.
     """
     draws = ((file, _DRAWN.match(file)) for file in files)
-    return list(
-        dict.fromkeys(f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
-    )
+    made = (f"{draw['place']}/{draw['seeds']}" if draw else file for file, draw in draws)
+    return list(dict.fromkeys(made))
 
 
 def untitled(settings: dict, *others: str) -> dict:
@@ -352,14 +319,15 @@ def span(seeds: list[int]) -> str:
     """The seeds of a job as a part of its file's name: "3", "0-4", "tuning-0-2", or
     "0-4+tuning-0-2".
 
-    Those that are reported are consecutive, as are those that tune.
+    Seeds that are reported are consecutive, and so are seeds that tune.
     """
     reported = [seed for seed in seeds if seed < TUNING]
     tuning = [seed - TUNING for seed in seeds if seed >= TUNING]
-    parts = [(prefix, part) for prefix, part in (("", reported), ("tuning-", tuning)) if part]
-    return "+".join(
-        prefix + "-".join(map(str, dict.fromkeys((part[0], part[-1])))) for prefix, part in parts
-    )
+    parts = []
+    for prefix, part in (("", reported), ("tuning-", tuning)):
+        ends = dict.fromkeys([*part[:1], *part[-1:]])
+        parts += [prefix + "-".join(map(str, ends))] if part else []
+    return "+".join(parts)
 
 
 def spanned(text: str) -> list[int]:
@@ -385,7 +353,7 @@ def batches(seeds: int | list[int], size: int, tuning: int = 0) -> list[list[int
     Each number of a list `seeds` begins new batches, so that a number added at the end leaves all
     others as they are.
 
-    tuning : how many seeds choose learning rates. They are `TUNING` and those that follow it. The
+    tuning : how many seeds choose learning rates. They are `TUNING`, `TUNING` + 1, and so on. The
         first job plays them after its own if the batch has room for all of them; otherwise they are
         in batches of their own
     """

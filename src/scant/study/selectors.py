@@ -3,13 +3,14 @@ can have.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from scant.declare import families
 from scant.declare.declarations import own_class, settings_of
 from scant.declare.families import Family
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, errors_of
 from scant.schema import check
-from scant.study.schema import experiment_settings, own_settings
+from scant.study.schema import any_of, experiment_settings, own_settings
 
 # What claims about the study of bounds choose its rows by, in place of streams.
 COVERAGE = {
@@ -31,10 +32,8 @@ def check_selectors(claim: Mapping, datasets: Mapping) -> None:
     _check_selectors(claim, datasets)
     if "control" in claim:
         replaced = {key: value for key, value in claim["control"].items() if key != "words"}
-        try:
+        with errors_of("control"):
             _check_selectors({**claim, **replaced}, datasets)
-        except SettingError as error:
-            raise SettingError(f"control.{error}") from None
 
 
 def _check_selectors(claim: Mapping, datasets: Mapping) -> None:
@@ -50,12 +49,14 @@ def _check_selectors(claim: Mapping, datasets: Mapping) -> None:
     named = _named(where.get("kind")) or [*having]
     playing = [kinds[kind] for kind in named]
     if "plays" in claim:
-        plays = {play for one in playing for play in _plays(one, claim["quantity"])}
-        if claim["plays"] not in plays:
-            raise SettingError(f"plays: {unknown('play', claim['plays'], plays)}")
+        named_by = (one.quantities.get(claim["quantity"]) for one in playing)
+        plays = {play for quantity in named_by if quantity for play in quantity.plays}
+        with errors_of("plays"):
+            check_name("play", claim["plays"], plays)
     for key in ("where", "other"):
-        rules = [{**NAMES, "kind": {"enum": named}, **experiment_settings(one)} for one in playing]
-        _check(claim.get(key, {}), _any_of(rules), key)
+        rules = chain.from_iterable(experiment_settings(one).items() for one in playing)
+        rules = {**NAMES, "kind": {"enum": named}, **any_of(rules)}
+        _check(claim.get(key, {}), rules, key)
     for key in ("on", "own"):
         _check_places(claim.get(key, {}), playing, datasets, key)
     for key, wanted in _of_learners(claim):
@@ -64,10 +65,6 @@ def _check_selectors(claim: Mapping, datasets: Mapping) -> None:
 
 def _with_quantity(name: str) -> dict[str, Family]:
     return {kind: one for kind, one in families.families().items() if name in one.quantities}
-
-
-def _plays(family: Family, quantity: str) -> tuple[str, ...]:
-    return family.quantities[quantity].plays if quantity in family.quantities else ()
 
 
 def _of_learners(claim: Mapping) -> Iterator[tuple[str, dict]]:
@@ -84,14 +81,16 @@ def _check_learners(wanted: dict, playing: list[Family], where: str) -> None:
     built_in = {kind: learner for one in playing for kind, learner in one.learners.items()}
     theirs = [kind for kind in _named(wanted.get("kind")) if ":" in kind]
     _check({"kind": wanted.get("kind")}, {"kind": {"enum": [*built_in, *theirs]}}, where)
+    meant = _named(wanted.get("kind")) or built_in
+    classes = (one.learners[kind] for one in playing for kind in one.learners if kind in meant)
     of_kinds = [
-        {name: setting.schema for name, setting in settings_of(learner).items()}
-        for one in playing
-        for kind, learner in one.learners.items()
-        if kind in (_named(wanted.get("kind")) or built_in)
+        (name, setting.schema)
+        for learner in classes
+        for name, setting in settings_of(learner).items()
     ]
-    of_own = [own_settings(own_class(kind))["properties"] for kind in theirs]
-    _check(wanted, {**_any_of([*of_kinds, *of_own]), **NAMES, "kind": {}}, where)
+    own = (own_settings(own_class(kind))["properties"].items() for kind in theirs)
+    rules = any_of([*of_kinds, *chain.from_iterable(own)])
+    _check(wanted, {**rules, **NAMES, "kind": {}}, where)
 
 
 def _check_places(wanted: dict, playing: list[Family], datasets: Mapping, where: str) -> None:
@@ -114,20 +113,11 @@ def _named(wanted) -> list:
     return [value for value in values if isinstance(value, str)]
 
 
-def _any_of(rules: list[dict]) -> dict[str, dict]:
-    """By key, the rule that a value fits if it fits that of one of several schemas' properties."""
-    by_key: dict[str, list] = {}
-    for key, rule in (item for one in rules for item in one.items()):
-        if rule not in by_key.setdefault(key, []):
-            by_key[key].append(rule)
-    return {key: same[0] if len(same) == 1 else {"anyOf": same} for key, same in by_key.items()}
-
-
 def _check(wanted: Mapping, rules: Mapping[str, dict], where: str) -> None:
     """Raise a SettingError for a key that has no rule, or a value that does not fit its own."""
     for key, value in wanted.items():
-        if key not in rules:
-            raise SettingError(f"{where}: {unknown('key', key, rules)}")
+        with errors_of(where):
+            check_name("key", key, rules)
         if value == []:
             raise SettingError(f"{where}.{key}: a list without alternatives fits nothing")
         for one in _values(value):

@@ -9,7 +9,7 @@ from pathlib import Path
 from scant.data import fetch, registry
 from scant.declare import families
 from scant.declare.declarations import Learner, own, own_class, settings_of
-from scant.errors import SettingError, nearest, short, unknown
+from scant.errors import SettingError, check_name, errors_of, nearest, short
 from scant.files import write_text
 from scant.schema import check, of_project, parsed, read_yaml, with_defaults
 from scant.study import absent_data, grouping, plan, settled, sweeps
@@ -25,24 +25,16 @@ from scant.study.selectors import check_selectors
 DEFAULT = "config/config.yaml"  # the study that Snakemake plays by default
 CLAIMS_SCHEMA = "workflow/schemas/claims.schema.yaml"
 TAKEN = ("data", "reference")  # folders of results that are no study's
-TOGETHER = (
-    "there is no such setting any more, since each job plays one learner. Delete it; where there "
-    "are too many jobs, let each play more seeds (batch)"
-)
 
 
 def study_file() -> str:
     """The study file that plain `snakemake` plays: of an unpacked archive, that of its study."""
-    manifests = (
-        [*Path("results").glob("*/manifest.json")]
-        if Path("ro-crate-metadata.json").is_file()
-        else []
-    )
-    if Path(DEFAULT).is_file() or len(manifests) != 1:
+    manifests = [*Path("results").glob("*/manifest.json")]
+    unpacked = Path("ro-crate-metadata.json").is_file() and not Path(DEFAULT).is_file()
+    if not unpacked or len(manifests) != 1:
         return DEFAULT
-    return read_yaml(manifests[0])["made"]["study_file"] or str(
-        manifests[0].with_name("study.json")
-    )
+    given = manifests[0].with_name("study.json")
+    return read_yaml(manifests[0])["made"]["study_file"] or str(given)
 
 
 def load(
@@ -67,8 +59,6 @@ def load(
     SettingError : names the key at fault, and the nearest valid name if there is one
     """
     if not checked:
-        if "together" in config:
-            raise SettingError(f"together: {TOGETHER}")
         _check_misplaced(config)
         check(config, schema(), "study")
         if config["study"].casefold() in TAKEN:
@@ -88,9 +78,9 @@ def load(
         for section in (*families.places(), "learners", "experiments"):
             _refuse_alike(section, study[section])
     names = study.get("missing", absent_data.STOP)
-    return (
-        absent_data.without(study, datasets, names) if isinstance(names, list) else study
-    ), datasets
+    if isinstance(names, list):
+        study = absent_data.without(study, datasets, names)
+    return study, datasets
 
 
 def decided(config: dict, registry_path="config/datasets.yaml") -> tuple[dict, dict[str, str]]:
@@ -144,9 +134,9 @@ def unplayed(config: dict) -> list[str]:
     names.
     """
     entries = {key: config.get(key) or {} for key in (*families.places(), "learners")}
-    named = {
-        id for one in config["experiments"].values() for key in entries for id in one.get(key, ())
-    }
+    named = set()
+    for experiment in config["experiments"].values():
+        named.update(*(experiment.get(key, ()) for key in entries))
     # of populations
     named |= {one.get("stream") for section in entries.values() for one in section.values()}
     unnamed = {key: [id for id in section if id not in named] for key, section in entries.items()}
@@ -182,7 +172,7 @@ def _refuse_alike(what: str, names) -> None:
     """Raise a SettingError for names that differ in upper and lower case alone: on some systems
     they are one file.
     """
-    spelling: dict[str, str] = {}
+    spelling = {}
     for name in names:
         if (other := spelling.setdefault(name.casefold(), name)) != name:
             raise SettingError(
@@ -209,21 +199,16 @@ def check_file(config: dict, file, record) -> None:
         lower case alone
     """
     file, record, id = str(file), Path(record), config["study"]
-    _refuse_alike(
-        "results",
-        [path.name for path in Path("results").glob("*") if path.name.lower() == id.lower()] + [id],
-    )
+    folders = [path.name for path in Path("results").glob("*")]
+    _refuse_alike("results", [*(name for name in folders if name.lower() == id.lower()), id])
     first = record.read_text(encoding="utf-8") if record.is_file() else ""
     if first == file:
         return
-    if first and Path(first).is_file() and Path("results", config["study"]).is_dir():
+    if first and Path(first).is_file() and Path("results", id).is_dir():
         earlier = read_yaml(first)
-        if earlier.get("study") == config["study"] and _without_seeds(earlier) != _without_seeds(
-            config
-        ):
+        if earlier.get("study") == id and _without_seeds(earlier) != _without_seeds(config):
             raise SettingError(
-                f"study: {file} and {first} are both named {config['study']!r}, and "
-                f"results/{config['study']} has the "
+                f"study: {file} and {first} are both named {id!r}, and results/{id} has the "
                 "results of the latter. Give one of them another id"
             )
     write_text(record, file)
@@ -251,9 +236,7 @@ def check_own_files(study: dict, datasets: Mapping) -> None:
             try:
                 if fetch.on_disk(datasets[name], datasets[name].part(part), mirror):
                     continue
-                names = (
-                    [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
-                )
+                names = [path.name for path in file.parent.glob("*")]
             except OSError as error:  # such as for a name that is too long
                 raise SettingError(
                     f"datasets.{name}.parts.{part}: {short(str(file))}: {error.strerror}"
@@ -281,10 +264,9 @@ def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
     kinds = [learner["kind"] for learner in study["learners"].values()]
     parsers = [dataset["parser"] for dataset in study["datasets"].values()]
     generators = [stream.get("generator", "") for stream in study["streams"].values()]
-    experiments = study["experiments"].values()
-    listed = [
-        name for one in experiments for key in ("measures", "figures") for name in one.get(key, ())
-    ]
+    listed = []
+    for experiment in study["experiments"].values():
+        listed += [*experiment.get("measures", ()), *experiment.get("figures", ())]
     shown = [name for _, one in families.shown_of(study) for name in (one.frame, one.draw)]
     quantities = families.own_quantities(stated)
     computed = [quantity.values for quantity in quantities.values()]
@@ -293,15 +275,13 @@ def own_names(study: dict, stated: Mapping[str, dict]) -> list[str]:
 
 
 def claims_files(study: dict) -> list[str]:
-    """The files with the claims that a study judges. A folder stands for all .yaml files in it."""
+    """The files with the claims that a study judges. A folder stands for all its .yaml files."""
     listed = study["claims"] or []
-    paths = {path: of_project(path) for path in ([listed] if isinstance(listed, str) else listed)}
-    folders = {
-        path: sorted(map(str, place.glob("*.yaml")))
-        for path, place in paths.items()
-        if place.is_dir()
-    }
-    return [file for path in paths for file in folders.get(path, [path])]
+    files = []
+    for path in [listed] if isinstance(listed, str) else listed:
+        place = of_project(path)
+        files += sorted(map(str, place.glob("*.yaml"))) if place.is_dir() else [path]
+    return files
 
 
 def claims(*paths, schema_path=CLAIMS_SCHEMA, datasets: Mapping | None = None) -> dict[str, dict]:
@@ -348,16 +328,13 @@ def _check_parts(parts: Mapping[str, dict], datasets: Mapping, path: str) -> Non
     parts : by what errors call them, see `claims`
     """
     for name, claim in parts.items():
-        try:
+        with errors_of(f"{path}: {name}"):
             if ":" in claim["quantity"]:
                 families.own_quantity(claim["quantity"])
                 if not isinstance(claim["where"].get("kind"), str):
-                    raise SettingError(
-                        "where: name the kind of experiment, as in {kind: perceptron}"
-                    )
+                    what = "where: name the kind of experiment, as in {kind: perceptron}"
+                    raise SettingError(what)
             check_selectors(claim, datasets)
-        except SettingError as error:
-            raise SettingError(f"{path}: {name}: {error}") from None
 
 
 def _check_misplaced(config: dict) -> None:
@@ -365,36 +342,27 @@ def _check_misplaced(config: dict) -> None:
 
     It is checked before the schema, whose message would not say that.
     """
-    kinds = {kind: {*learner_settings(kind)} for kind in families.kinds()}
-    everywhere = set().union(*kinds.values())
-    for name, kind, entry in _entries(config, "learners"):
-        if kind not in kinds:
-            continue
-        for key in entry:
-            if key == "options":
+    declared = families.families()
+    learners = {kind: {*learner_settings(kind)} for kind in families.kinds()}
+    experiments = {kind: {*experiment_settings(one)} for kind, one in declared.items()}
+    for section, settings, where in (
+        ("learners", learners, "for the kind"),
+        ("experiments", experiments, "in an experiment of kind"),
+    ):
+        everywhere = set().union(*settings.values())
+        for name, kind, entry in _entries(config, section):
+            if section == "learners" and kind in settings and "options" in entry:
                 raise SettingError(
                     f"learners.{name}: options are for learners of your own (kind: module:Class)"
                 )
-            if key in everywhere - kinds[kind]:
-                raise SettingError(f"learners.{name}: {key} does nothing for the kind {kind!r}")
-    settings = {
-        kind: {*experiment_settings(family)} for kind, family in families.families().items()
-    }
-    figures = {kind: {*figures_to_ask_for(family)} for kind, family in families.families().items()}
+            for key in sorted(everywhere - settings.get(kind, everywhere)):
+                if key in entry:
+                    raise SettingError(f"{section}.{name}: {key} does nothing {where} {kind!r}")
+    figures = {kind: {*figures_to_ask_for(one)} for kind, one in declared.items()}
+    everywhere = set().union(*figures.values())
     for name, kind, entry in _entries(config, "experiments"):
-        if kind not in settings:
-            continue
-        useless = set().union(*settings.values()) - settings[kind]
-        for key in sorted(useless.intersection(entry)):
-            raise SettingError(
-                f"experiments.{name}: {key} does nothing in an experiment of kind {kind!r}"
-            )
-        elsewhere = set().union(*figures.values()) - figures[kind]
-        asked = entry.get("figures")
-        if not isinstance(asked, list):
-            continue
-        for figure in asked:
-            if isinstance(figure, str) and figure in elsewhere:
+        for figure in sorted(everywhere - figures.get(kind, everywhere)):
+            if isinstance(entry.get("figures"), list) and figure in entry["figures"]:
                 raise SettingError(
                     f"experiments.{name}: {figure} is no figure of an experiment of kind {kind!r}"
                 )
@@ -419,28 +387,23 @@ def _check(study: dict, datasets: dict) -> None:
     """
     for key, place in families.places().items():
         for name, settings in study[key].items():
-            try:
+            with errors_of(f"{key}.{name}"):
                 place.check(settings, datasets)
-            except SettingError as error:
-                raise SettingError(f"{key}.{name}: {error}") from None
     for name, dataset in study["datasets"].items():
         if ":" in dataset["parser"] and not callable(own(dataset["parser"], "parser", "function")):
             raise SettingError(f"datasets.{name}: {dataset['parser']} is no function")
     _check_own(study["learners"])
     for name, learner in study["learners"].items():
-        try:
+        with errors_of(f"learners.{name}"):
             _check_learner(learner)
-        except SettingError as error:
-            raise SettingError(f"learners.{name}: {error}") from None
     families.shown_of(study)
     _check_ids(study)
     for name, experiment in study["experiments"].items():
-        try:
+        where = f"experiments.{name}"
+        if swept := experiment.get("sweeps"):
+            where = f"experiments.{experiment['stands_for']}.sweep: {sweeps.said(swept)}"
+        with errors_of(where):
             _check_experiment(study, datasets, name)
-        except SettingError as error:
-            swept = experiment.get("sweeps")
-            where = f"{experiment['stands_for']}.sweep: {sweeps.said(swept)}" if swept else name
-            raise SettingError(f"experiments.{where}: {error}") from None
 
 
 def _check_ids(study: dict) -> None:
@@ -448,13 +411,10 @@ def _check_ids(study: dict) -> None:
     define.
     """
     for name, experiment in study["experiments"].items():
-        kind = experiment.get("kind", next(iter(families.families())))
-        for key in (families.family(kind).place.key, "learners"):
-            for id in experiment.get(key, ()):
-                if id not in study.get(key, ()):
-                    raise SettingError(
-                        f"experiments.{name}.{key}: {unknown(key[:-1], id, study.get(key, ()))}"
-                    )
+        for key in (families.of(experiment).place.key, "learners"):
+            with errors_of(f"experiments.{name}.{key}"):
+                for id in experiment[key]:
+                    check_name(key[:-1], id, study[key])
 
 
 def _check_own(learners: dict) -> None:
@@ -465,20 +425,17 @@ def _check_own(learners: dict) -> None:
     rules = {}
     for name, learner in learners.items():
         if ":" in learner["kind"]:
-            try:
+            with errors_of(f"learners.{name}"):
                 rules[name] = own_settings(own_class(learner["kind"]))
-            except SettingError as error:
-                raise SettingError(f"learners.{name}: {error}") from None
     theirs = {name: learners[name] for name in rules}
     check({"learners": theirs}, {"properties": {"learners": {"properties": rules}}}, "study")
 
 
 def _check_learner(learner: dict) -> None:
-    kind, kinds = learner["kind"], families.kinds()
-    if ":" not in kind and kind not in kinds:
-        raise unknown("kind of learner", kind, kinds)
-    classes = kinds[kind] if kind in kinds else [own_class(kind)]
-    errors = []
+    kind, kinds, errors = learner["kind"], families.kinds(), []
+    if ":" not in kind:
+        check_name("kind of learner", kind, kinds)
+    classes = kinds.get(kind) or [own_class(kind)]
     # one of each family that has the kind; the settings need only fit one of them
     for cls in classes:
         try:
@@ -488,7 +445,7 @@ def _check_learner(learner: dict) -> None:
             errors.append(error)
     if len(errors) == len(classes):
         raise errors[0]
-    settings = learner_settings(kind) if kind in kinds else settings_of(classes[0])
+    settings = learner_settings(kind) or settings_of(classes[0])
     for key, setting in settings.items():
         if key in learner and setting.when:
             other, value = setting.when
@@ -508,10 +465,9 @@ def _check_experiment(study: dict, datasets: dict, name: str) -> None:
         )
     if not experiment[family.place.key]:
         raise SettingError(f"an experiment of kind {family.kind!r} needs {family.place.key}")
-    if experiment.get("baseline") not in (None, *experiment["learners"]):
-        raise SettingError(
-            f"baseline: {unknown('learner', experiment['baseline'], experiment['learners'])}"
-        )
+    if experiment.get("baseline"):
+        with errors_of("baseline"):
+            check_name("learner", experiment["baseline"], experiment["learners"])
     _check_titles(study["learners"], experiment["learners"])
     for learner in experiment["learners"]:
         _check_plays(family, learner, study["learners"][learner])
@@ -524,7 +480,7 @@ def _check_titles(learners: Mapping, ids: Sequence[str]) -> None:
     """Raise a SettingError if two learners of an experiment have one title: a claim would say "SLAM
     minus SLAM".
     """
-    by_title: dict[str, str] = {}
+    by_title = {}
     for id in ids:
         title = learners[id].get("title", id)
         if (other := by_title.setdefault(title, id)) != id:
@@ -543,10 +499,10 @@ def _check_plays(family: families.Family, name: str, learner: dict) -> None:
         cls = own_class(kind)
         lacking = [method for method in family.methods if not callable(getattr(cls, method, None))]
         if lacking or not isinstance(cls, type):
+            lacks = f"has no {lacking[0]}" if lacking else "is no class"
             raise SettingError(
                 f"the learner {name!r} of an experiment of kind {family.kind!r} is to be a class "
-                f"with {' and '.join(family.methods)}, and {kind} "
-                f"{f'has no {lacking[0]}' if lacking else 'is no class'}"
+                f"with {' and '.join(family.methods)}, and {kind} {lacks}"
             )
         return
     if kind not in family.learners:

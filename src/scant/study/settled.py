@@ -12,8 +12,8 @@ from pathlib import Path
 
 from scant.data.registry import Archive, Dataset, Part
 from scant.declare.families import Job
-from scant.errors import DataError, unknown
-from scant.files import BLANK, SEAL, atomic, check_seal, seal
+from scant.errors import DataError, check_name
+from scant.files import read_sealed, write_sealed
 from scant.study.code import digest
 from scant.study.plan import Plan
 
@@ -34,11 +34,8 @@ class Settled:
     """
 
     def __init__(self, content: dict):
-        self.given: dict = content["given"]
-        self.study: dict = content["study"]
-        self.claims: dict[str, dict] = content["claims"]
-        self.draws: dict[str, list[str]] = content["draws"]
-        self.code: dict[str, dict[str, str]] = content["code"]
+        self.given, self.study, self.claims = (content[key] for key in ("given", "study", "claims"))
+        self.draws, self.code = content["draws"], content["code"]
         self.datasets = {name: _dataset(entry) for name, entry in content["datasets"].items()}
 
     @cached_property
@@ -53,13 +50,10 @@ class Settled:
         ------
         SettingError : there is no such experiment; names the nearest
         """
-        if experiment and experiment not in self.study["experiments"]:
-            raise unknown("experiment", experiment, self.study["experiments"])
-        alone = {
-            name: settings
-            for name, settings in self.study["experiments"].items()
-            if name == experiment
-        }
+        experiments, alone = self.study["experiments"], {}
+        if experiment:
+            check_name("experiment", experiment, experiments)
+            alone = {experiment: experiments[experiment]}
         return Plan(self.study | {"experiments": alone}, self.datasets, self.draws)
 
     def code_of(self, job: Job) -> str:
@@ -79,13 +73,10 @@ def content(given: dict, plan: Plan, claims: dict[str, dict]) -> dict:
     parameters.
     """
     datasets = {name: asdict(dataset) for name, dataset in plan.datasets.items()}
-    code = {
-        name: {
-            learner: digest(*plan.modules(name, learner))
-            for learner in ("", *experiment["learners"])
-        }
-        for name, experiment in plan.study["experiments"].items()
-    }
+    code = {}
+    for name, experiment in plan.study["experiments"].items():
+        learners = ("", *experiment["learners"])
+        code[name] = {learner: digest(*plan.modules(name, learner)) for learner in learners}
     settled = {"given": given, "study": plan.study, "datasets": datasets, "draws": plan.draws}
     # with lists in place of tuples
     return json.loads(json.dumps(settled | {"claims": claims, "code": code}))
@@ -99,8 +90,7 @@ def read(file) -> Settled:
     DataError : there is none, or it was changed since the workflow wrote it
     """
     try:
-        check_seal(file)
-        return Settled(json.loads(Path(file).read_text(encoding="utf-8")))
+        return Settled(read_sealed(file))
     except (OSError, ValueError, KeyError, TypeError) as error:
         advice = "Only the workflow writes such a file: snakemake --cores all"
         raise DataError(
@@ -116,9 +106,7 @@ def save(file, content: dict) -> None:
     """
     if Path(file).is_file() and _is_played(content["study"]["study"]):
         return
-    with atomic(file) as temporary:
-        temporary.write_text(json.dumps(content | {SEAL: BLANK}), encoding="utf-8")
-        seal(temporary)
+    write_sealed(file, content)
 
 
 def _is_played(study: str) -> bool:

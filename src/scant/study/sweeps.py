@@ -5,13 +5,13 @@ A level is a value that a sweep gives to a reading.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 from scant.declare import families
-from scant.declare.declarations import Setting
+from scant.declare.declarations import Learner, Setting
 from scant.declare.families import Family
-from scant.errors import SettingError
+from scant.errors import SettingError, errors_of
 from scant.schema import check
 from scant.study.schema import learner_settings, readings
 
@@ -24,9 +24,9 @@ def expand(study: dict, datasets: Mapping) -> dict:
     """The study with a further experiment for every combination of levels, after the experiment
     that sweeps.
 
-    If a level belongs to a place or learner, a changed copy of it is added, too. All that is added
-    says in `stands_for` which experiment, place or learner it replaces. Only claims read these
-    experiments: no figure and no other table shows them.
+    If a level belongs to a place or learner, a changed copy of that place or learner is added, too.
+    All that is added says in `stands_for` which experiment, place or learner it replaces. Only
+    claims read these experiments: no figure and no other table shows them.
 
     Raises
     ------
@@ -39,60 +39,41 @@ def expand(study: dict, datasets: Mapping) -> dict:
         basis = experiments[name] = {
             key: value for key, value in experiment.items() if key != "sweep"
         }
-        try:
-            variants = _variants(study, datasets, name, basis, _combinations(experiment))
-            if taken := [id for id in variants if id in stated or id in experiments]:
-                raise SettingError(f"there is an experiment {taken[0]!r} already")
-        except SettingError as error:
-            raise SettingError(f"experiments.{name}.sweep: {error}") from None
-        experiments |= variants
+        with errors_of(f"experiments.{name}.sweep"):
+            different = []  # two items of a sweep may come to the same levels
+            for levels in _combinations(experiment):
+                _check(study, basis, levels)
+                for id, variant in _variant(study, datasets, name, basis, levels).items():
+                    if variant["sweeps"] not in different:
+                        if id in stated or id in experiments:
+                            raise SettingError(f"there is an experiment {id!r} already")
+                        experiments[id] = variant
+                        different.append(variant["sweeps"])
     return study | {"experiments": experiments}
 
 
-def _variants(study: dict, datasets: Mapping, name: str, basis: dict, combinations) -> dict:
-    """The experiments of all combinations of levels, by id: one for each, if two items of a sweep
-    come to the same.
-    """
-    variants = {}
-    for levels in combinations:
-        _check(study, basis, levels)
-        for id, variant in _variant(study, datasets, name, basis, levels).items():
-            if variant["sweeps"] not in [other["sweeps"] for other in variants.values()]:
-                if id in variants:
-                    raise SettingError(f"there is an experiment {id!r} already")
-                variants[id] = variant
-    return variants
-
-
-def learner_readings() -> dict[str, Setting]:
-    """The readings that learners have, by name."""
-    classes = (learner for classes in families.kinds().values() for learner in classes)
-    settings = (setting for learner in classes for setting in learner.settings)
+def readings_of(learners: Iterable[type[Learner]]) -> dict[str, Setting]:
+    """The readings that classes of learners have, by name."""
+    settings = (setting for learner in learners for setting in learner.settings)
     return {setting.name: setting for setting in settings if setting.reading}
 
 
 def learner_level(learner: dict, reading: str):
-    """The value of a reading of a learner; None if the reading cannot change what it does, or if
-    theory chooses it.
+    """The value of a reading of a learner; None if the reading cannot change what the learner does,
+    or if theory chooses the value.
     """
-    setting = (
-        learner_settings(learner["kind"]).get(reading)
-        if learner["kind"] in families.kinds()
-        else None
-    )
-    if setting is None or (setting.when and learner.get(setting.when[0]) != setting.when[1]):
+    if not _changes(learner, reading):
         return None
-    return learner.get(reading, setting.absent)
+    return learner.get(reading, learner_settings(learner["kind"])[reading].absent)
 
 
 def left_out(learner: dict) -> dict:
-    """The settings that a built-in learner has by default, without those that the study gives or
-    that do nothing.
+    """The settings that a built-in learner has by default, without settings that the study gives,
+    or that do nothing.
     """
-    declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
     return {
         key: setting.absent
-        for key, setting in declared.items()
+        for key, setting in learner_settings(learner["kind"]).items()
         if key not in learner and setting.absent is not None and _changes(learner, key)
     }
 
@@ -101,24 +82,20 @@ def ours(learner: dict) -> list[str]:
     """The settings of a learner that go beyond the papers, as far as a study gives it values other
     than the default.
     """
-    declared = learner_settings(learner["kind"]) if learner["kind"] in families.kinds() else {}
     return [
         key
-        for key, setting in declared.items()
+        for key, setting in learner_settings(learner["kind"]).items()
         if setting.ours and learner.get(key, setting.absent) != setting.absent
     ]
 
 
 def _changes(learner: dict, reading: str) -> bool:
     """Whether a reading can change what a learner does."""
-    setting = (
-        learner_settings(learner["kind"]).get(reading)
-        if learner["kind"] in families.kinds()
-        else None
-    )
-    return setting is not None and (
-        not setting.when or learner.get(setting.when[0]) == setting.when[1]
-    )
+    setting = learner_settings(learner["kind"]).get(reading)
+    if setting is None or not setting.when:
+        return setting is not None
+    key, value = setting.when
+    return learner.get(key) == value
 
 
 def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]:
@@ -132,8 +109,8 @@ def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]
     kinds : of learners that the reading affects; empty if it affects one of `kinds`, or may do so
     """
     family = families.of(experiment)
-    setting = _experiment_settings(family).get(reading)
-    if setting is None or not setting.some:
+    some = {setting.name for setting in family.settings if setting.some}
+    if reading not in some:
         return ()
     heeding = tuple(
         kind for kind, learner in family.learners.items() if learner.heeds_in(reading, experiment)
@@ -142,17 +119,13 @@ def unheeded(experiment: dict, reading: str, kinds: set[str]) -> tuple[str, ...]
     return () if unknown or kinds & {*heeding} else heeding
 
 
-def _experiment_settings(family: Family) -> dict[str, Setting]:
-    return {setting.name: setting for setting in family.settings}
+def _settings(family: Family) -> dict[str, Setting]:
+    """The readings of a family's learners and the settings of its experiments, by name.
 
-
-def _learner_readings_in(family: Family) -> dict[str, Setting]:
-    """The readings that a family's learners have, by name.
-
-    Those of other families may have other rules.
+    Learners of other families may have other rules.
     """
-    settings = (setting for learner in family.learners.values() for setting in learner.settings)
-    return {setting.name: setting for setting in settings if setting.reading}
+    declared = {setting.name: setting for setting in family.settings}
+    return readings_of(family.learners.values()) | declared
 
 
 def _combinations(experiment: dict) -> list[dict]:
@@ -160,18 +133,13 @@ def _combinations(experiment: dict) -> list[dict]:
     schema.
     """
     family, combinations = families.of(experiment), []
-    settings = _learner_readings_in(family) | _experiment_settings(family)
-    rules = {name: setting.schema for name, setting in settings.items()}
+    rules = readings() | {name: one.schema for name, one in _settings(family).items()}
     rules |= {name: family.place.schema["properties"][name] for name in family.place.readings}
     for item in experiment["sweep"]:
         ordered = {key: item[key] for key in readings() if key in item}
         for key, values in ordered.items():
             for value in values:
-                check(
-                    {key: value},
-                    {"properties": {key: rules.get(key, readings()[key])}},
-                    "a level",
-                )
+                check({key: value}, {"properties": {key: rules[key]}}, "a level")
         combinations += [
             dict(zip(ordered, values, strict=True)) for values in product(*ordered.values())
         ]
@@ -184,7 +152,7 @@ def _check(study: dict, experiment: dict, levels: dict) -> None:
     """
     family, changed = families.of(experiment), experiment | levels
     kinds = {study["learners"][learner]["kind"] for learner in experiment["learners"]}
-    settings = _learner_readings_in(family) | _experiment_settings(family)
+    settings = _settings(family)
     for key in levels:
         if key not in settings and key not in family.place.readings:
             raise SettingError(f"{key} does nothing in an experiment of kind {family.kind!r}")
@@ -221,11 +189,10 @@ def _variant(
             raise SettingError(f"{key} does nothing for the {section} of this experiment")
         for id in affected:
             settings = study[section][id]
-            now = (
-                place.level(settings, key, datasets)
-                if section == place.key
-                else learner_level(settings, key)
-            )
+            if section == place.key:
+                now = place.level(settings, key, datasets)
+            else:
+                now = learner_level(settings, key)
             if now != value:
                 changes.setdefault((section, id), {})[key] = changed[key] = value
     if not changed:
@@ -233,20 +200,15 @@ def _variant(
     copies = {}
     for (section, id), settings in changes.items():
         copies[section, id] = new_id = _name(id, settings)
-        copy = (
-            study[section][id]
-            | settings
-            | {"title": study[section][id].get("title", id), "stands_for": id}
-        )
+        copy = {"title": id} | study[section][id] | settings | {"stands_for": id}
         if study[section].setdefault(new_id, copy) != copy:
             raise SettingError(f"{section} have {new_id!r} already")
     variant = experiment | {key: value for key, value in changed.items() if key in experiment}
     for section in (place.key, "learners"):
         variant[section] = [copies.get((section, id), id) for id in experiment[section]]
     if "baseline" in experiment:
-        variant["baseline"] = copies.get(
-            ("learners", experiment["baseline"]), experiment["baseline"]
-        )
+        baseline = experiment["baseline"]
+        variant["baseline"] = copies.get(("learners", baseline), baseline)
     words = {"title": f"{experiment.get('title', name)}, {said(changed)}", "figures": []}
     return {_name(name, changed): variant | words | {"stands_for": name, "sweeps": changed}}
 
@@ -275,11 +237,5 @@ def _name(name: str, levels: dict) -> str:
 
 def _text(value) -> str:
     """A level as part of an id."""
-    text = (
-        "none"
-        if value is None
-        else "-".join(map(str, value))
-        if isinstance(value, list)
-        else str(value).lower()
-    )
+    text = "-".join(map(str, value)) if isinstance(value, list) else str(value).lower()
     return re.sub(r"[^A-Za-z0-9@._-]", "_", text)

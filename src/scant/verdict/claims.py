@@ -6,12 +6,12 @@ of choosing learning rates that its runs allow; where the claim names the docume
 on these and one on all others. The claim's verdict is that of the first reading: the first
 experiment that fits, with its own `tuning`. Readings on other data than the document's come after
 those on its own, and readings in which nothing could violate the claim after all others. Where a
-claim has parts (`cells`), the first reading joins those of all of them.
+claim has parts (`cells`), its first reading joins the first readings of all parts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from typing import NamedTuple
 
@@ -20,13 +20,13 @@ import pandas as pd
 
 from scant.declare import families
 from scant.declare.families import Quantity, called
-from scant.errors import SettingError, unknown
+from scant.errors import check_name, errors_of
 from scant.measures import named, recordable
 from scant.present import making
 from scant.present.traces import Played
 from scant.study.grouping import parts
 from scant.study.plan import Plan
-from scant.study.sweeps import learner_level, learner_readings, unheeded
+from scant.study.sweeps import learner_level, readings_of, unheeded
 from scant.verdict import judging, selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.examined import Cell, Examined, Reading
@@ -61,7 +61,6 @@ def examine(
     traces_by_experiment: Mapping[str, tuple[pd.DataFrame, dict]],
     comparators: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
-    level: float = 0.95,
     coverage: pd.DataFrame | None = None,
     whole: Plan | None = None,
 ) -> dict[str, Examined]:
@@ -78,7 +77,6 @@ def examine(
         regret need them
     tables : tables that are computed without runs, by name; those that are missing here are
         computed
-    level : of the intervals and verdicts
     coverage : the rows of the study of bounds, see `scant.ads.coverage.coverage`, if the study has
         one
     whole : of the study with the data sets that it has left out, if there are any
@@ -87,20 +85,18 @@ def examine(
     ------
     SettingError : a claim cannot be judged; names it
     """
-    examiner = _Examiner(
-        plan, traces_by_experiment, comparators, dict(tables or {}), level, coverage, whole
-    )
+    known = dict(tables or {})
+    examiner = _Examiner(plan, traces_by_experiment, comparators, known, coverage, whole)
     examined = {}
     for name, claim in claims.items():
-        try:
-            examined[name] = examiner(claim)
-        except SettingError as error:
-            raise SettingError(f"claim {name}: {error}") from None
+        with errors_of(f"claim {name}"):
+            parts_examined = [examiner.with_control(part) for part in parts(claim)]
+            examined[name] = _joined(claim, parts_examined)
     return examined
 
 
 class _Fitting(NamedTuple):
-    """What of an experiment fits a claim.
+    """The streams and learners of an experiment that fit a claim.
 
     streams, learners : the ids that the claim is about
     elsewhere : the experiment to compare with, which may be the same; None if the claim compares
@@ -137,46 +133,31 @@ class _Examiner:
     A quantity that several claims are about is computed once.
     """
 
-    def __init__(self, plan, traces_by_experiment, comparators, tables, level, coverage, whole):
-        self.plan, self.study, self.played, self.comparators = (
-            plan,
-            plan.study,
-            traces_by_experiment,
-            comparators,
-        )
-        self.declared = cache(selection.declared)
-        self.tables, self.level, self.coverage, self.whole = tables, level, coverage, whole
-        self.values = cache(self._values)
+    def __init__(self, plan, played, comparators, tables, coverage, whole):
+        self.plan, self.study, self.played, self.comparators = plan, plan.study, played, comparators
+        self.tables, self.coverage, self.whole = tables, coverage, whole
+        self.declared, self.values = cache(selection.declared), cache(self._values)
 
-    def __call__(self, claim: dict) -> Examined:
-        return _joined(claim, [self._with_control(part) for part in parts(claim)])
-
-    def _with_control(self, claim: dict) -> Examined:
+    def with_control(self, claim: dict) -> Examined:
         """A part's readings and that of its control."""
         examined = self._examined(claim)
         if "control" not in claim or not examined.readings:
             return examined
-        replaced = {key: value for key, value in claim["control"].items() if key != "words"}
-        control = {
-            key: value for key, value in claim.items() if key not in ("control", "each", "places")
-        } | replaced
+        control = claim | claim["control"]
+        for key in ("control", "words", "each", "places"):
+            control.pop(key, None)
         first = examined.readings[0]
-        of_control = self._examined(
-            control, None if "where" in replaced else (first.experiment, first.tuning)
-        )
-        return replace(
-            examined,
-            control=next(iter(of_control.readings), None),
-            control_missing=of_control.missing,
-        )
+        only = None if "where" in claim["control"] else (first.experiment, first.tuning)
+        of_control = self._examined(control, only)
+        reading = next(iter(of_control.readings), None)
+        return replace(examined, control=reading, control_missing=of_control.missing)
 
     def _examined(self, claim: dict, only: tuple[str, str | None] | None = None) -> Examined:
         """A claim's readings, or that of a single experiment and tuning."""
         if claim["quantity"] == TABLE:
             return self._table(claim)
-        if any(
-            declared.reads == "coverage" for declared in self.declared(claim["quantity"]).values()
-        ):
+        declared = self.declared(claim["quantity"]).values()
+        if any(quantity.reads == "coverage" for quantity in declared):
             return self._of_coverage(claim)
         readings, lacking = [], [_Lacking(0, "")]
         for name, experiment in self.study["experiments"].items():
@@ -192,9 +173,8 @@ class _Examiner:
                     lacking.append(_Lacking(6, cells[0].why))
                     continue
                 if not cells:
-                    lacking.append(
-                        _Lacking(5, f"no {claim.get('measure', claim['quantity'])} is known there")
-                    )
+                    what = claim.get("measure", claim["quantity"])
+                    lacking.append(_Lacking(5, f"no {what} is known there"))
                 for own, of_kind in self._by_data(claim, name, cells):
                     reading = self._reading(claim, name, tuning, fitting, of_kind, own)
                     if not any(_repeats(reading, earlier) for earlier in readings):
@@ -205,29 +185,29 @@ class _Examiner:
         return Examined(claim, readings, "" if readings else reason)
 
     def _fitting(self, claim: dict, name: str, experiment: dict) -> _Fitting | _Lacking:
-        """What of an experiment fits a claim, or why it does not."""
-        kinds, where = self.declared(claim["quantity"]), claim.get("where") or {}
-        if experiment["kind"] not in kinds or not fits(
-            experiment["kind"], where.get("kind", experiment["kind"])
-        ):
-            return _Lacking(
-                1, f"no experiment with {in_words({'kind': where.get('kind', list(kinds))})}"
-            )
+        """The streams and learners of an experiment that fit a claim, or why the experiment does
+        not.
+        """
+        kinds, where, kind = [*self.declared(claim["quantity"])], claim["where"], experiment["kind"]
+        wanted = where.get("kind", kinds)
+        if kind not in kinds or not fits(kind, wanted):
+            return _Lacking(1, f"no experiment with {in_words({'kind': wanted})}")
         if name not in self.played or not all_fit(experiment, where, name):
             return _Lacking(2, f"no experiment with {in_words(where)}")
-        place = self.plan.families[name].place.key
-        streams = self._chosen(place, experiment, claim.get("on") or {})
+        place, on = self.plan.families[name].place.key, claim.get("on") or {}
+        streams = self._chosen(place, experiment, on)
         if not streams:
-            return _Lacking(3, f"none of the {place} with {in_words(claim.get('on') or {})}")
+            return _Lacking(3, f"none of the {place} with {in_words(on)}")
         learners = self._chosen("learners", experiment, claim["learner"])
         if not learners:
             return _Lacking(4, f"no learner with {in_words(claim['learner'])}")
-        if not ("other" in claim or isinstance(claim.get("against"), dict)):
+        of_learner = isinstance(claim.get("against"), dict)
+        if not ("other" in claim or of_learner):
             return _Fitting(streams, learners)
         elsewhere = self._elsewhere(claim, name, experiment)
         if elsewhere is None:
             return _Lacking(5, f"no experiment with {in_words(claim['other'])} to compare with")
-        if not isinstance(claim.get("against"), dict):
+        if not of_learner:
             return _Fitting(streams, learners, elsewhere)
         others = self._chosen("learners", self.study["experiments"][elsewhere], claim["against"])
         if not others:
@@ -243,9 +223,9 @@ class _Examiner:
             for wanted in claim.get("each", ())
             if not any(chosen(self.study, "learners", id, wanted) for id in learners)
         ]
-        lacks = (
-            [f"no learner with {', or '.join(absent)}, which the statement names"] if absent else []
-        )
+        lacks = []
+        if absent:
+            lacks.append(f"no learner with {', or '.join(absent)}, which the statement names")
         if places < claim.get("places", 0):
             lacks.append(f"{places} of the {claim['places']} {section} that the statement is about")
         return "; ".join(lacks)
@@ -275,20 +255,19 @@ class _Examiner:
         """The experiment to compare with: this one, or, if the claim has settings for `other`, the
         first with these.
 
-        It has to have all other settings of this one, and a place (and learner, if each is compared
-        with itself) of it. None if there is no such experiment.
+        That experiment has all other settings of this one, and shares a place with it; a learner,
+        too, if each is compared with itself. None if there is no such experiment.
         """
         if "other" not in claim:
             return name
         family, free = self.plan.families[name], {*claim["where"], *claim["other"]}
-        same = {
-            key: value for key, value in family.conditions(experiment).items() if key not in free
-        }
-        keys = [family.place.key, *([] if isinstance(claim.get("against"), dict) else ["learners"])]
+        conditions = family.conditions(experiment)
+        same = {key: conditions[key] for key in conditions.keys() - free} | {"kind": family.kind}
+        keys = [family.place.key]
+        if not isinstance(claim.get("against"), dict):
+            keys.append("learners")
         for id, settings in self.study["experiments"].items():
-            alike = settings["kind"] == family.kind and all(
-                settings.get(key) == value for key, value in same.items()
-            )
+            alike = all(settings.get(key) == value for key, value in same.items())
             shared = alike and all({*settings[key]} & {*experiment[key]} for key in keys)
             if shared and id in self.played and all_fit(settings, claim["other"], id):
                 return id
@@ -298,9 +277,9 @@ class _Examiner:
         """The readings of `tuning` that the runs allow, the experiment's own first; [None] if it
         does not matter.
         """
-        frame, details = self.played[name]
         if not self._quantity(claim["quantity"], name).tuned:
             return [None]
+        frame, details = self.played[name]
         return self.plan.families[name].tunings(self.study, details, frame, fitting.involved)
 
     def _quantity(self, quantity: str, experiment: str) -> Quantity:
@@ -315,18 +294,13 @@ class _Examiner:
 
         Those of a stream and learner are by seed.
         """
-        frame, details = self.played[name]
-        played = Played(
-            name, tuning, frame[frame["stream"].isin(streams)], details, self.comparators
-        )
-        if not len(played.traces):
+        (frame, details), declared = self.played[name], self._quantity(quantity, name)
+        traces = frame[frame["stream"].isin(streams)]
+        if traces.empty:
             return {}
-        values = called(self._quantity(quantity, name).values)(played, **dict(options))
-        columns = [
-            column
-            for column in (*VALUES, *self._quantity(quantity, name).plays)
-            if column in values
-        ]
+        played = Played(name, tuning, traces, details, self.comparators)
+        values = called(declared.values)(played, **dict(options))
+        columns = [column for column in (*VALUES, *declared.plays) if column in values]
         groups = values[columns].groupby(["stream", "learner"], sort=False)
         return {key: rows.set_index("seed") for key, rows in groups}
 
@@ -339,65 +313,66 @@ class _Examiner:
         streams, learners, elsewhere, others = fitting
         quantity, declared = claim["quantity"], self._quantity(claim["quantity"], name)
         options = tuple((key, claim[key]) for key in declared.options if key in claim)
-        facts = {"within": _within(declared, claim, elsewhere is not None), "share": declared.share}
-        facts |= {"claim": claim, "experiment": name, "tuning": tuning}
         values, family = (
             self.values(quantity, name, tuning, streams, options),
             self.plan.families[name],
         )
-        other_values = values
+        other_values, section = values, family.place.key
         if elsewhere not in (None, name):
             other_values = self.values(quantity, elsewhere, tuning, streams, options)
         for stream, learner in product(dict.fromkeys(stream for stream, _ in values), learners):
-            place = self._original(family.place.key, stream)
-            facts |= {"sample": self._of_sample(family.place.key, stream)}
             # A value over several games, such as a slope in the number of items, is of all of the
             # claim's.
             places = [stream] if stream in streams else streams
-            drawn = self._drawn_anew(name, places, learner)
+            of_learner = Cell(
+                self._original(section, stream),
+                self._original("learners", learner),
+                drawn=self._drawn_anew(name, places, learner),
+                within=_within(declared, claim, elsewhere is not None),
+                share=declared.share,
+                sample=self._of_sample(section, stream),
+                claim=claim,
+                experiment=name,
+                tuning=tuning,
+            )
             for epsilon, rows in _policies(values.get((stream, learner)), claim.get("epsilon")):
                 rows = self._played_instead(claim, name, rows)
                 # A trivial play that comes to the same with every seed involves no chance.
                 trivial = "plays" in claim and np.ptp(rows["value"]) == 0
-                exact = trivial or family.certain(self.study, stream)
-                label = self._original("learners", learner) + (
-                    "" if epsilon is None else f", epsilon {epsilon:g}"
+                policy = "" if epsilon is None else f", epsilon {epsilon:g}"
+                alone = replace(
+                    of_learner,
+                    learner=of_learner.learner + policy,
+                    exact=trivial or family.certain(self.study, stream),
+                    edge=_edges(rows),
+                    why=_why(rows),
                 )
                 if elsewhere is None:
-                    alone = _extreme(rows, claim) | {"edge": _edges(rows), "why": _why(rows)}
-                    yield Cell(
-                        place, label, "", *_differences(rows, claim), exact, drawn, **facts, **alone
-                    )
+                    yield replace(alone, **_differences(rows, claim), **_extreme(rows, claim))
                     continue
                 for other in (learner,) if others is None else others:
-                    other_rows = _with_epsilon(
-                        _policies(other_values.get((stream, other)), None), epsilon
-                    )
+                    policies = _policies(other_values.get((stream, other)), None)
+                    other_rows = _with_epsilon(policies, epsilon)
                     if other_rows is None or (elsewhere, other) == (name, learner):
                         continue
-                    against = self._original("learners", other) + (
-                        "" if elsewhere == name else f" ({elsewhere})"
-                    )
-                    differences = _differences_of_two(rows["value"], other_rows["value"], claim)
-                    two = {"edge": _edges(rows, other_rows), "why": _why(rows) or _why(other_rows)}
-                    drawn_for_two = drawn or self._drawn_anew(elsewhere, places, other)
-                    yield Cell(
-                        place, label, against, *differences, exact, drawn_for_two, **facts, **two
+                    where = "" if elsewhere == name else f" ({elsewhere})"
+                    yield replace(
+                        alone,
+                        against=self._original("learners", other) + where,
+                        **_differences_of_two(rows["value"], other_rows["value"], claim),
+                        drawn=alone.drawn or self._drawn_anew(elsewhere, places, other),
+                        edge=_edges(rows, other_rows),
+                        why=alone.why or _why(other_rows),
                     )
 
     def _played_instead(self, claim: dict, name: str, rows: pd.DataFrame) -> pd.DataFrame:
         """A quantity's values; if the claim is a control that names a trivial play, what it would
         have come to.
-
-        Raises
-        ------
-        SettingError : the quantity knows no such play
         """
         if "plays" not in claim:
             return rows
         plays = self._quantity(claim["quantity"], name).plays
-        if claim["plays"] not in plays:
-            raise unknown(f"play of {claim['quantity']}", claim["plays"], plays)
+        check_name(f"play of {claim['quantity']}", claim["plays"], plays)
         return rows.assign(value=rows[claim["plays"]])
 
     def _drawn_anew(self, name: str, places: Iterable[str], learner: str) -> bool:
@@ -434,21 +409,18 @@ class _Examiner:
         place, learners = family.place, fitting.involved
         kinds = {self.study["learners"][learner]["kind"] for learner in learners}
         conditions = family.conditions(experiment).items()
-        levels = {
-            key: value for key, value in conditions if not unheeded(experiment, key, kinds)
-        } | {"tuning": tuning}
-        streams = {cell.stream for cell in cells}
-        streams = [
-            id for id in fitting.streams if self._original(place.key, id) in streams
-        ] or fitting.streams
+        levels = {key: value for key, value in conditions if not unheeded(experiment, key, kinds)}
+        levels["tuning"], measured = tuning, {cell.stream for cell in cells}
+        streams = [id for id in fitting.streams if self._original(place.key, id) in measured]
         levels |= self._levels(
             place.readings,
             place.key,
-            streams,
-            lambda settings, key: place.level(settings, key, None),
+            streams or fitting.streams,
+            partial(place.level, datasets=None),
         )
-        levels |= self._levels(learner_readings(), "learners", learners, learner_level)
-        judged = judging.judged(claim, cells, self.level)
+        of_learners = readings_of(chain.from_iterable(families.kinds().values()))
+        levels |= self._levels(of_learners, "learners", learners, learner_level)
+        judged = judging.judged(claim, cells)
         lacks = self._lacks(claim, learners, place.key, len({cell.stream for cell in cells}))
         return Reading(name, tuning, levels, cells, *judged, own, lacks)
 
@@ -465,17 +437,15 @@ class _Examiner:
     def _table(self, claim: dict) -> Examined:
         """The verdict on a claim about a table that is computed without runs."""
         name = claim["table"]
-        computed = {
-            shown.name: family for family, shown in families.shown() if shown.reads == "nothing"
-        }
-        if name not in computed:
-            raise unknown("table", name, computed)
+        declared = families.shown()
+        computed = {shown.name: family for family, shown in declared if shown.reads == "nothing"}
+        check_name("table", name, computed)
         if name not in self.plan.tables:
             return Examined(claim, missing=f"no experiment of kind {computed[name].kind}")
         if name not in self.tables:
             target = self.plan.tables[name]
             self.tables[name] = making.frame_of(target.shown, *making.Inputs(self.plan)(target))
-        verdict = judging.of_table(claim, self.tables[name], self.level)
+        verdict = judging.of_table(claim, self.tables[name])
         return Examined(claim, [Reading("", None, {}, [], [], verdict)])
 
     def _of_coverage(self, claim: dict) -> Examined:
@@ -487,17 +457,16 @@ class _Examiner:
         [declared] = self.declared(claim["quantity"]).values()  # by the only family that has it
         wanted = claim.get("on", {})
         rows = self.coverage[[all_fit(row, wanted, "") for row in self.coverage.to_dict("records")]]
-        values = called(declared.values)(
-            rows, **{key: claim[key] for key in declared.options if key in claim}
-        )
+        options = {key: claim[key] for key in declared.options if key in claim}
+        values = called(declared.values)(rows, **options)
         if values.empty:
             return Examined(claim, missing=f"no bound {claim.get('bound')} on {in_words(wanted)}")
         facts = {"within": _within(declared, claim), "share": declared.share, "claim": claim}
         cells = [
-            Cell(stream, learner, "", *_differences(cell.set_index("seed"), claim), **facts)
+            Cell(stream, learner, **_differences(cell.set_index("seed"), claim), **facts)
             for (stream, learner), cell in values.groupby(["stream", "learner"], sort=False)
         ]
-        judged = judging.judged(claim, cells, self.level)
+        judged = judging.judged(claim, cells)
         return Examined(claim, [Reading("", None, {}, cells, *judged)])
 
 
@@ -515,12 +484,13 @@ def _joined(claim: dict, examined: list[Examined]) -> Examined:
         return Examined(claim, missing=missing)
     first = [_with_cell(part.claim, part.readings[0]) for part in judged]
     controls = [_with_cell(part.claim, part.control) for part in judged if part.control]
-    return Examined(
-        claim,
-        [_of_all(first, missing), *chain.from_iterable(part.readings[1:] for part in judged)],
-        control=_of_all(controls) if controls else None,
-        control_missing=next((part.control_missing for part in judged if part.control_missing), ""),
+    others = chain.from_iterable(part.readings[1:] for part in judged)
+    control, lacking = (
+        _of_all(controls) if controls else None,
+        [one.control_missing for one in judged],
     )
+    readings = [_of_all(first, missing), *others]
+    return Examined(claim, readings, "", control, next(filter(None, lacking), ""))
 
 
 def _with_cell(claim: dict, reading: Reading) -> Reading:
@@ -532,7 +502,7 @@ def _with_cell(claim: dict, reading: Reading) -> Reading:
     rows = ", ".join(str(value) for value in claim["cell"].values())
     return replace(
         reading,
-        cells=[Cell(rows, "", "", pd.Series(dtype=float), claim=claim)],
+        cells=[Cell(rows, "", claim=claim)],
         single=[reading.verdict],
     )
 
@@ -564,9 +534,8 @@ def _repeats(reading: Reading, earlier: Reading) -> bool:
     """Whether a reading compares what an earlier one did, under the same settings (an experiment
     for a figure, say).
     """
-    return reading.levels == earlier.levels and {*map(pair, reading.cells)} <= {
-        *map(pair, earlier.cells)
-    }
+    compared, before = ({*map(pair, one.cells)} for one in (reading, earlier))
+    return reading.levels == earlier.levels and compared <= before
 
 
 def pair(cell: Cell) -> tuple[str, str, str]:
@@ -598,14 +567,14 @@ def _with_epsilon(policies: list[tuple], epsilon: float | None) -> pd.DataFrame 
     return policies[0][1] if len(policies) == 1 else dict(policies).get(epsilon)
 
 
-def _differences(rows: pd.DataFrame, claim: dict) -> tuple[pd.Series, pd.Series | None]:
+def _differences(rows: pd.DataFrame, claim: dict) -> dict[str, pd.Series]:
     """A learner's values by seed minus the number that the claim names, and what a relative margin
     is a share of.
     """
     values, against = rows["value"], claim.get("against")
     if against is None or claim["comparison"] == "slope":
-        return values, None
-    return values - against, values * 0 + against
+        return {"differences": values}
+    return {"differences": values - against, "of": values * 0 + against}
 
 
 def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
@@ -615,10 +584,9 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
     columns = {"local": str(rows["local"].iloc[0])} if "local" in rows and len(rows) else {}
     if "ceiling" not in rows or rows["ceiling"].isna().all():
         return columns
-    extremes = _differences(rows.assign(value=rows["ceiling"]), claim)[0]
-    columns["ceiling"] = float(
-        extremes.min() if claim["comparison"] == "greater" else extremes.max()
-    )
+    extremes = _differences(rows.assign(value=rows["ceiling"]), claim)["differences"]
+    furthest = extremes.min() if claim["comparison"] == "greater" else extremes.max()
+    columns["ceiling"] = float(furthest)
     if "says_from" in rows:
         columns["says_from"] = float(rows["says_from"].max())
     return columns
@@ -626,10 +594,8 @@ def _extreme(rows: pd.DataFrame, claim: dict) -> dict:
 
 def _edges(*sides: pd.DataFrame) -> str:
     """What the rows of a cell say of rates at the edge of their grid."""
-    texts = [
-        text for rows in sides if "edge" in rows for text in rows["edge"].dropna().unique() if text
-    ]
-    return "; ".join(dict.fromkeys(texts))
+    known = (rows["edge"].dropna().unique() for rows in sides if "edge" in rows)
+    return "; ".join(dict.fromkeys(filter(None, chain.from_iterable(known))))
 
 
 def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[float, float] | None:
@@ -644,11 +610,9 @@ def _within(declared: Quantity, claim: dict, of_two: bool = False) -> tuple[floa
     if declared.range is None or ("measure" in declared.options and not up_to_one):
         return None
     least, most = declared.range
-    return (
-        (least - most, most - least)
-        if of_two
-        else (least - compared_with(claim), most - compared_with(claim))
-    )
+    if of_two:
+        return least - most, most - least
+    return least - compared_with(claim), most - compared_with(claim)
 
 
 def _why(rows: pd.DataFrame) -> str:
@@ -656,9 +620,7 @@ def _why(rows: pd.DataFrame) -> str:
     return "" if "why" not in rows or rows["value"].notna().any() else str(rows["why"].iloc[0])
 
 
-def _differences_of_two(
-    values: pd.Series, other: pd.Series, claim: dict
-) -> tuple[pd.Series, pd.Series]:
+def _differences_of_two(values: pd.Series, other: pd.Series, claim: dict) -> dict[str, pd.Series]:
     """A learner's values minus another's, by seed, and what a relative margin is a share of: the
     other's values.
     """
@@ -666,4 +628,4 @@ def _differences_of_two(
     other = other.reindex(difference.index)
     if claim["quantity"] == "ctr_gain":
         difference = 100 * difference / other[difference.notna()].mean()
-    return difference, other
+    return {"differences": difference, "of": other}

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 
@@ -35,8 +36,8 @@ class Cell:
 
     stream: str
     learner: str
-    against: str
-    differences: pd.Series
+    against: str = ""
+    differences: pd.Series = field(default_factory=partial(pd.Series, dtype=float))
     of: pd.Series | None = None
     exact: bool = False
     drawn: bool = True
@@ -51,12 +52,6 @@ class Cell:
     claim: dict = field(default_factory=dict)
     experiment: str = ""
     tuning: str | None = None
-
-    def observed(self, by_seed: pd.Series) -> pd.Series:
-        """Values by seed; of seeds that are one observation, only the first has one."""
-        if self.drawn or self.exact:
-            return by_seed
-        return by_seed.where(by_seed.index == by_seed.first_valid_index())
 
 
 @dataclass(frozen=True)

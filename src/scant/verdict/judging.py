@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name, unknown
 from scant.verdict import selection
 from scant.verdict import statistics as verdicts
 from scant.verdict.examined import Cell, Reading
@@ -17,37 +17,31 @@ from scant.verdict.words import SILENT
 
 
 def judged(
-    claim: dict, cells: list[Cell], level: float
+    claim: dict, cells: list[Cell]
 ) -> tuple[list[verdicts.Verdict], verdicts.Verdict, verdicts.Verdict | None]:
     """The verdict on each cell, on all of them together, and, if they are several, on their mean.
 
     If the claim compares the quantity with a number, estimates are of the quantity itself.
     """
     seeds = sorted(set().union(*(cell.differences.index for cell in cells)))
-    single = [_verdict(claim, [cell], seeds, level) for cell in cells]
-    speaking = [
-        cell for cell, one in zip(cells, single, strict=True) if one.verdict != SILENT
-    ] or cells
+    single = [_verdict(claim, [cell], seeds) for cell in cells]
+    pairs = zip(cells, single, strict=True)
+    speaking = [cell for cell, one in pairs if one.verdict != SILENT] or cells
     by_chance = claim["comparison"] != "exact" and not any(cell.exact for cell in speaking)
     of_mean, mean = claim.get("over") == "mean", None
     if of_mean or (by_chance and len(speaking) > 1):
-        mean = _verdict(claim, speaking, seeds, level)
+        mean = _verdict(claim, speaking, seeds)
     together, number = mean if of_mean else verdicts.together(single), compared_with(claim)
 
     def shifted(verdict):
         names = ("estimate", "low", "high", "worst")
         return replace(verdict, **{name: getattr(verdict, name) + number for name in names})
 
-    return (
-        [shifted(verdict) for verdict in single],
-        shifted(together),
-        shifted(mean) if mean else None,
-    )
+    return [*map(shifted, single)], shifted(together), mean and shifted(mean)
 
 
-def _verdict(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdicts.Verdict:
-    """The verdict on a cell, or on the mean over some in each seed, of those seeds that none of
-    them lacks.
+def _verdict(claim: dict, cells: list[Cell], seeds: list) -> verdicts.Verdict:
+    """The verdict on a cell, or on the mean over several cells in each seed that all of them have.
 
     Cells that could not violate their claim say nothing, unless they do, which shows that a ceiling
     is wrong.
@@ -55,14 +49,14 @@ def _verdict(claim: dict, cells: list[Cell], seeds: list, level: float) -> verdi
     differences = sum(cell.differences.reindex(seeds) for cell in cells) / len(cells)
     first, drawn = cells[0], any(cell.drawn for cell in cells)
     if claim["comparison"] == "exact":
-        verdict = _exactly(claim, differences.dropna(), level)
+        verdict = _exactly(claim, differences.dropna())
     elif all(cell.exact for cell in cells):
-        verdict = verdicts.certain(differences, _claimed(claim, cells, seeds), level)
+        verdict = verdicts.certain(differences, _claimed(claim, cells, seeds))
     else:
-        values, interval = first.observed(differences), _claimed(claim, cells, seeds)
-        verdict = verdicts.judge(
-            differences if drawn else values, interval, first.within, first.share, level
-        )
+        interval, values = _claimed(claim, cells, seeds), differences
+        if not drawn:  # all seeds are one observation
+            values = values.where(values.index == values.first_valid_index())
+        verdict = verdicts.judge(values, interval, first.within, first.share)
         verdict = verdict if drawn else replace(verdict, test="nothing drawn")
     return _silenced(verdict, all(map(_says_nothing, cells)))
 
@@ -85,15 +79,15 @@ def _interval(claim: dict, of) -> verdicts.Claimed:
     return verdicts.claimed(comparison, margin["relative"], sizes, bound)
 
 
-def _exactly(claim: dict, values: pd.Series, level: float) -> verdicts.Verdict:
+def _exactly(claim: dict, values: pd.Series) -> verdicts.Verdict:
     """The verdict on what involves no chance: whether shares of bounds are in range, or numbers are
     equal.
     """
     tolerance, most = claim.get("margin", 0.0), allowed(claim["quantity"])
     if most is None:
-        return verdicts.exact(values, 0.0, tolerance, level)
+        return verdicts.exact(values, 0.0, tolerance)
     at_most = verdicts.claimed("slope", tolerance, bound=most)
-    return replace(verdicts.certain([values.max()], at_most, level), n=len(values))
+    return replace(verdicts.certain([values.max()], at_most), n=len(values))
 
 
 def _silenced(verdict: verdicts.Verdict, silent: bool) -> verdicts.Verdict:
@@ -110,11 +104,9 @@ def compared_with(claim: dict) -> float:
     there is none.
     """
     against = claim.get("against")
-    of_differences = isinstance(against, int | float) and claim["comparison"] not in (
-        "slope",
-        "exact",
-    )
-    return float(against) if of_differences else 0.0
+    if not isinstance(against, int | float) or claim["comparison"] in ("slope", "exact"):
+        return 0.0
+    return float(against)
 
 
 def claimed_interval(cell: Cell) -> tuple[float, float]:
@@ -177,30 +169,15 @@ def deciding(reading: Reading, outcome: str) -> int | None:
     return min(speaking or range(len(reading.single)), key=by_p_value_then_room)
 
 
-def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict:
+def of_table(claim: dict, table: pd.DataFrame) -> verdicts.Verdict:
     """The verdict on a claim about entries of a table: its `column` in the rows that its `cell`
     selects.
     """
-    columns, comparison = list(np.atleast_1d(claim["column"])), claim["comparison"]
-    against = claim.get("against")
-    of_others = against if isinstance(against, dict) else ()
-    for key in (*claim["cell"], *of_others, *columns):
-        if key not in table:
-            raise unknown(f"column of the table {claim['table']}", key, table.columns)
-
-    def entries(wanted: dict, columns=columns) -> np.ndarray:
-        for key, options in wanted.items():
-            for option in options if isinstance(options, list) else ():
-                if not any(fits(value, [option]) for value in table[key].unique()):
-                    raise unknown(
-                        f"{key} in the table {claim['table']}", option, table[key].unique()
-                    )
-        rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
-        if rows.empty:
-            raise SettingError(f"the table {claim['table']} has no row with {in_words(wanted)}")
-        return rows[columns].to_numpy(object)
-
-    values = entries(claim["cell"])
+    against, margin = claim.get("against"), claim.get("margin", 0.0)
+    columns, of_rows = list(np.atleast_1d(claim["column"])), isinstance(against, dict)
+    for key in (*claim["cell"], *(against if of_rows else ()), *columns):
+        check_name(f"column of the table {claim['table']}", key, table.columns)
+    values = _entries(claim, table, claim["cell"], columns)
     if "expected" in claim:
         expected = np.array(claim["expected"], object)
         expected = expected[:, None] if expected.ndim and len(columns) == 1 else expected
@@ -209,32 +186,41 @@ def of_table(claim: dict, table: pd.DataFrame, level: float) -> verdicts.Verdict
                 f"expected has not one value for each of {values.shape} rows and columns"
             )
         pairs = zip(values.ravel(), np.broadcast_to(expected, values.shape).ravel(), strict=True)
-        return verdicts.exact(
-            [_deviation(*pair) for pair in pairs], 0.0, claim.get("margin", 0.0), level
-        )
-    margin = claim.get("margin", 0.0)
-    if comparison == "slope":  # the largest entry, at most `against`
-        verdict = verdicts.certain([values.astype(float).max()], _interval(claim, None), level)
-        silent = (
-            "ceiling" in table and entries(claim["cell"], ["ceiling"]).max() <= against + margin
-        )
-        return _silenced(replace(verdict, n=values.size), silent)
-    other = (
-        entries(claim["cell"] | against)
-        if isinstance(against, dict)
-        else np.full(values.shape, against)
-    )
+        return verdicts.exact([_deviation(*pair) for pair in pairs], 0.0, margin)
+    values = values.astype(float)
+    if claim["comparison"] == "slope":  # the largest entry, at most `against`
+        verdict = verdicts.certain([values.max()], _interval(claim, None))
+        most = math.inf
+        if "ceiling" in table:
+            most = _entries(claim, table, claim["cell"], ["ceiling"]).max()
+        return _silenced(replace(verdict, n=values.size), most <= against + margin)
+    other = np.full(values.shape, against)
+    if of_rows:
+        other = _entries(claim, table, claim["cell"] | against, columns)
     if other.shape != values.shape:
         raise SettingError(
             f"{len(values)} rows of the table {claim['table']} and {len(other)} to compare with"
         )
     other = other.astype(float).ravel()
-    differences = values.astype(float).ravel() - other
-    if comparison == "exact":
-        return verdicts.exact(differences, 0.0, margin, level)
+    differences = values.ravel() - other
+    if claim["comparison"] == "exact":
+        return verdicts.exact(differences, 0.0, margin)
     weakest = int(_interval(claim, other).distances(differences).min(axis=0).argmin())
-    interval = _interval(claim, other[weakest])
-    return replace(verdicts.certain([differences[weakest]], interval, level), n=len(differences))
+    verdict = verdicts.certain([differences[weakest]], _interval(claim, other[weakest]))
+    return replace(verdict, n=len(differences))
+
+
+def _entries(claim: dict, table: pd.DataFrame, wanted: dict, columns: list[str]) -> np.ndarray:
+    """(rows, columns) the entries of the rows of a claim's table that have the wanted values."""
+    for key, options in wanted.items():
+        values = table[key].unique()
+        for option in options if isinstance(options, list) else ():
+            if not any(fits(value, [option]) for value in values):
+                raise unknown(f"{key} in the table {claim['table']}", option, values)
+    rows = table[[all_fit(row, wanted, "") for row in table.to_dict("records")]]
+    if rows.empty:
+        raise SettingError(f"the table {claim['table']} has no row with {in_words(wanted)}")
+    return rows[columns].to_numpy(object)
 
 
 def _deviation(value, expected) -> float:
@@ -246,8 +232,6 @@ def _deviation(value, expected) -> float:
     """
     if expected == "agrees":
         return float(not str(value).endswith("agrees"))
-    return (
-        float(str(value) != expected)
-        if isinstance(expected, str)
-        else float(value) - float(expected)
-    )
+    if isinstance(expected, str):
+        return float(str(value) != expected)
+    return float(value) - float(expected)

@@ -12,24 +12,13 @@ from typing import TypedDict
 import pandas as pd
 
 from scant.errors import DataError, short
-from scant.files import anew, crc, foreign, metadata_of, read_parquet, read_rows
+from scant.files import anew, crc, damaged, foreign, metadata_of, read_parquet, read_rows
 from scant.verdict.words import ROWS, VERDICTS
 
 OF_CELLS = [
-    *(
-        "claim",
-        "statement",
-        "family",
-        "row",
-        "quantity",
-        "experiment",
-        "tuning",
-        "first",
-        "stream",
-        "learner",
-    ),
-    "against",
-]
+    "claim", "statement", "family", "row", "quantity", "experiment", "tuning", "first", "stream",
+    "learner", "against",
+]  # fmt: skip
 BESIDE = ("agreeing", "agreeing_least", "tipping", "worst")
 # the words of some columns
 KNOWN = {"verdict": VERDICTS, "row": ROWS, "control_verdict": ("", *VERDICTS)}
@@ -204,7 +193,7 @@ def _check(path: Path) -> None:
         expected = metadata_of(read_parquet(claims).schema).get("readings")
     if expected not in (None, crc(path)):
         reason = "it is not the file of readings that was written: its CRC-32 is another"
-        raise DataError(path, reason, advice=anew(path))
+        raise damaged(path, reason)
 
 
 def titled(name: str, titles: Mapping[str, str]) -> str:

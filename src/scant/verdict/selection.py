@@ -1,6 +1,7 @@
 """Which experiments, places and learners of a study a claim is about."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from scant.declare import families as registry
 from scant.declare.declarations import called, defaults_of
@@ -41,11 +42,11 @@ def all_fit(settings: dict, wanted: dict, name: str) -> bool:
 def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     """Whether a stream, game, log or learner of a study is one that a claim is about.
 
-    Settings that the study leaves out have their defaults. Null, in what is wanted, is for those
-    that it leaves out. A copy that a sweep made has the id of the one that it stands for. Where a
-    claim wants a setting to be null, that is, left to its default, such a copy may have any level
-    of it, as long as the one that it stands for has none. A learner with settings that go beyond
-    the papers (`Setting.ours`) is one only if the claim names them.
+    Settings that the study leaves out have their defaults. A wanted value of null is for settings
+    that the study leaves out. A copy that a sweep made has the id of the one that it stands for.
+    Where a claim wants a setting to be null, that is, left to its default, such a copy may have any
+    level of it, as long as the one that it stands for has none. A learner with settings that go
+    beyond the papers (`Setting.ours`) is one only if the claim names them.
 
     section : "streams", "games", "logs" or "learners"; name : its id there; wanted : the values of
         settings, see `fits`
@@ -54,17 +55,12 @@ def chosen(study: dict, section: str, name: str, wanted: dict) -> bool:
     if section == "learners" and any(setting not in wanted for setting in ours(settings)):
         return False
     original = settings.get("stands_for", name)
-    # null in the claim, and not set in the original: a copy may have any level of it
-    swept = {
-        key
-        for key, value in wanted.items()
-        if value is None and key not in study[section][original]
-    }
-    completed = _completed(section, settings)
+    completed, stated = _completed(section, settings), study[section][original]
     return all(
         all_fit(settings, {key: value}, original) or all_fit(completed, {key: value}, original)
         for key, value in wanted.items()
-        if key not in swept
+        # null in the claim, and not set in the original: a copy may have any level of it
+        if value is not None or key in stated
     )
 
 
@@ -76,11 +72,9 @@ def _completed(section: str, settings: dict) -> dict:
         return left_out(settings) | settings
     key, simulations = registry.places()[section].simulations or ("", "")
     draw = called(simulations).get(settings.get(key)) if simulations else None
-    return (
-        settings | {"settings": defaults_of(draw) | settings.get("settings", {})}
-        if draw
-        else settings
-    )
+    if draw is None:
+        return settings
+    return settings | {"settings": defaults_of(draw) | settings.get("settings", {})}
 
 
 def in_words(wanted: dict) -> str:
@@ -89,13 +83,9 @@ def in_words(wanted: dict) -> str:
     def words(value) -> str:
         if isinstance(value, dict):
             return in_words(value)
-        return (
-            " or ".join(map(words, value))
-            if isinstance(value, list)
-            else "none"
-            if value is None
-            else str(value)
-        )
+        if isinstance(value, list):
+            return " or ".join(map(words, value))
+        return "none" if value is None else str(value)
 
     return " and ".join(f"{key} {words(value)}" for key, value in wanted.items())
 
@@ -128,13 +118,10 @@ def modules(claims: Mapping[str, dict]) -> list[str]:
     Families decide on the readings of quantities.
     """
     own = registry.own_quantities(claims)
-    declared = [quantity for by_kind in quantities().values() for quantity in by_kind.values()] + [
-        *own.values()
-    ]
-    values = (quantity.values for quantity in declared)
-    return sorted(
-        {dotted.partition(":")[0] for dotted in (*values, *own, *registry.FAMILIES.values())}
-    )
+    by_kind = (declarations.values() for declarations in quantities().values())
+    values = (quantity.values for quantity in chain(own.values(), *by_kind))
+    dotted = (*values, *own, *registry.FAMILIES.values())
+    return sorted({name.partition(":")[0] for name in dotted})
 
 
 def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
@@ -152,9 +139,7 @@ def jobs(plan: Plan, claims: dict) -> dict[str, tuple[list[str], list[str]]]:
     jobs = {}
     for name, claim in claims.items():
         of_family = kinds[claim["family"]]
-        experiments = [
-            experiment for experiment in plan.played if plan.families[experiment].kind in of_family
-        ]
+        experiments = [one for one in plan.played if plan.families[one].kind in of_family]
         jobs.setdefault("-".join(sorted(of_family)) or "theory", (experiments, []))[1].append(name)
     return jobs
 
@@ -175,16 +160,14 @@ def played_on(plan: Plan, claim: dict) -> Iterator[tuple[str, str]]:
     wanted = [claim["learner"]] + ([against] if isinstance(against, dict) else [])
     for name in plan.played:
         experiment, section = plan.study["experiments"][name], plan.families[name].place.key
-        if all_fit(experiment, claim["where"], name) and all(
-            any(chosen(plan.study, "learners", id, settings) for id in experiment["learners"])
+        learners, places = experiment["learners"], experiment[section]
+        played = all(
+            any(chosen(plan.study, "learners", id, settings) for id in learners)
             for settings in wanted
-        ):
-            places = (
-                id
-                for id in experiment[section]
-                if chosen(plan.study, section, id, claim.get("on", {}))
-            )
-            yield from ((section, id) for id in places)
+        )
+        if played and all_fit(experiment, claim["where"], name):
+            on = claim.get("on", {})
+            yield from ((section, id) for id in places if chosen(plan.study, section, id, on))
 
 
 def lacking(plan: Plan, whole: Plan | None, claim: dict) -> str:

@@ -4,7 +4,7 @@ undecided.
 A claim about random results is a claim about their mean over seeds. Two one-sided tests judge it: a
 small `p_holds` supports the claim, a small `p_fails` its contrary. The tests are anytime ones,
 which keep their level however often one looks while seeds are added. So the verdicts of a family of
-claims that `holm` adjusts include a false one with probability 1 - level at most, as far as the
+claims that `holm` adjusts include a false one with probability 1 - LEVEL at most, as far as the
 premise of t, seeds near normal, is met. What needs no premise stands beside each verdict: in how
 many seeds it is so, and how many at the far end of their range would overturn it.
 """
@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError, check_name
 from scant.verdict import anytime
 from scant.verdict.words import SILENT
 
+LEVEL = 0.95  # of all intervals and verdicts
+THRESHOLD = (1 - LEVEL) / 2  # the largest p-value that decides a claim by itself
 POWER = 0.8
 MOST_SEEDS = 10**6  # a claim that needs more counts as one that no number of seeds decides
 SAWTOOTH = 3.0  # the power for a share may fall below 0.8 again within this, over the effect, seeds
@@ -75,8 +77,7 @@ def claimed(comparison: str, margin: float = 0.0, of=None, bound: float = math.n
         "close": (-margin * of, margin * of, True),
         "slope": (-math.inf, bound + margin, True),
     }
-    if comparison not in ends:
-        raise unknown("comparison", comparison, ends)
+    check_name("comparison", comparison, ends)
     return Claimed(*ends[comparison])
 
 
@@ -106,7 +107,9 @@ class Side(NamedTuple):
     @property
     def effect(self) -> float:
         """In standard deviations, 0 without a test; of a share, the distance from the end."""
-        return self.mean if self.of_share else self.mean / self.spread if self.spread > 0 else 0.0
+        if self.of_share:
+            return self.mean
+        return self.mean / self.spread if self.spread > 0 else 0.0
 
     def p_value(self) -> float:
         """Of the test for a mean on the inner side."""
@@ -137,7 +140,7 @@ class Verdict:
     """The verdict on a claim, with the numbers that it rests on.
 
     verdict : "holds", "fails", "undecided", or `words.SILENT` of what cannot violate the claim
-    estimate, low, high : the mean over seeds and its confidence sequence at `level`, not corrected
+    estimate, low, high : the mean over seeds and its confidence sequence at `LEVEL`, not corrected
         for the family; NaN where so few seeds give no bound
     n : the number of seeds; of exact claims, of numbers compared
     p_holds, p_fails : p-values for the claim and for its contrary; after `holm`, the adjusted ones
@@ -161,8 +164,7 @@ class Verdict:
     p_holds: float
     p_fails: float
     test: str
-    level: float = 0.95
-    threshold: float = field(default=0.025, repr=False)
+    threshold: float = field(default=THRESHOLD, repr=False)
     sides: tuple[tuple[Side, ...], ...] = field(default=(), repr=False)
     inside: int = 0
     tipping: float = math.nan
@@ -199,58 +201,52 @@ def judge(
     interval: Claimed,
     within: tuple[float, float] | None = None,
     share: bool = False,
-    level: float = 0.95,
 ) -> Verdict:
     """The verdict on a claim that the mean over seeds lies in an interval.
 
-    It holds if the p-value of the test for it is at most (1 - level) / 2, and fails if that for its
-    contrary is. Two such tests are wrong with probability 1 - level at most, whatever the mean, and
-    however often one looks. A mean is tested by t, whose premise is that seeds are near normal,
-    from `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values on. Where t would
-    decide, but not more than half of the seeds are as the mean says, the claim is undecided.
+    One test is for the claim, and another for its contrary. The claim holds if the p-value of the
+    first is at most `THRESHOLD`, and fails if the p-value of the second is. Either verdict is wrong
+    with probability 1 - LEVEL at most, whatever the mean, and however often one looks.
+
+    Values of 0 and 1 have a binomial test. Others have a t test, whose premise is that seeds are
+    near normal; it needs `anytime.LEAST_SEEDS` seeds with `anytime.LEAST_VALUES` different values.
+    If t decides, but at most half of the seeds agree with the mean, the claim is undecided.
 
     Parameters
     ----------
     values : (n,) one for each seed; NaN where a run failed
     interval : what is claimed, see `claimed`
     within : the least and the largest that a value can be, if that is known
-    share : whether values are 0 or 1, but for a number that was subtracted; they have a binomial
-        test
+    share : whether values are 0 or 1, but for a number that was subtracted
 
     Raises
     ------
     SettingError : values are not one number for each seed, or not within their range
     """
     values, interval = _checked(values, interval, within)
-    n, threshold = len(values), (1 - level) / 2
+    n = len(values)
     estimate = float(np.mean(values)) if n else math.nan
     if n < 2:
-        return Verdict(
-            "undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, NONE, level, threshold
-        )
+        return Verdict("undecided", estimate, math.nan, math.nan, n, 1.0, 1.0, NONE)
     distances, ends = interval.distances(values), _ends(interval, within)
     if share and _of_two(values, within):
         test, sides = BINOMIAL, [_share(*side) for side in zip(distances, ends, strict=True)]
     else:
         test, sides = T, [_mean(side) for side in distances]
     p_holds, p_fails = _p_values(sides)
-    split = test == T and min(p_holds, p_fails) <= threshold and not _typical(distances)
-    if split:  # no number of seeds like these decides it
+    split = test == T and min(p_holds, p_fails) <= THRESHOLD and not _typical(distances)
+    if split:  # no number of seeds like these decides the claim
         sides = [side._replace(spread=math.nan) for side in sides]
         p_holds = p_fails = 1.0
-    low, high = _sequence(values, test, within, level)
-    outcome, tipping = _outcome(p_holds, p_fails, threshold), _tipping(distances, ends)
+    tipping = _tipping(distances, ends)
     return Verdict(
-        outcome,
+        _outcome(p_holds, p_fails),
         estimate,
-        low,
-        high,
+        *_sequence(values, test, within),
         n,
         p_holds,
         p_fails,
         test,
-        level,
-        threshold,
         sides=(tuple(sides),),
         inside=int(np.all(distances > 0, axis=0).sum()),
         tipping=tipping,
@@ -260,7 +256,7 @@ def judge(
     )
 
 
-def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:
+def certain(values, interval: Claimed) -> Verdict:
     """The verdict on values that involve no chance: the claim holds if all lie in the interval.
 
     Raises
@@ -269,16 +265,14 @@ def certain(values, interval: Claimed, level: float = 0.95) -> Verdict:
     """
     values, interval = _checked(values, interval, None)
     if not len(values):
-        return judge(values, interval, level=level)
+        return judge(values, interval)
     if np.ptp(values) > ROUNDING * max(1, np.abs(values).max()):
         raise SettingError("differences said to be exact differ between seeds: have them tested")
     inside = interval.distances(values).min()
-    return _certain(
-        inside >= 0 if interval.closed else inside > 0, values.mean(), len(values), level
-    )
+    return _certain(inside >= 0 if interval.closed else inside > 0, values.mean(), len(values))
 
 
-def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdict:
+def exact(value, expected, tolerance: float = 0.0) -> Verdict:
     """The verdict on numbers that involve no chance: the claim holds if none deviates by more.
 
     Parameters
@@ -303,7 +297,7 @@ def exact(value, expected, tolerance: float = 0.0, level: float = 0.95) -> Verdi
         )
     # The deviation of a number that is not finite is NaN or infinite, which is within no tolerance.
     largest = float(deviations[np.argmax(np.abs(deviations))])
-    return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size, level)
+    return _certain(abs(largest) <= tolerance + ROUNDING, largest, deviations.size)
 
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
@@ -325,17 +319,16 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     if not speaking:
         return verdicts[0]
     tested = [verdict for verdict in speaking if verdict.tested]
-    threshold = (1 - speaking[0].level) / 2
     weakest = max([*tested, *speaking], key=lambda verdict: verdict.p_holds)
     failing = min(speaking, key=lambda verdict: verdict.p_fails)
     p_holds, p_fails = weakest.p_holds, min(1.0, max(1, len(tested)) * failing.p_fails)
     missed, sides = [one.missed for one in tested], [side for one in tested for side in one.sides]
     return replace(
         weakest,
-        verdict=_outcome(p_holds, p_fails, threshold),
+        verdict=_outcome(p_holds, p_fails),
         p_holds=p_holds,
         p_fails=p_fails,
-        threshold=threshold,
+        threshold=THRESHOLD,
         sides=tuple(sides) if len(sides) == len(tested) else (),
         missed=max(missed, default=0.0) if p_holds < p_fails else failing.missed,
     )
@@ -364,17 +357,17 @@ def holm(family: Mapping[str, Verdict]) -> dict[str, Verdict]:
     """The verdicts on a family of claims, by their ids, with Holm's correction.
 
     A family of m claims has 2m one-sided tests: one for each claim and one for its contrary. In
-    ascending order, their p-values are compared with (1 - level) / 2m, (1 - level) / (2m - 1), and
+    ascending order, their p-values are compared with (1 - LEVEL) / 2m, (1 - LEVEL) / (2m - 1), and
     so on, up to the first that is larger. The probability of any false verdict in the family is
-    then 1 - level at most, whichever claims are true and however they depend on each other (Bauer,
+    then 1 - LEVEL at most, whichever claims are true and however they depend on each other (Bauer,
     Hackl, Hommel and Sonnemann, 1986: Multiple testing of pairs of one-sided hypotheses). What was
     not tested stays as it is and is not counted. Which claims form a family is fixed before any
-    result is known. All are at one level.
+    result is known.
     """
     tested = {name: one for name, one in family.items() if one.tested}
     if not tested:
         return dict(family)
-    error = 1 - next(iter(tested.values())).level
+    error = 1 - LEVEL
     values = np.array([(one.p_holds, one.p_fails) for one in tested.values()]).ravel()
     order, adjusted = np.argsort(values, kind="stable"), np.empty_like(values)
     tests_left = np.arange(len(values), 0, -1)
@@ -421,19 +414,17 @@ def _main_effect(values: np.ndarray, levels: np.ndarray) -> float:
     return float(counts @ (means - values.mean()) ** 2 / np.sum((values - values.mean()) ** 2))
 
 
-def agreeing_least(agreeing: int, n: int, level: float = 0.95) -> float:
+def agreeing_least(agreeing: int, n: int) -> float:
     """The share of all seeds in which it is so at least, if it is in so many of n
     (Clopper-Pearson).
     """
     from scipy import special
 
-    return (
-        float(special.betaincinv(agreeing, n - agreeing + 1, (1 - level) / 2)) if agreeing else 0.0
-    )
+    return float(special.betaincinv(agreeing, n - agreeing + 1, THRESHOLD)) if agreeing else 0.0
 
 
 def _checked(values, interval: Claimed, within: tuple | None) -> tuple[np.ndarray, Claimed]:
-    """The values without those that are NaN, and the interval that is claimed of them."""
+    """The values that are not NaN, and the interval that is claimed for each."""
     values = np.asarray(values, float)
     if values.ndim != 1:
         raise SettingError(f"values of shape {values.shape}, not one for each seed")
@@ -442,14 +433,9 @@ def _checked(values, interval: Claimed, within: tuple | None) -> tuple[np.ndarra
     values, interval = values[kept], Claimed(low[kept], high[kept], interval.closed)
     if not np.all(np.isfinite(values)):
         raise SettingError("a difference is not finite: leave out the seeds or the claim")
-    if (
-        within
-        and len(values)
-        and (values.min() < within[0] - ROUNDING or values.max() > within[1] + ROUNDING)
-    ):
-        raise SettingError(
-            f"a value is not within {within[0]} and {within[1]}, its range as declared"
-        )
+    least, most = within or (-math.inf, math.inf)
+    if np.any((values < least - ROUNDING) | (values > most + ROUNDING)):
+        raise SettingError(f"a value is not within {least} and {most}, its range as declared")
     return values, interval
 
 
@@ -540,28 +526,26 @@ def _seeds(sides: Sequence[Side], threshold: float) -> float:
     return float(next((n for n in range(high + soon, high, -1) if not enough(n - 1)), high))
 
 
-def _sequence(
-    values: np.ndarray, test: str, within: tuple | None, level: float
-) -> tuple[float, float]:
+def _sequence(values: np.ndarray, test: str, within: tuple | None) -> tuple[float, float]:
     """The confidence sequence of the mean that belongs to a test; NaN where there is no test."""
-    n, p = len(values), (1 - level) / 2
+    n, mean = len(values), float(values.mean())
     if test == T:
-        mean, half = (
-            float(values.mean()),
-            anytime.least_t(n, p) * _mean(values).spread / math.sqrt(n),
-        )
+        half = anytime.least_t(n, THRESHOLD) * _mean(values).spread / math.sqrt(n)
         return (mean - half, mean + half) if math.isfinite(half) else (math.nan, math.nan)
-    ones, width = int(np.isclose(values, within[1]).sum()), within[1] - within[0]
-    low, high = anytime.least_share(ones, n, p), 1 - anytime.least_share(n - ones, n, p)
-    return float(within[0] + width * low), float(within[0] + width * high)
+    least, width = within[0], within[1] - within[0]
+    ones = int(np.isclose(values, within[1]).sum())
+    low, high = (anytime.least_share(some, n, THRESHOLD) for some in (ones, n - ones))
+    return float(least + width * low), float(least + width * (1 - high))
 
 
-def _outcome(p_holds: float, p_fails: float, threshold: float) -> str:
-    return "holds" if p_holds <= threshold else "fails" if p_fails <= threshold else "undecided"
+def _outcome(p_holds: float, p_fails: float, threshold: float = THRESHOLD) -> str:
+    if p_holds <= threshold:
+        return "holds"
+    return "fails" if p_fails <= threshold else "undecided"
 
 
-def _certain(holds: bool, estimate: float, n: int, level: float) -> Verdict:
+def _certain(holds: bool, estimate: float, n: int) -> Verdict:
     """The verdict on a claim that involves no chance."""
     outcome, p_values = ("holds", (0.0, 1.0)) if holds else ("fails", (1.0, 0.0))
     ends = (float(estimate),) * 3
-    return Verdict(outcome, *ends, n, *p_values, EXACT, level, inside=n if holds else 0, missed=0.0)
+    return Verdict(outcome, *ends, n, *p_values, EXACT, inside=n if holds else 0, missed=0.0)

@@ -2,7 +2,6 @@
 them.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,18 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from scant.declare import families
-from scant.files import (
-    BLANK,
-    SEAL,
-    anew,
-    atomic,
-    check_seal,
-    crc,
-    foreign,
-    seal,
-    write_csv,
-    write_parquet,
-)
+from scant.files import anew, crc, foreign, read_sealed, write_csv, write_parquet, write_sealed
 from scant.measures import recordable, title_of
 from scant.present.tables import read as read_table
 from scant.present.tables import write as write_table
@@ -101,17 +89,10 @@ def _judged(name: str, claim: dict, family: Mapping, reading: Reading) -> Judged
     of_mean = any(cell.claim.get("over") == "mean" for cell in reading.cells)
     of_cells = verdicts.cell_verdicts(corrected, reading.single, of_mean)
     outcome = corrected.verdict
-    measured = {
-        said
-        for said, cell in zip(of_cells, reading.single, strict=True)
-        if cell.test != verdicts.EXACT
-    }
-    if (
-        outcome == "fails"
-        and {"holds", "fails"} <= measured
-        and not of_mean
-        and _kind(claim, reading) != "theorem"
-    ):
+    pairs = zip(of_cells, reading.single, strict=True)
+    measured = {said for said, cell in pairs if cell.test != verdicts.EXACT}
+    differs = {"holds", "fails"} <= measured and not of_mean
+    if outcome == "fails" and differs and _kind(claim, reading) != "theorem":
         outcome = DIFFERS
     if reading.lacks and outcome not in ("fails", DIFFERS):
         outcome = UNTESTABLE
@@ -139,32 +120,30 @@ def _row(name: str, examination: Examined, outcome: Outcome, study: dict) -> dic
     first = next(iter(outcome.readings), None)
     if first is None or first.verdict == UNTESTABLE:
         missing = first.reading.lacks if first else examination.missing
-        return row | {
-            "data": "; ".join(filter(None, [claim.get("data"), f"missing here: {missing}"]))
-        }
-    reading = first.reading
-    cell, decides = _deciding(first)
+        data = [claim.get("data"), f"missing here: {missing}"]
+        return row | {"data": "; ".join(filter(None, data))}
+    reading, (cell, decides) = first.reading, _deciding(first)
     part = cell.claim if cell else parts(claim)[0]
-    row |= {
+    row |= _estimate(decides) | _beside(decides, first.verdict) | _readings(outcome.readings)
+    row |= _cells(first.of_cells) | {
         "verdict": first.verdict,
         "row": _kind(claim, reading),
         "needed": first.corrected.needed,
-    }
-    row |= _estimate(decides) | _beside(decides, first.verdict) | _readings(outcome.readings)
-    row |= {"premise": _premise(first, decides), "mark": _mark(first.corrected, first.verdict)}
-    row |= {"data": _where(reading, study, part), "experiment": reading.experiment}
-    row |= _cells(first.of_cells) | {"by_cell": _by_cell(first, study)}
-    row |= {"tightness": _tightness(part, decides), "quantity": _quantity_words(part)}
-    row |= {"refuted_by": _refuted_by(reading, cell, decides), "says_from": _says_from(reading)}
-    row |= {
+        "premise": _premise(first, decides),
+        "mark": _mark(first.corrected, first.verdict),
+        "data": _where(reading, study, part),
+        "experiment": reading.experiment,
+        "by_cell": _by_cell(first, study),
+        "tightness": _tightness(part, decides),
+        "quantity": _quantity_words(part),
+        "refuted_by": _refuted_by(reading, cell, decides),
+        "says_from": _says_from(reading),
         "deciding": _cell_named(reading, cell, study),
         "note": _note(part, first, cell, decides),
     }
     if outcome.control:
-        _, decides_control = _deciding(outcome.control)
-        row |= {
-            f"control_{key}": getattr(decides_control, key) for key in ("estimate", "low", "high")
-        }
+        _, of_control = _deciding(outcome.control)
+        row |= {f"control_{key}": getattr(of_control, key) for key in ("estimate", "low", "high")}
         row["control_verdict"] = outcome.control.verdict
         if first.verdict == outcome.control.verdict == "holds":
             row["verdict"] = words.ALIKE
@@ -177,25 +156,27 @@ def _untested(name: str, claim: dict) -> dict:
     """The row of a claim that is not testable, with what is known of any claim before it is
     tested.
     """
-    row = dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is str), "")
-    row |= dict.fromkeys((name for name, kind in Claim.__annotations__.items() if kind is int), 0)
-    row |= {
+    source, of = claim["source"], parts(claim)
+    controls = (part["control"]["words"] for part in of if "control" in part)
+    kinds = Claim.__annotations__.items()
+    return {column: kind() for column, kind in kinds if kind in (str, int)} | {
         "id": name,
-        "source": _source(claim),
+        "source": f"{source.get('document') or source['title']}, {source['place']}",
         "statement": claim["statement"],
         "verdict": UNTESTABLE,
+        "family": claim["family"],
+        "figure": claim.get("figure") or "",
+        "row": claim.get("row", UNTOLD),
+        "chosen": claim.get("chosen", ""),
+        **{key: source.get(key, "") for key in ("words", "named")},
+        "control": "; ".join(dict.fromkeys(controls)),
+        "quantity": _quantity_words(of[0]),
     }
-    row |= {"family": claim["family"], "figure": claim.get("figure") or ""}
-    row |= {"row": claim.get("row", UNTOLD), "chosen": claim.get("chosen", "")}
-    row |= {key: claim["source"].get(key, "") for key in ("words", "named")}
-    controls = (part["control"]["words"] for part in parts(claim) if "control" in part)
-    row |= {"control": "; ".join(dict.fromkeys(controls))}
-    return row | {"quantity": _quantity_words(parts(claim)[0])}
 
 
 def _readings(of_readings: list[Judged]) -> dict:
-    """Under how many readings a claim holds, of those that say something, and which matters
-    most.
+    """How many readings say something, under how many of these a claim holds, and which setting
+    matters most.
     """
     outcomes = [one.verdict for one in of_readings if one.verdict not in (SILENT, UNTESTABLE)]
     matters = _matters([one.reading for one in of_readings])
@@ -213,11 +194,7 @@ def save(examined: Mapping[str, Examined], study: dict, order: Sequence[str], pa
     for row in cell_rows(examined):
         cells[row["claim"]].append(row)
     rows = [[order.index(row["id"]), row, cells[row["id"]]] for row in claim_rows(examined, study)]
-    with atomic(path) as temporary:
-        temporary.write_text(
-            json.dumps({"rows": rows, SEAL: BLANK}, default=lambda value: value.item()) + "\n"
-        )
-        seal(temporary)
+    write_sealed(path, {"rows": rows})
 
 
 def gathered(paths) -> tuple[list[dict], list[dict]]:
@@ -231,8 +208,7 @@ def gathered(paths) -> tuple[list[dict], list[dict]]:
     rows = []
     for path in map(Path, paths):
         with foreign(path, "whole file of judged claims", anew(path)):
-            check_seal(path)
-            rows += json.loads(path.read_text())["rows"]
+            rows += read_sealed(path)["rows"]
     rows.sort(key=itemgetter(0))
     return [claim for _, claim, _ in rows], [cell for _, _, cells in rows for cell in cells]
 
@@ -249,12 +225,6 @@ def write(claim_rows: list[dict], cell_rows: list[dict], study: str, stem) -> No
     write_csv(cells_frame(cell_rows), path)
     metadata = {"study": study, "readings": crc(path)}
     write_parquet(pa.Table.from_pandas(claims, preserve_index=False), f"{stem}.parquet", metadata)
-
-
-def _source(claim: dict) -> str:
-    """The document that a claim is from, and the place in it."""
-    source = claim["source"]
-    return f"{source.get('document') or source['title']}, {source['place']}"
 
 
 def _cells(of_cells: list[str]) -> dict[str, int]:
@@ -289,42 +259,34 @@ def _sides(of: list[tuple[Cell, str]], study: dict) -> str:
         lambda cell: f"for {_pair(cell, study, against)} on {_title(cell, study)}",
     )
     for naming in namings:
-        sides = {
-            outcome: dict.fromkeys(naming(cell) for cell, one in of if one == outcome)
-            for _, outcome in of
-        }
+        sides = {}
+        for cell, outcome in of:
+            sides.setdefault(outcome, {})[naming(cell)] = None
         if sum(map(len, sides.values())) == len(set().union(*sides.values())):
             break
-    preposition = f"{naming(of[0][0]).split(' ')[0]} "
-    texts = []
+    preposition, texts = f"{naming(of[0][0]).split(' ')[0]} ", []
     for outcome in filter(sides.__contains__, words.VERDICTS):
         names = [name.removeprefix(preposition) for name in sides[outcome]]
-        several = f"in {len(names)} cells"
-        texts.append(
-            f"{outcome} " + (several if len(names) > PLACES else preposition + " and ".join(names))
-        )
+        where = preposition + " and ".join(names)
+        texts.append(f"{outcome} {where if len(names) <= PLACES else f'in {len(names)} cells'}")
     return "; ".join(texts)
 
 
 def _pair(cell: Cell, study: dict, against: bool = True) -> str:
     """The learner of a cell by its title, and, if `against`, the one that it is compared with."""
-    titles = {name: settings.get("title", name) for name, settings in study["learners"].items()}
-    learner = titled(cell.learner, titles)
-    return (
-        f"{learner} minus {titled(cell.against, titles)}" if cell.against and against else learner
-    )
+    titles = families.titles(study["learners"])
+    pair = [cell.learner, cell.against] if cell.against and against else [cell.learner]
+    return " minus ".join(titled(name, titles) for name in pair)
 
 
 def _deciding(one: Judged) -> tuple[Cell | None, verdicts.Verdict]:
-    """The cell of a reading that decides on its verdict, with the verdict on it; that on all
-    without one.
+    """The cell that decides a reading's verdict, and the verdict on that cell; None and the verdict
+    on all cells, if no single one decides.
     """
     number = deciding(one.reading, one.corrected.verdict)
-    return (
-        (None, one.reading.verdict)
-        if number is None
-        else (one.reading.cells[number], one.reading.single[number])
-    )
+    if number is None:
+        return None, one.reading.verdict
+    return one.reading.cells[number], one.reading.single[number]
 
 
 def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
@@ -334,14 +296,14 @@ def _beside(verdict: verdicts.Verdict, outcome: str) -> dict:
     if verdict.test not in (verdicts.T, verdicts.BINOMIAL) or outcome == SILENT:
         return dict.fromkeys(BESIDE, math.nan)
     agreeing = verdict.n - verdict.inside if outcome in ("fails", DIFFERS) else verdict.inside
-    least = verdicts.agreeing_least(agreeing, verdict.n, verdict.level)
+    least = verdicts.agreeing_least(agreeing, verdict.n)
     tipping = verdict.tipping if outcome in DECIDED and verdict.test == verdicts.T else math.nan
     return dict(zip(BESIDE, (agreeing, least, tipping, verdict.worst), strict=True))
 
 
 def _mark(verdict: verdicts.Verdict, outcome: str) -> str:
     """`MARK` if what is decided by a test with a premise does not need it."""
-    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdict.level
+    needless = verdict.test in words.PREMISES and verdict.missed <= 1 - verdicts.LEVEL
     return words.MARK if needless and outcome in ("holds", "fails") else ""
 
 
@@ -356,17 +318,19 @@ def _refuted_by(reading: Reading, cell: Cell | None, decides: verdicts.Verdict) 
     claimed. "" where no chance is involved, where so few seeds give no interval, or where no mean
     that is possible is far enough.
     """
-    if decides.test not in (verdicts.T, verdicts.BINOMIAL) or math.isnan(
-        decides.low + decides.high
-    ):
+    tested = decides.test in (verdicts.T, verdicts.BINOMIAL)
+    if not tested or math.isnan(decides.low + decides.high):
         return ""
     cells = [cell] if cell else reading.cells
     low, high = np.mean([claimed_interval(one) for one in cells], axis=0).tolist()
-    range_of = np.add(cells[0].within or (-math.inf, math.inf), compared_with(cells[0].claim))
-    # The interval around such a mean ends where what is claimed begins.
+    least, most = np.add(cells[0].within or (-math.inf, math.inf), compared_with(cells[0].claim))
+    # The interval around a mean that refutes ends where what is claimed begins.
     below, above = low - (decides.high - decides.estimate), high + (decides.estimate - decides.low)
-    ends = [f"below {below:.3g}"] if math.isfinite(low) and below > range_of[0] else []
-    ends += [f"above {above:.3g}"] if math.isfinite(high) and above < range_of[1] else []
+    ends = []
+    if math.isfinite(low) and below > least:
+        ends.append(f"below {below:.3g}")
+    if math.isfinite(high) and above < most:
+        ends.append(f"above {above:.3g}")
     return f"a mean {' or '.join(ends)}" if ends else ""
 
 
@@ -395,22 +359,17 @@ def _title(cell: Cell, study: dict) -> str:
     """The title of a cell's place."""
     if not cell.experiment:  # rows of a table, or kinds of logs in the study of bounds
         return cell.stream
-    place = study[families.of(study["experiments"][cell.experiment]).place.key]
-    return titled(
-        cell.stream, {name: settings.get("title", name) for name, settings in place.items()}
-    )
+    places = study[families.of(study["experiments"][cell.experiment]).place.key]
+    return titled(cell.stream, families.titles(places))
 
 
 def _says_from(reading: Reading) -> float:
     """The least horizon or sample size from which on a cell that says nothing would; NaN if none is
     known.
     """
-    horizons = [
-        cell.says_from
-        for cell, verdict in zip(reading.cells, reading.single, strict=True)
-        if verdict.verdict == SILENT and not math.isnan(cell.says_from)
-    ]
-    return min(horizons, default=math.nan)
+    pairs = zip(reading.cells, reading.single, strict=True)
+    horizons = [cell.says_from for cell, verdict in pairs if verdict.verdict == SILENT]
+    return min((one for one in horizons if not math.isnan(one)), default=math.nan)
 
 
 def _note(claim: dict, one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str:
@@ -448,29 +407,23 @@ def _undecided(one: Judged, cell: Cell | None, decides: verdicts.Verdict) -> str
     if decides.test == "nothing drawn":
         return "all seeds are one observation, since they draw nothing anew"
     if decides.split:
-        return (
-            f"the mean and the typical seed differ: it is as claimed in {decides.inside} of "
-            f"{decides.n} seeds"
-        )
+        seeds = f"{decides.inside} of {decides.n} seeds"
+        return f"the mean and the typical seed differ: it is as claimed in {seeds}"
     if math.isnan(decides.low):
         few = " with so few different values" if decides.n >= LEAST_SEEDS else ""
-        return (
-            f"{decides.n} seed{'s' if decides.n > 1 else ''}{few} "
-            f"allow{'' if decides.n > 1 else 's'} no test"
-        )
+        seeds, allow = ("seeds", "allow") if decides.n > 1 else ("seed", "allows")
+        return f"{decides.n} {seeds}{few} {allow} no test"
     several, cells, seeds = "", one.of_cells, one.corrected.needed
     low, high = claimed_interval(cell) if cell else (-math.inf, math.inf)
     if decides.high < low or decides.low > high:
-        return (
-            f"the interval lies outside of what is claimed; the correction for {len(cells)} cells "
-            "leaves it undecided"
-        )
+        outside = "the interval lies outside of what is claimed"
+        return f"{outside}; the correction for {len(cells)} cells leaves it undecided"
     if len(cells) > 1 and "fails" not in cells:
-        several = (
-            f"it holds in {cells.count('holds')} of {len(cells)} cells and fails in none; here "
-        )
-    enough = f"{words.needed(seeds)} would decide it"
-    enough = enough if math.isfinite(seeds) else "no number of seeds is known to be enough"
+        holding = f"{cells.count('holds')} of {len(cells)} cells"
+        several = f"it holds in {holding} and fails in none; here "
+    enough = "no number of seeds is known to be enough"
+    if math.isfinite(seeds):
+        enough = f"{words.needed(seeds)} would decide it"
     return f"{several}the interval has values on both sides of what is claimed; {enough}"
 
 
@@ -517,24 +470,15 @@ def _matters(readings: list[Reading]) -> dict[str, float]:
     of others may differ for that reason alone.
     """
 
-    def estimates(reading: Reading) -> dict[tuple, float]:
-        return dict(
-            zip(
-                map(pair, reading.cells),
-                (verdict.estimate for verdict in reading.single),
-                strict=True,
-            )
-        )
-
-    alike = [
-        reading
-        for reading in readings
-        if estimates(reading).keys() == estimates(readings[0]).keys()
+    estimates = [
+        {pair(cell): verdict.estimate for cell, verdict in zip(one.cells, one.single, strict=True)}
+        for one in readings
     ]
-    keys = dict.fromkeys(key for reading in alike for key in reading.levels)
-    levels = {key: [str(reading.levels.get(key)) for reading in alike] for key in keys}
+    alike = [i for i, of in enumerate(estimates) if of.keys() == estimates[0].keys()]
+    keys = dict.fromkeys(key for i in alike for key in readings[i].levels)
+    levels = {key: [str(readings[i].levels.get(key)) for i in alike] for key in keys}
     varied = {key: column for key, column in levels.items() if len(set(column)) > 1}
-    shares = verdicts.matters(pd.DataFrame(map(estimates, alike)), varied)
+    shares = verdicts.matters(pd.DataFrame([estimates[i] for i in alike]), varied)
     return {key: share for key, share in shares.items() if share > 0}
 
 
@@ -560,34 +504,39 @@ def cell_rows(examined: Mapping[str, Examined]) -> list[dict]:
         claim = examined[name].claim
         for one in outcome.readings:
             reading = one.reading
-            levels = {key: str(value) for key, value in reading.levels.items() if key != "tuning"}
             levels = {
-                f"{key} (setting)" if key in CELL_COLUMNS else key: value
-                for key, value in levels.items()
+                f"{key} (setting)" if key in CELL_COLUMNS else key: str(value)
+                for key, value in reading.levels.items()
+                if key != "tuning"
             }
-            of_cells = [
-                (cell, verdict, outcome_of_cell, claimed_interval(cell))
-                for cell, verdict, outcome_of_cell in zip(
-                    reading.cells, reading.single, one.of_cells, strict=True
-                )
-            ]
+            triples = zip(reading.cells, reading.single, one.of_cells, strict=True)
+            of_cells = [(*triple, claimed_interval(triple[0])) for triple in triples]
             if reading.summary and len({cell.stream for cell in reading.cells}) > 1:
-                ends = tuple(np.mean([ends for *_, ends in of_cells], axis=0).tolist())
+                ends = np.mean([ends for *_, ends in of_cells], axis=0).tolist()
                 mean = replace(reading.cells[0], stream=OVERALL, learner="", against="")
                 of_cells.append((mean, reading.summary, reading.summary.verdict, ends))
             rows += [
-                {"claim": name, "statement": claim["statement"], "family": claim["family"]}
-                | {"row": _kind(claim, reading), "quantity": _quantity_words(cell.claim)}
-                | {"experiment": cell.experiment, "tuning": cell.tuning}
-                | {"first": one is outcome.readings[0], "stream": cell.stream}
-                | {"learner": cell.learner, "against": cell.against}
-                | _estimate(verdict)
-                | {"verdict": outcome_of_cell}
-                | dict(zip(("from", "to"), ends, strict=True))
-                | _beside(verdict, outcome_of_cell)
-                | {"mark": _mark(verdict, outcome_of_cell)}
-                | levels
-                for cell, verdict, outcome_of_cell, ends in of_cells
+                {
+                    "claim": name,
+                    "statement": claim["statement"],
+                    "family": claim["family"],
+                    "row": _kind(claim, reading),
+                    "quantity": _quantity_words(cell.claim),
+                    "experiment": cell.experiment,
+                    "tuning": cell.tuning,
+                    "first": one is outcome.readings[0],
+                    "stream": cell.stream,
+                    "learner": cell.learner,
+                    "against": cell.against,
+                    **_estimate(verdict),
+                    "verdict": said,
+                    "from": low,
+                    "to": high,
+                    **_beside(verdict, said),
+                    "mark": _mark(verdict, said),
+                    **levels,
+                }
+                for cell, verdict, said, (low, high) in of_cells
             ]
     return rows
 

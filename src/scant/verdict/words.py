@@ -3,6 +3,8 @@ name.
 """
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 DIFFERS = "differs"  # it holds in some cells, and fails in others
 SILENT = "says nothing here"  # nothing that could have been measured would violate the claim
@@ -44,7 +46,6 @@ ROWS = {
 PREMISES = {"anytime t": "seeds near normal"}
 # what a verdict is, premise or not, if a study would hardly miss what overturns it
 MARK = "whatever seeds are like"
-OF_PAPERS = ("theorem", "reproduction")  # the kinds of rows that speak for the papers
 UNTOLD = "extension"  # the kind of a row that does not say its own
 SHOWN = {
     "reproduction": {"holds": "reproduces", "fails": "does not reproduce"},
@@ -52,11 +53,34 @@ SHOWN = {
     "theorem": {"holds": "holds", "fails": "fails"},
     "question": {"holds": "yes", "fails": "no"},
 }
-PLURAL = {
+PLURAL = {  # what is said of one claim, and of several
     "holds": "hold", "fails": "fail", "reproduces": "reproduce",
     "does not reproduce": "do not reproduce",
     "extends": "extend", "does not extend": "do not extend", "yes": "yes", "no": "no",
+    DIFFERS: "differ", ALIKE: "do not discriminate", SILENT: "say nothing here",
+    "is undecided": "are undecided",
 }  # fmt: skip
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """A number with its noun or verb: "1 holds", "3 hold"."""
+    return f"{number} {one if number == 1 else several}"
+
+
+def outcomes(claims: Iterable[Mapping], row: str = "theorem") -> str:
+    """How many claims of a kind have each verdict that any has: "2 reproduce, 1 is undecided"."""
+    counts = Counter(said(row, claim["verdict"]) for claim in claims)
+    numbers = ((counts[one.removeprefix("is ")], one, many) for one, many in PLURAL.items())
+    return ", ".join(counted(*number) for number in numbers if number[0])
+
+
+def by_test(claims: Iterable[Mapping]) -> dict[str, list]:
+    """The claims that were tested, those "checked exactly" apart from those "measured"."""
+    groups = {"checked exactly": [], "measured": []}
+    for claim in claims:
+        if claim["verdict"] != UNTESTABLE:
+            groups["checked exactly" if claim["test"] == "exact" else "measured"].append(claim)
+    return {how: of for how, of in groups.items() if of}
 
 
 def said(row: str, verdict: str) -> str:
@@ -69,10 +93,12 @@ def kind(row: str) -> str:
     return ROWS[row][0].removesuffix("s")
 
 
-def cells(holding: int, failing: int, silent: int, total: int) -> str:
+def cells(claim: Mapping) -> str:
     """In how many of its cells a claim holds, fails and says nothing: "holds in 3 of 5 cells, fails
     in 1".
     """
+    kinds = ("holding", "failing", "silent", "total")
+    holding, failing, silent, total = (claim[f"cells_{of}"] for of in kinds)
     text = f"holds in {holding} of {total} cell{'' if total == 1 else 's'}"
     text += f", fails in {failing}" if failing else ""
     return text + (f", says nothing in {silent}" if silent else "")
@@ -96,20 +122,15 @@ def tipping(share: float) -> str:
     """
     if share >= 1:
         return "no seed within its range could overturn it"
-    return (
-        f"one seed in {one_in(share)} at the far end of its range would move the mean to the margin"
-    )
+    seeds = f"one seed in {one_in(share)}"
+    return f"{seeds} at the far end of its range would move the mean to the margin"
 
 
 def one_in(share: float) -> str:
     """Of how many seeds a share is one: "28", "3.9"."""
-    return (
-        f"{1 / share:,.0f}"
-        if share <= 0.1
-        else f"{1 / share:.2g}"
-        if share > 0
-        else "infinitely many"
-    )
+    if share <= 0:
+        return "infinitely many"
+    return f"{1 / share:,.0f}" if share <= 0.1 else f"{1 / share:.2g}"
 
 
 def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str:
@@ -118,8 +139,8 @@ def claimed(low: float, high: float, number=lambda value: f"{value:.4g}") -> str
 
     number : writes a number
     """
-    if math.isfinite(low) and math.isfinite(high):
-        return number(low) if low == high else f"{number(low)} to {number(high)}"
-    if math.isfinite(low):
-        return f"above {number(low)}"
-    return f"below {number(high)}" if math.isfinite(high) else "any"
+    ends = [number(end) for end in dict.fromkeys((low, high)) if math.isfinite(end)]
+    if math.isfinite(low + high):
+        return " to ".join(ends)
+    side = "above" if math.isfinite(low) else "below"
+    return f"{side} {ends[0]}" if ends else "any"
