@@ -121,9 +121,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--reward-min",
             type=float,
             default=0.0,
-            help=(
-                "the least reward possible, such as -20, if it is not 0: lifts are then differences"
-            ),
+            help="the least reward possible, such as -20, if it is not 0: lifts are then "
+            "differences",
         ),
         option(
             "--less",
@@ -163,19 +162,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--propensities",
             choices=("percent", "log"),
-            help=(
-                "what propensities are written as, if not as probabilities; log are natural "
-                "logarithms"
-            ),
+            help="what propensities are written as, if not as probabilities; log are natural "
+            "logarithms",
         ),
         option(
             "--propensity",
             type=_split_of,
             metavar="SHARE|AD=SHARE,...|uniform",
             help="the split of a log without propensities, by which chance showed its ads: the "
-            "share of each, as "
-            "control=0.5,treatment=0.5, or one share for all; uniform if it showed all eligible "
-            "ads alike",
+            "share of each, as control=0.5,treatment=0.5, or one share for all; uniform if it "
+            "showed all eligible ads alike",
         ),
         option(
             "--rewards",
@@ -203,10 +199,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--steps",
             type=int,
-            help=(
-                "steps of gradient descent for each ad (default 20 for each of its rows, from "
-                "50000 to 1000000)"
-            ),
+            help="steps of gradient descent for each ad (default 20 for each of its rows, from "
+            "50000 to 1000000)",
         ),
         option("--trees", type=int, default=40, help="trees of a forest (default 40)"),
         option(
@@ -301,9 +295,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             help="a kind of learner, a scikit-learn model as module:Class, the file of a saved "
-            "policy, NAME of a "
-            "column policy:NAME of the test log, ad:ID for one ad for everyone, or each-ad; may "
-            "be repeated (default each-ad)",
+            "policy, NAME of a column policy:NAME of the test log, ad:ID for one ad for everyone, "
+            "or each-ad; may be repeated (default each-ad)",
         ),
         option(
             "--baseline",
@@ -333,10 +326,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--least-propensity",
             type=_propensity,
-            help=(
-                "least probability, by design, of any ad under the policy that logged the "
-                "test, or 'unknown'"
-            ),
+            help="least probability, by design, of any ad under the policy that logged the "
+            "test, or 'unknown'",
         ),
         option(
             "--doubly-robust",
@@ -380,10 +371,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         option(
             "--eligible",
             metavar="COLUMN",
-            help=(
-                "the column with the list of ads that can be shown (that of the training log, "
-                "if it had one)"
-            ),
+            help="the column with the list of ads that can be shown (that of the training log, "
+            "if it had one)",
         ),
         option(
             "--epsilon",
@@ -403,10 +392,8 @@ def add(parser: argparse.ArgumentParser) -> None:
             "--output",
             type=Path,
             required=True,
-            help=(
-                "the file to write, with action and propensity; CSV if it ends in .csv, else "
-                "parquet"
-            ),
+            help="the file to write, with action and propensity; CSV if it ends in .csv, else "
+            "parquet",
         ),
     )
 

@@ -109,10 +109,8 @@ def _key(evaluation) -> list[tuple[str, str, str]]:
     """
     if evaluation.choice is None:
         return []
-    today, row = (
-        _row(evaluation, evaluation.baseline),
-        _row(evaluation, evaluation.choice["policy"]),
-    )
+    today = _row(evaluation, evaluation.baseline)
+    row = _row(evaluation, evaluation.choice["policy"])
     unit = evaluation.unit
 
     def name(row: Mapping) -> str:

@@ -83,7 +83,7 @@ def test_a_targeted_log_has_the_tables_impressions_and_clicks():
         and log.features.shape == (158463, 30)
     )
     for row, share, rate in zip(
-        logs.facts(log)["actions"], campaign.shares, campaign.click_rates, strict=True
+        logs.by_ad(log), campaign.shares, campaign.click_rates, strict=True
     ):
         assert stats.binomtest(row["impressions"], len(log), share).pvalue > 1e-4
         assert stats.binomtest(int(row["clicks"]), row["impressions"], rate).pvalue > 1e-4

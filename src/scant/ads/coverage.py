@@ -387,12 +387,10 @@ def _ends(setting: Setting, clicks, impressions, random, level, replicates) -> d
         (estimate, *bca),
     )
 
-    w, wr, ww, wwr = (
-        shown_ads @ weight,
-        clicked @ weight,
-        shown_ads @ weight**2,
-        clicked @ weight**2,
-    )
+    w = shown_ads @ weight
+    wr = clicked @ weight
+    ww = shown_ads @ weight**2
+    wwr = clicked @ weight**2
     ratio, error = snips_of(w, wr, ww, wwr, wwr)
     z_lower, z_two_sided = _normal(level), _normal((1 + level) / 2)
     bounds["snips, delta"] = (

@@ -215,7 +215,7 @@ def table_5_1(paths) -> pd.DataFrame:
         row["size"] += len(log)
         row |= {"features": log.features.shape[1], "classes": classes, "positive": 100 / classes}
         if metadata["part"] == "train":
-            ads = pd.DataFrame(logs.facts(log)["actions"])
+            ads = pd.DataFrame(logs.by_ad(log))
             row |= {
                 "positive_drawn": 100 * ads["rate"].astype(float).mean(),
                 "seed": metadata["seed"],
@@ -266,7 +266,7 @@ def table_5_2(paths) -> pd.DataFrame:
             if name in PRINTED
             else {}
         )
-        for number, ad in enumerate(logs.facts(log)["actions"]):
+        for number, ad in enumerate(logs.by_ad(log)):
 
             def value_of(table: dict, column: str, number=number) -> float:
                 return table[column][number] if table else np.nan

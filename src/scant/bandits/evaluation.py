@@ -421,10 +421,8 @@ def _weighted_bounds(terms: intervals.Terms, level, random) -> list[Bound]:
                 Bound("ips", name, exact, level, estimate, *map(float, (lower, low, high)))
             )
     if random is not None:
-        means, quantiles = (
-            intervals.resampled(terms, random),
-            (1 - level, (1 - level) / 2, (1 + level) / 2),
-        )
+        means = intervals.resampled(terms, random)
+        quantiles = (1 - level, (1 - level) / 2, (1 + level) / 2)
         ends = intervals.percentile(means, quantiles).tolist()
         bounds.append(Bound("ips", "bootstrap-percentile", False, level, estimate, *ends))
         ends = intervals.bca(terms, means, quantiles).tolist()

@@ -50,10 +50,8 @@ TREES = Setting("trees", {"type": "integer", "minimum": 1}, about="Trees of a fo
 TREE_ROWS = Setting(
     "tree_rows",
     {"type": "integer", "minimum": 1},
-    about=(
-        "The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
-        "if absent or more."
-    ),
+    about="The rows that each tree of a forest learns from, drawn at random; as many as the ad has "
+    "if absent or more.",
 )
 LEAF = Setting(
     "leaf",
@@ -390,10 +388,8 @@ class FilterTree(WholeLog):
     looks: ClassVar = {"": Look("sky", "v")}
 
     def fit(self, features: np.ndarray, log: Log, learnt: np.ndarray, random) -> None:
-        players, leaves = (
-            list(range(len(learnt))),
-            [np.full(len(log), ad, np.int32) for ad in learnt],
-        )
+        players = list(range(len(learnt)))
+        leaves = [np.full(len(log), ad, np.int32) for ad in learnt]
         winners, matches = leaves, []
         weighted_reward = log.reward / log.propensity
         while len(players) > 1:
@@ -621,9 +617,8 @@ def of_model(model) -> type[Scorer]:
     if not classifies and not _is_regressor(model):
         raise SettingError(
             f"{model!r} is neither a classifier with predict_proba nor a regressor, as "
-            "scikit-learn has them. Use "
-            "such a one; a class of your own says that it is a regressor by scikit-learn's "
-            "RegressorMixin"
+            "scikit-learn has them. Use such a one; a class of your own says that it is a "
+            "regressor by scikit-learn's RegressorMixin"
         )
 
     class Fitted(Scorer):

@@ -233,10 +233,8 @@ def train(
         whole = made(kind, settings.regularisation, settings.options)
         whole.fit(_scaled(log.features, centre, width), log, np.array(learnt, int), random)
         return replace(model, whole=whole)
-    scorers, thresholds = (
-        [None] * len(rows),
-        {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker},
-    )
+    scorers = [None] * len(rows)
+    thresholds = {by: np.zeros(len(rows)) for by in MEASURES if learner.ranker}
     for number, ad in enumerate(learnt, start=1):
         if progress:
             at = f" at lambda {settings.regularisation:g}" if learner.regularised else ""

@@ -115,10 +115,8 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
             source = next(filter(None, (find(request) for find in _SOURCES)), None)
             if source is None:
                 raise SettingError(_how_to_get(request))
-            digest, size = (
-                _verify(request, source, rejected=_rejected(target)),
-                output.stat().st_size,
-            )
+            digest = _verify(request, source, rejected=_rejected(target))
+            size = output.stat().st_size
     log(f"{dataset.id}/{wanted.id}: {size:,} bytes from {source}")
     return {
         "dataset": dataset.id,

@@ -181,10 +181,8 @@ def checked(path, blocks: Iterable[Block], text: bool = True) -> Iterator[Block]
         runs = block.query[starts].tolist()
         for start, query in zip(starts, runs, strict=True):
             if query in seen and (start > 0 or query != last):
-                line, reason = (
-                    int(block.line[start]),
-                    f"query {query} goes on here after another query",
-                )
+                line = int(block.line[start])
+                reason = f"query {query} goes on here after another query"
                 advice = "Sort the file so that the rows of a query stand together"
                 raise DataError(
                     path,
@@ -211,10 +209,8 @@ def _blocks(path, form: _Form, size: int) -> Iterator[Block]:
                 reason = f"the line is longer than {LONGEST:,} bytes"
                 raise DataError(path, reason, parser.line, "It is no text of LETOR")
     if parser.has_rows and not parser.used.any():
-        reason, advice = (
-            "no line has a feature",
-            "It is a list of judgments: give the file that has features, too",
-        )
+        reason = "no line has a feature"
+        advice = "It is a list of judgments: give the file that has features, too"
         raise DataError(path, reason, advice=advice)
 
 
@@ -305,11 +301,9 @@ def _empty(rows: int, features: int) -> Block:
     )
 
 
-NOT_WHOLE, UNSORTED, INFINITE = (
-    "is not a whole number",
-    "have to increase along the line",
-    "in single precision",
-)
+NOT_WHOLE = "is not a whole number"
+UNSORTED = "have to increase along the line"
+INFINITE = "in single precision"
 ABOVE, NAMED = "is above the highest grade", "the query id is no number of at most 18 digits"
 # What an entry of a data set says of lines that are refused where it does not, by how the reason
 # reads.

@@ -208,9 +208,8 @@ def check_address(dataset: Dataset, part: Part, url: str, origin: str | None = N
         where = url if url == origin else f"{origin} leads to {url}, which"
         raise SettingError(
             f"{dataset.id}: {where} is plain http, so that anybody on the way could change it, and "
-            "no checksum "
-            "would tell. Use https, give its sha256, or say that it is meant: `plain_http: true` "
-            "in the set's entry"
+            "no checksum would tell. Use https, give its sha256, or say that it is meant: "
+            "`plain_http: true` in the set's entry"
         )
 
 

@@ -142,10 +142,8 @@ def late(
     effective = int(total**2 / square / design) if square else 0
     for parts in range(1, PARTS // 2 + 1):
         last = np.array([cut > 1 - Fraction(parts, PARTS) for cut in cuts])
-        share, part = (
-            float(lengths[last].sum()) / rows,
-            float(sums[last].sum()) / total if total else 1.0,
-        )
+        share = float(lengths[last].sum()) / rows
+        part = float(sums[last].sum()) / total if total else 1.0
         if 0 < share < 1 and (times := part / share * (1 - share) / max(1 - part, 1e-12)) < most:
             candidates.append(
                 (float(special.bdtr(int(effective * part), effective, share)), parts, times)

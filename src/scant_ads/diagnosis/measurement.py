@@ -168,11 +168,9 @@ def _dead(summary, design: float) -> Iterator[Problem]:
     dead = looked & is_feature & (rewarded == 0) & (total > 0) & (chance < ALARM / tests)
     if dead.any():
         ad, group = np.unravel_index(int(np.argmin(np.where(dead, chance, 1))), dead.shape)
-        name, place, several = (
-            [*summary.showings.ads][ad],
-            described[group].words,
-            int(impressions[ad, group]),
-        )
+        name = [*summary.showings.ads][ad]
+        place = described[group].words
+        several = int(impressions[ad, group])
         others = int(np.count_nonzero(dead)) - 1
         reason = f"ad {name!r} has no reward {place}, in {several:,} rows" + (
             f" (and so in {others:,} more such groups of an ad)" if others else ""

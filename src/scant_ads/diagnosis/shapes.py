@@ -57,9 +57,8 @@ def _distributions(head: list[Visits]) -> Iterator[Problem]:
             of_shown = f"[log.at[at, {prefix!r} + str(ad)] for at, ad in log['action'].items()]"
             mend = (
                 "To judge it, write its probability of the ad shown, in pandas "
-                f"log[{logs.POLICY + policy!r}] = "
-                f"{of_shown}, and evaluate it with --policy {quote(policy)}, these features "
-                "left out (--ignore)"
+                f"log[{logs.POLICY + policy!r}] = {of_shown}, and evaluate it with --policy "
+                f"{quote(policy)}, these features left out (--ignore)"
             )
             yield Problem(DISTRIBUTION, "warning", reason, mend, column=name)
 

@@ -413,9 +413,8 @@ def mismatch(showings: Showings, rounded: float = logs.SLACK) -> Problem | None:
     worst = int(np.argmin(chance))
     reason = (
         f"propensities are not those by which ads were shown: ad {[*shares][worst]!r} is in "
-        f"{counts[worst]:,} "
-        f"of {rows:,} rows, and by its propensity in about {rows * share[worst]:,.0f} "
-        f"(sample ratio mismatch, p = {chance[worst]:.1g})"
+        f"{counts[worst]:,} of {rows:,} rows, and by its propensity in about "
+        f"{rows * share[worst]:,.0f} (sample ratio mismatch, p = {chance[worst]:.1g})"
     )
     mend = (
         "The visits of one ad are then not like those of another, and none can be compared. "
@@ -431,10 +430,8 @@ def weighted(showings: Showings, most_visits: float = 1, rounded: float = logs.S
 
     most_visits, rounded : see `problem`
     """
-    kinds, next_to = (
-        np.array([group.kind for group in showings.groups.described]),
-        showings.order.next_to(LEAST),
-    )
+    kinds = np.array([group.kind for group in showings.groups.described])
+    next_to = showings.order.next_to(LEAST)
     visits = np.where(kinds == "next", 1, most_visits)
     evidence = np.array(
         [_evidence(_sums(showings, ad, next_to[ad]), visits, rounded) for ad in showings.range]

@@ -128,10 +128,8 @@ def compare(
     if covariate is not None:
         _check_covariate(basis, doubly_robust)
         less = covariates.adjusted(covariate, test, train)
-        summary, basis.unit = (
-            summing.summary(less.log, named, progress=progress, rows=rows),
-            less.unit,
-        )
+        summary = summing.summary(less.log, named, progress=progress, rows=rows)
+        basis.unit = less.unit
         basis.notes.insert(0, f"{test.name}: {less.note}")
     judge = Judge(basis, basis.tally_of(summary), level, seed, len({*named} - {baseline}), baseline)
     if unfitted and train.learnable is not train:
@@ -142,9 +140,8 @@ def compare(
     if looks > 1:
         judge.notes.insert(
             0,
-            f"For {looks} looks at this test, of which this is one, each answer "
-            f"has a confidence of {text.percent(level)}: with {text.percent(overall)} all looks' "
-            "answers hold",
+            f"For {looks} looks at this test, of which this is one, each answer has a confidence "
+            f"of {text.percent(level)}: with {text.percent(overall)} all looks' answers hold",
         )
     progress("compares the policies")
     only_ads = bool(named) and all(isinstance(policy, Always) for policy in named.values())

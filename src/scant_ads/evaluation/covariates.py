@@ -63,10 +63,8 @@ def adjusted(column: str, test: Log, train: Log | None) -> Adjusted:
     if train is None:
         judged, fit = np.arange(len(visits)) >= first, (x[:first], visits.reward[:first])
     else:
-        judged, fit = (
-            np.ones(len(visits), bool),
-            (_numbers(train.visits, column, train.name), train.visits.reward),
-        )
+        judged = np.ones(len(visits), bool)
+        fit = (_numbers(train.visits, column, train.name), train.visits.reward)
     if len(fit[0]) < FEWEST:
         raise DataError(
             test.name,

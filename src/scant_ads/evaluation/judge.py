@@ -104,11 +104,9 @@ class Judge:
     ):
         self.basis, self.tally, self.level, self.seed = basis, tally, level, seed
         self.joint = 1 - (1 - level) / max(together, 1)
-        self.unit, self.least_propensity, self.same_log = (
-            basis.unit,
-            basis.least_propensity,
-            basis.same_log,
-        )
+        self.unit = basis.unit
+        self.least_propensity = basis.least_propensity
+        self.same_log = basis.same_log
         self.rows, self.notes, self.ads = [], list(basis.notes), len(tally.ads)
         self.judged: dict[str, Judged] = {}
         self.of_today = basis.today(tally)
@@ -246,9 +244,8 @@ class Judge:
                 rows = f"{count[matches].sum():,} of {count.sum():,} rows"
                 self.notes.append(
                     f"{name}: it is in {rows}, by its propensity in about "
-                    f"{count.sum() / weight.max():,.0f}: its "
-                    "visits are no random sample (sample ratio mismatch). Look at how ads are "
-                    "assigned and logged"
+                    f"{count.sum() / weight.max():,.0f}: its visits are no random sample (sample "
+                    "ratio mismatch). Look at how ads are assigned and logged"
                 )
         if not_eligible:
             visits = f"{not_eligible:,} of {self.tally.rows:,} visits"
@@ -309,11 +306,9 @@ class Judge:
     def _lift(self, judged: Judged) -> lifts.Bounds | Quotient | arms.Ratio:
         """The bounds of a policy's CTR over today's, or the baseline's; see `Judged`."""
         base, pair = self._base(), (judged.key, self._base().key)
-        lift, largest, random = (
-            None,
-            (judged.largest, base.largest),
-            generator(self.seed, "advice", "lift"),
-        )
+        lift = None
+        largest = (judged.largest, base.largest)
+        random = generator(self.seed, "advice", "lift")
         if self._at_once and self.users:
             lift = self.users.lift(pair, largest)
         elif self._at_once and None not in (judged.sample, base.sample):
@@ -441,18 +436,15 @@ class Judge:
         """An estimate without a warning of a mean weight that may be 1; refused if `uniform` lacks
         ads.
         """
-        mean, notices = (
-            estimate.diagnostics.mean_weight,
-            {notice.kind: notice for notice in estimate.warnings},
-        )
+        mean = estimate.diagnostics.mean_weight
+        notices = {notice.kind: notice for notice in estimate.warnings}
         if abs(mean - 1) <= logs.SLACK or (of_users and key and self.users.may_be_one(key)):
             notices.pop("mean-weight", None)
         elif key == Uniform.kind and mean > 1 and "mean-weight" in notices:
             where = "lists lack" if tally.eligible else "the log lacks"
             reason = (
-                f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that "
-                "there are, or "
-                "propensities are too small, so that nothing is known of showing all alike"
+                f"over the ads seen the mean weight is {mean:.4g}, not 1: {where} ads that there "
+                "are, or propensities are too small, so that nothing is known of showing all alike"
             )
             estimate = replace(estimate, refused=evaluation.Notice("unseen-ads", reason))
         return replace(estimate, warnings=() if estimate.refused else tuple(notices.values()))
@@ -503,10 +495,8 @@ class Judge:
             choice = policy.learnt.fitted.choice(
                 features, policy.epsilon, policy.learnt.eligible(log)
             )
-            weight, largest = (
-                learning.probability(choice, action) / log.propensity,
-                self.judged[name].largest,
-            )
+            weight = learning.probability(choice, action) / log.propensity
+            largest = self.judged[name].largest
             random = generator(self.seed, "advice", "doubly robust")
             terms = rewards.doubly_robust(
                 features, action, log.reward, weight, choice, random.permutation(len(log))
@@ -523,10 +513,8 @@ class Judge:
 
     def decided(self) -> tuple[list[dict], dict | None]:
         """Which is better of each pair of policies, and which to choose; see `decisions`."""
-        compared, estimates = (
-            dict(self.judged),
-            {row["policy"]: row["estimate"] for row in self.rows},
-        )
+        compared = dict(self.judged)
+        estimates = {row["policy"]: row["estimate"] for row in self.rows}
         if self.same_log and compared and self.over_today:
             compared = {Logging.kind: self._base()} | compared
         bounds, can_compare = {}, self.least_propensity is not None

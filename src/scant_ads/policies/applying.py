@@ -111,11 +111,9 @@ def apply(
     if not 0 <= epsilon <= 1:
         raise SettingError(f"epsilon is {epsilon}; a probability is from 0 to 1")
     random, counts, rows = generator(seed, "advice", "apply"), np.zeros(len(policy.actions), int), 0
-    names, texts, lists = (
-        policy.learnt.encoder.names,
-        policy.learnt.encoder.texts,
-        eligible or policy.learnt.lists,
-    )
+    names = policy.learnt.encoder.names
+    texts = policy.learnt.encoder.texts
+    lists = eligible or policy.learnt.lists
     # lists are one more column of texts
     read = ((*names, lists), (*texts, lists)) if lists else (names, texts)
     metadata = {

@@ -98,10 +98,8 @@ def fit(
     ------
     SettingError, DataError : invalid settings, or a log that cannot be learnt from
     """
-    settings, random = (
-        settings or scorers.Settings(options=FOREST, passes=PASSES),
-        generator(seed, "advice"),
-    )
+    settings = settings or scorers.Settings(options=FOREST, passes=PASSES)
+    random = generator(seed, "advice")
     gains = information_gain(log.features, log.reward > log.reward.mean()) if select < 1 else None
     return run.fits(
         kind,

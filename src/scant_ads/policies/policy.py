@@ -80,26 +80,20 @@ class Policy:
         leaf: int = FOREST["leaf"],
         seed: int = 0,
     ):
-        self.kind, self.epsilon, self.lambdas, self.validation, self.threshold = (
-            kind,
-            epsilon,
-            lambdas,
-            validation,
-            threshold,
-        )
-        self.select, self.standardise, self.undersample, self.steps = (
-            select,
-            standardise,
-            undersample,
-            steps,
-        )
-        self.pair_loss, self.trees, self.tree_rows, self.leaf, self.seed = (
-            pair_loss,
-            trees,
-            tree_rows,
-            leaf,
-            seed,
-        )
+        self.kind = kind
+        self.epsilon = epsilon
+        self.lambdas = lambdas
+        self.validation = validation
+        self.threshold = threshold
+        self.select = select
+        self.standardise = standardise
+        self.undersample = undersample
+        self.steps = steps
+        self.pair_loss = pair_loss
+        self.trees = trees
+        self.tree_rows = tree_rows
+        self.leaf = leaf
+        self.seed = seed
         self.learnt: learning.Learnt | None = None
         self.inputs: tuple = ()
 

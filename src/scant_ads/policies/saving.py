@@ -106,9 +106,8 @@ def check_kind(policy) -> None:
     if not isinstance(policy.kind, str):
         raise SettingError(
             f"a policy that scores by {policy.name} cannot be saved: a file of it would have to "
-            "hold code, as pickle "
-            f"does, which runs when it is loaded. Use one of {', '.join(learning.LEARNT)}, or keep "
-            "the model by its own means"
+            "hold code, as pickle does, which runs when it is loaded. Use one of "
+            f"{', '.join(learning.LEARNT)}, or keep the model by its own means"
         )
 
 
@@ -317,10 +316,8 @@ def _restored(
             if kind == "forest":
                 ad_scorers[ad].forest = parts[ad]
             else:
-                ad_scorers[ad].weights, ad_scorers[ad].intercept = (
-                    weights[ad],
-                    float(intercepts[ad]),
-                )
+                ad_scorers[ad].weights = weights[ad]
+                ad_scorers[ad].intercept = float(intercepts[ad])
         return replace(model, scorers=tuple(ad_scorers))
     whole = made()
     if kind == "cost-sensitive-oaa":
@@ -353,10 +350,8 @@ def _forests(arrays: dict[str, np.ndarray], ads: int, d: int) -> list[Trees]:
     for name in TREES:
         _sized(arrays[name], (tree_ends if name == "roots" else node_ends)[-1])
     for ad in range(ads):
-        of_nodes, of_trees = (
-            slice(node_ends[ad] - nodes[ad], node_ends[ad]),
-            slice(tree_ends[ad] - trees[ad], tree_ends[ad]),
-        )
+        of_nodes = slice(node_ends[ad] - nodes[ad], node_ends[ad])
+        of_trees = slice(tree_ends[ad] - trees[ad], tree_ends[ad])
         parts = {name: arrays[name][of_trees if name == "roots" else of_nodes] for name in TREES}
         _index(parts["roots"], max(nodes[ad], 1)), _index(parts["feature"], max(d, 1))
         node = np.arange(nodes[ad])

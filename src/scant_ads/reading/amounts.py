@@ -225,10 +225,8 @@ def alike(propensity: float, ads: int) -> int | None:
     whole = round(1 / propensity)
     if abs(whole * propensity - 1) > 1e-12:
         half = rounding(propensity)
-        fewest, most = (
-            math.ceil(1 / (propensity + half) - 1e-9),
-            math.floor(1 / max(propensity - half, 1e-300) + 1e-9),
-        )
+        fewest = math.ceil(1 / (propensity + half) - 1e-9)
+        most = math.floor(1 / max(propensity - half, 1e-300) + 1e-9)
         if fewest <= ads <= most:
             whole = ads
         else:

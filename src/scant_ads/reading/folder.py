@@ -58,12 +58,10 @@ class Folder:
     ):
         import pyarrow.parquet as pq
 
-        self.path, self.renamed, self.ignore, self.categorical = (
-            Path(folder),
-            dict(columns or {}),
-            ignore,
-            categorical,
-        )
+        self.path = Path(folder)
+        self.renamed = dict(columns or {})
+        self.ignore = ignore
+        self.categorical = categorical
         self.units, self.parts, self.inside, self.lists = units, None, {}, ""
         self.files, self.left_out = files.parts(folder)
         self.counts, self.types, variables, where = [], {}, None, {}
@@ -180,10 +178,8 @@ class Folder:
                 if self.units.propensity is None
                 else columns.stated(action, actions, None)
             )
-            first, ads = (
-                values[:1] if first is None and values is not None else first,
-                ads | {*actions},
-            )
+            first = values[:1] if first is None and values is not None else first
+            ads = ads | {*actions}
             if (
                 values is None
                 or (values != first).any()

@@ -325,13 +325,11 @@ class Renaming:
         for role in columns:
             if role not in ROLES:
                 raise unknown("role of a column", role, ROLES)
-        self.path, self.columns, self.ignore, self.header, self.line = (
-            path,
-            dict(columns),
-            ignore,
-            (),
-            None,
-        )
+        self.path = path
+        self.columns = dict(columns)
+        self.ignore = ignore
+        self.header = ()
+        self.line = None
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
@@ -556,10 +554,8 @@ def refuse_unclosed(path, delimiter: str) -> None:
     """
     apart = re.escape(delimiter)
     cell = rf'(?:"(?:[^"]|"")*+"[^{apart}]*+|[^{apart}"][^{apart}]*+|)'
-    opening, closing = (
-        re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+'),
-        re.compile(rf'(?:[^"]|"")*+"({apart}|$)?'),
-    )
+    opening = re.compile(rf'(?:{cell}{apart})*+"(?:[^"]|"")*+')
+    closing = re.compile(rf'(?:[^"]|"")*+"({apart}|$)?')
     opened = None
     with Unpacked(path) as stream:
         for number, line in wabbit.lines_of(path, stream):

@@ -73,10 +73,8 @@ class Columns:
         if plan:
             with files.foreign(path, "readable log"):
                 table, row_problems = plan.apply(table)
-            self.columns, self.problems = (
-                (*columns, *plan.names),
-                [*self.problems, *plan.problems, *row_problems],
-            )
+            self.columns = (*columns, *plan.names)
+            self.problems = [*self.problems, *plan.problems, *row_problems]
         self.names = table.column_names
         # columns are dropped once they are read
         self.table = {name: table.column(name) for name in self.names}
@@ -345,23 +343,20 @@ class Columns:
             name for name in self.names if name == "propensity" or name.startswith(logs.FULL)
         ]:
             raise SettingError(
-                "--propensity states the split of a log without propensities, and "
-                f"{self.path} has a column {has[0]!r}: leave --propensity out, or --ignore "
-                f"{quote(has[0])}"
+                f"--propensity states the split of a log without propensities, and {self.path} has "
+                f"a column {has[0]!r}: leave --propensity out, or --ignore {quote(has[0])}"
             )
         if action is None or (action < 0).any():
             return None
         if (self.units.propensity == UNIFORM) != (eligible is not None):
             if eligible is None:
                 raise SettingError(
-                    "--propensity uniform is for visits with lists of eligible "
-                    f"ads, and {self.path} "
-                    "has none: name them by --eligible, or state a share, as 0.25"
+                    "--propensity uniform is for visits with lists of eligible ads, and "
+                    f"{self.path} has none: name them by --eligible, or state a share, as 0.25"
                 )
             raise SettingError(
-                f"{self.path} has lists of eligible ads: one split can be stated of "
-                "it, all ads of a list alike, by --propensity uniform. Else give a column of "
-                "propensities"
+                f"{self.path} has lists of eligible ads: one split can be stated of it, all ads of "
+                "a list alike, by --propensity uniform. Else give a column of propensities"
             )
         if eligible is not None:
             return 1 / np.maximum(eligible.sum(axis=1), 1)

@@ -493,10 +493,8 @@ class Plan:
         """
         import pyarrow as pa
 
-        columns, problems = (
-            {},
-            [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))],
-        )
+        columns = {}
+        problems = [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
             return table, problems
         for name, column in zip(table.column_names, table.columns, strict=True):

@@ -205,11 +205,9 @@ def _add(whole: Summary, batch: Batch, policies: Mapping, training: Training | N
     whole.features.add(log)
     marks = whole.showings.add(log, BLOCK[piece])
     whole.rewards.add(log, marks, BLOCK[piece])
-    whole.policies, whole.by_id, whole.by_user = (
-        log.policies,
-        log.id is not None,
-        log.user is not None,
-    )
+    whole.policies = log.policies
+    whole.by_id = log.id is not None
+    whole.by_user = log.user is not None
     if log.timestamp is not None:
         times = int(log.timestamp.min().astype(np.int64)), int(log.timestamp.max().astype(np.int64))
         whole.add_times(times)
