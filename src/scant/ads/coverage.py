@@ -19,7 +19,6 @@ import pyarrow as pa
 from scant.bandits import intervals, likelihood
 from scant.bandits.evaluation import snips_of
 from scant.declare.runs import table_of_rows
-from scant.errors import SettingError, unknown
 from scant.files import write_parquet
 from scant.randomness import generator
 
@@ -103,22 +102,9 @@ def setting(
         other ads' rate is such that ads shown at random are clicked on at the mean rate
     logging : "uniform", or "rare": the logging policy shows a random ad in 1 % of the rows, and in
         all others an ad that is not the best, so that large weights are possible but seldom seen
-
-    Raises
-    ------
-    SettingError : an unknown name, or a lift out of range
     """
-    for what, name, names in (
-        ("campaign", campaign, RATES),
-        ("policy", policy, POLICIES),
-        ("logging", logging, ("uniform", "rare")),
-    ):
-        if name not in names:
-            raise unknown(what, name, names)
     epsilon, mean, actions = POLICIES[policy], float(np.mean(RATES[campaign])), len(RATES[campaign])
     best, other = lift * mean, mean * (actions - lift) / (actions - 1)
-    if not (0 <= lift <= actions and best <= 1):
-        raise SettingError(f"lift is {lift}; it must be from 0 to {min(actions, 1 / mean):.3g}")
     # best, its rival, the rest
     target = np.array([1 - epsilon, epsilon / (actions - 1), epsilon / (actions - 1)])
     propensity = (
@@ -172,13 +158,7 @@ def drifting(rows: int, drift: str, policy: str = "deterministic") -> Setting:
         their ten classes, on which the policy is right in half of the cases; the others are of the
         hotel's campaign
     policy : a key of `POLICIES`
-
-    Raises
-    ------
-    SettingError : an unknown name
     """
-    if drift not in DRIFTS:
-        raise unknown("drift", drift, DRIFTS)
     of = setting("hotel", policy, rows)
     if drift == "sorted":
         epsilon = POLICIES[policy]
@@ -245,8 +225,6 @@ def coverage(
         : its share of all logs, with a 95 % Clopper-Pearson interval width_mean : the mean of
         estimate - lower, or of high - low, over the truth, where defined
     """
-    if repeats < 1:
-        raise SettingError(f"repeats is {repeats}; one or more are needed")
     return [
         row
         for setting in settings

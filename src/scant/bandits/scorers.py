@@ -2,7 +2,6 @@
 lambda.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
@@ -15,12 +14,11 @@ from scant.bandits.learners import (
     LAMBDAS,
     NEVER,
     STEPS,
-    check_finite,
     check_options,
     learner_of,
     made,
 )
-from scant.bandits.policies import MEASURES, THRESHOLDS, largest, threshold
+from scant.bandits.policies import MEASURES, largest, threshold
 from scant.data.logs import Log
 from scant.declare.declarations import settings_of
 from scant.errors import DataError, SettingError, unknown
@@ -124,12 +122,8 @@ class Model:
     thresholds: dict[str, np.ndarray] = field(default_factory=dict)
 
     def scores(self, features: np.ndarray) -> np.ndarray:
-        """The scores of all ads, float32 (rows x K); -inf for untrained ones.
-
-        Raises
-        ------
-        DataError : another number of features, or a feature that is not finite
-        SettingError : the learner has no scores (a filter tree)
+        """The scores of all ads, float32 (rows x K), from finite features, float32 (rows x d); -inf
+        for untrained ones. A SettingError if the learner has no scores (a filter tree).
         """
         scores = np.empty((len(features), len(self.actions)), np.float32)
         for rows, chunk in self._chunks(features):
@@ -152,8 +146,6 @@ class Model:
             as they are; other learners ignore it
         eligible : the ads of each context to choose from, bool (rows x K); None for all
         """
-        if by not in THRESHOLDS:
-            raise unknown("measure of a threshold", by, THRESHOLDS)
         best = np.empty(len(features), np.int32)
         for rows, chunk in self._chunks(features):
             among = None if eligible is None else eligible[rows]
@@ -176,16 +168,10 @@ class Model:
         return scores
 
     def _chunks(self, features: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """Parts of the rows, and their checked and scaled features."""
-        if np.ndim(features) != 2 or features.shape[1] != len(self.centre):
-            raise DataError(
-                "features",
-                f"shape {np.shape(features)}; the model has {len(self.centre)} features",
-            )
+        """Parts of the rows, and their scaled features."""
         rows = max(1, CHUNK // (len(self.centre) + len(self.actions)))
         for start in range(0, len(features), rows):
             part = slice(start, start + rows)
-            check_finite(features[part])
             yield part, _scaled(features[part], self.centre, self.width)
 
 
@@ -245,7 +231,7 @@ def train(
             "undersample", {"undersampled": settings.undersampled}
         ):
             shown = shown[undersample(rewards[shown], settings.undersample, ad_random)]
-        features = _scaled(log.features[shown], centre, width)
+        features = np.ascontiguousarray(_scaled(log.features[shown], centre, width))
         scorers[ad] = made(kind, settings.regularisation, _options(settings, learner, len(shown)))
         scorers[ad].fit(features, rewards[shown], ad_random)
         if thresholds:
@@ -409,11 +395,5 @@ def select(values: Mapping[float, float]) -> float:
     """The lambda of the largest value; of equal values the largest lambda.
 
     values : by lambda, as `validate` gives them
-
-    Raises
-    ------
-    SettingError : no value, or a NaN
     """
-    if not values or any(math.isnan(value) for value in values.values()):
-        raise SettingError(f"no lambda can be selected by {dict(values)}")
     return max(values, key=lambda candidate: (values[candidate], candidate))

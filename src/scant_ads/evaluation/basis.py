@@ -37,7 +37,7 @@ class Basis:
     test, training : the logs; None without a training log
     summary : of the test, with any policies
     columns : NAMEs of columns `policy:NAME`, whose probabilities are to sum to 1
-    declared, shared : see `advise.compare`
+    declared, shared : `least_propensity` and `shared` of `compare.evaluate`
 
     Attributes
     ----------

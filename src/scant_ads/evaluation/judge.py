@@ -84,7 +84,7 @@ class Judge:
 
     basis : the logs, and the doubts about them
     tally : of the rows of the test; see `Basis.tally_of`
-    level, seed : see `advise.compare`
+    level, seed : see `compare.evaluate`
     together : how many policies are compared, whose lifts' intervals hold together
     baseline : the name of the policy with which others are compared; it is judged before them
 

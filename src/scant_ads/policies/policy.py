@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ KINDS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Policy:
     """A policy that is learnt from a log: it shows each visitor the ad with the largest score.
 
@@ -62,40 +63,23 @@ class Policy:
     inputs : the files that it was learnt or loaded from, which `save` does not overwrite
     """
 
-    def __init__(
-        self,
-        kind="auc-ranker",
-        *,
-        epsilon: float = 0.0,
-        lambdas=LAMBDAS,
-        validation: float = 0.2,
-        threshold: str = "f1",
-        select: float = 1.0,
-        standardise: bool = True,
-        undersample: int | None = None,
-        steps: int | None = None,
-        pair_loss: str = "logistic",
-        trees: int = FOREST["trees"],
-        tree_rows: int | None = FOREST["tree_rows"],
-        leaf: int = FOREST["leaf"],
-        seed: int = 0,
-    ):
-        self.kind = kind
-        self.epsilon = epsilon
-        self.lambdas = lambdas
-        self.validation = validation
-        self.threshold = threshold
-        self.select = select
-        self.standardise = standardise
-        self.undersample = undersample
-        self.steps = steps
-        self.pair_loss = pair_loss
-        self.trees = trees
-        self.tree_rows = tree_rows
-        self.leaf = leaf
-        self.seed = seed
-        self.learnt: learning.Learnt | None = None
-        self.inputs: tuple = ()
+    kind: object = "auc-ranker"
+    _: KW_ONLY
+    epsilon: float = 0.0
+    lambdas: Iterable[float] = LAMBDAS
+    validation: float = 0.2
+    threshold: str = "f1"
+    select: float = 1.0
+    standardise: bool = True
+    undersample: int | None = None
+    steps: int | None = None
+    pair_loss: str = "logistic"
+    trees: int = FOREST["trees"]
+    tree_rows: int | None = FOREST["tree_rows"]
+    leaf: int = FOREST["leaf"]
+    seed: int = 0
+    learnt: learning.Learnt | None = field(default=None, init=False)
+    inputs: tuple = field(default=(), init=False)
 
     # --- settings
 
