@@ -127,7 +127,7 @@ def contrary(rows: int) -> Setting:
     return Setting("contrary", "made up", rows, (0.05, 0.95), (16.0, 0.2 / 0.95), (0.02, 0.98))
 
 
-def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> Setting:
+def deficient(rows: int, policy: str = "deterministic") -> Setting:
     """A log of the hotel's campaign with deficient support: in a share of visits the best ad could
     not be shown.
 
@@ -135,9 +135,8 @@ def deficient(rows: int, policy: str = "deterministic", share: float = 0.2) -> S
     by what the policy would have shown in vain.
 
     policy : a key of `POLICIES`
-    share : of the visits
     """
-    of, epsilon = setting("hotel", policy, rows), POLICIES[policy]
+    of, epsilon, share = setting("hotel", policy, rows), POLICIES[policy], 0.2
     whole = [
         ((1 - share) * part, weight, click)
         for part, weight, click in zip(of.share, of.weight, of.click, strict=True)

@@ -269,18 +269,11 @@ class Case:
         }
         for fit in fits:
             columns = log_columns | {
-                "lambda": np.nan,
-                "validation": np.nan,
-                "fitted_on": "all",
-                "untrained": 0,
+                "lambda": fit.regularisation if fit else np.nan,
+                "validation": fit.validation if fit else np.nan,
+                "fitted_on": fit.fitted_on if fit else "all",
+                "untrained": len(fit.model.untrained) if fit else 0,
             }
-            if fit:
-                columns |= {
-                    "lambda": fit.regularisation,
-                    "validation": fit.validation,
-                    "fitted_on": fit.fitted_on,
-                }
-                columns |= {"untrained": len(fit.model.untrained)}
             groups.append(
                 [
                     columns | {"epsilon": epsilon} | row

@@ -581,16 +581,11 @@ def check_copy(dataset: Dataset, part: str, original) -> None:
     advice = (
         "Correct the file itself, not its copy, and delete the copy; the next run fetches it anew"
     )
-    for name, expected, measure in (
-        ("SHA-256", wanted.sha256, files.sha256),
-        ("git blob id", wanted.git_blob, _git_blob),
-    ):
+    for name, key, measure in CHECKSUMS:
+        expected = getattr(wanted, key)
         if expected is not None and (measured := measure(original)) != expected:
-            reason = (
-                f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file "
-                f"{measured}"
-            )
-            raise DataError(original, reason, advice=advice)
+            reason = f"checksum mismatch: {dataset.id}/{part} has {name} {expected}, this file "
+            raise DataError(original, reason + measured, advice=advice)
     source = Path(wanted.file)
     copied = (
         dataset.own
@@ -641,6 +636,9 @@ def _git_blob(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+CHECKSUMS = (("SHA-256", "sha256", files.sha256), ("git blob id", "git_blob", _git_blob))
 
 
 # What to do by hand

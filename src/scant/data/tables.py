@@ -265,7 +265,7 @@ def _check_columns(path, names: list[str], dataset: Dataset) -> None:
             advice="Rename its columns: they count from f1 here",
         )
     if missing := [name for name in wanted if name not in {*names}]:
-        raise DataError(path, f"there is no column {missing[0]!r}; columns: {_listing(names)}")
+        raise DataError(path, f"there is no column {missing[0]!r}; columns: {logs.listing(names)}")
     if f"f{dataset.features + 1}" in names:
         raise DataError(
             path, f"there is a column 'f{dataset.features + 1}' beyond the declared features"
@@ -489,7 +489,3 @@ def _features(table: pa.Table) -> np.ndarray:
 
 def _numpy(column: pa.ChunkedArray) -> np.ndarray:
     return np.from_dlpack(column.combine_chunks())  # not to_numpy: it imports pandas
-
-
-def _listing(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -80,19 +80,14 @@ class Evaluation:
 
         Raises
         ------
-        SettingError : no such share, another level, or other policies
+        SettingError : another level
         """
         if other.level != self.level:
             raise SettingError(
                 f"guard rail {name} was evaluated with the level {other.level}, not {self.level}"
             )
-        return replace(
-            self,
-            guards=(
-                *self.guards,
-                *guards.judged(name, share, (self.rows[0], *self.judged), other.rows),
-            ),
-        )
+        judged = guards.judged(name, share, (self.rows[0], *self.judged), other.rows)
+        return replace(self, guards=(*self.guards, *judged))
 
     def text(self) -> str:
         """The table, the verdicts and the notes as the command line prints them."""

@@ -7,11 +7,14 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 import numpy as np
 
 from scant import files
+from scant.ads import run
 from scant.bandits import learners, scorers
 from scant.bandits.learners import LAMBDAS
 from scant.bandits.policies import THRESHOLDS, Choice
+from scant.bandits.selection import information_gain
 from scant.data import logs
 from scant.errors import SettingError, unknown
+from scant.randomness import generator
 from scant_ads.policies import encoding, learning, saving
 from scant_ads.policies.learning import FOREST, LEARNT, PASSES
 from scant_ads.progress import silent
@@ -182,18 +185,23 @@ class Policy:
         if encoded is None:
             encoder = encoding.fit(train)
             encoded = encoder, encoder.transform(train)
-        fitted = learning.fit(
+        encoder, log = encoded
+        gains = None
+        if self.select < 1:  # of rewards that are no clicks, by what tells those above the mean
+            gains = information_gain(log.features, log.reward > log.reward.mean())
+        *_, fitted = run.fits(
             kind,
-            encoded[1],
+            log,
+            generator(self.seed, "advice"),
             settings,
             tuple(self.lambdas),
-            self.validation,
-            self.threshold,
-            self.select,
-            self.seed,
-            progress,
+            validation=self.validation,
+            threshold=self.threshold,
+            select=self.select,
+            progress=progress,
+            gains=gains,
         )
-        return learning.Learnt(encoded[0], fitted, train.lists)
+        return learning.Learnt(encoder, fitted, train.lists)
 
     def _check_kinds(self) -> None:
         """Raise a SettingError for a setting that is a text, say, where a number is needed."""

@@ -99,59 +99,61 @@ def read(
         `problems`
     SettingError : an unknown role; a column of `columns` that is not there, or is used twice
     """
+    renaming = Renaming(path, columns or {}, frozenset(ignore))
+    table, form, lines, problems = opened(path, renaming, categorical, whole)
+    if table is None:
+        return _of_wabbit(path, form, renaming, categorical, units, study, whole)
+    if files.metadata_of(table.schema).get("kind") == logs.KIND:
+        return _of_a_study(path, renaming)
+    return _read(path, (table, form, lines, problems), renaming, categorical, units, study)
+
+
+def opened(path, renaming: "Renaming", categorical=(), whole: bool = False, named=()) -> tuple:
+    """The table of a file, an Arrow table, or None for a log of Vowpal Wabbit's; its form in words;
+    the line of each row, None where rows have none; and the problems of its lines.
+
+    categorical, whole : see `read`
+    named : columns that may be called by numbers
+    """
     first = first_bytes(path)
     for magic, (what, advice) in OTHERS.items():
         if first.startswith(magic):
             raise DataError(path, f"the file is {what}", advice=advice)
-    renaming = Renaming(path, columns or {}, frozenset(ignore))
     if first.startswith(logs.MAGIC):
-        table, form, lines, problems = _parquet(path), "parquet", None, []
-        if files.metadata_of(table.schema).get("kind") == logs.KIND:
-            return _of_a_study(path, renaming)
-    elif first.startswith(ARROW):
-        table, form, lines, problems = _arrow(path), "Arrow", None, []
-    else:
-        with Unpacked(path) as stream:
-            head = stream.first_lines()
-        kind = wabbit.kind(path, head)
-        if kind:
-            return _of_wabbit(path, kind, renaming, categorical, units, study, whole)
-        table, form, lines, problems = _csv(path, head, renaming, whole, categorical)
-    if not study:
-        return _read(path, form, table, lines, problems, renaming, categorical, units)
-    table = table if lines is not None else renaming.applied(table)
-    table = table.select(
-        [name for name in table.column_names if not name.startswith((logs.POLICY, KEY))]
-    )
-    return layout.Columns(
-        path,
-        form,
-        table,
-        columns=renaming.header,
-        lines=lines,
-        problems=problems,
-        categorical=frozenset(categorical),
-        units=units,
-    ).reading()
+        return _parquet(path), "parquet", None, []
+    if first.startswith(ARROW):
+        return _arrow(path), "Arrow", None, []
+    with Unpacked(path) as stream:
+        head = stream.first_lines()
+    if kind := wabbit.kind(path, head):
+        return None, kind, None, []
+    return _csv(path, head, renaming, whole, categorical, named)
 
 
 def _read(
-    path, form: str, table, lines, problems, renaming: "Renaming", categorical, units: Units
+    path, content: tuple, renaming: "Renaming", categorical, units: Units, study: bool = False
 ) -> Reading:
-    """The reading of a table, whose columns have been given their roles if it has `lines`."""
+    """The reading of what `opened` gives. Columns have their roles already if there are lines."""
+    table, form, lines, problems = content
     with files.foreign(path, "readable log"):
-        parts = None
-        if lines is None:
+        plan = parts = None
+        if study:
+            table = table if lines is not None else renaming.applied(table)
+            passed = (logs.POLICY, KEY)
+            names = [name for name in table.column_names if not name.startswith(passed)]
+            table = table.select(names)
+        elif lines is None:
             parts = nested.unstructured(table, renaming.ignore, renaming.columns.values())
             form += renaming.find_lists(parts.table)
             table = renaming.applied(parts.table)
         elif said := renaming.find_lists(table):
             form, column = form + said, renaming.columns[ELIGIBLE]
-            table = table.rename_columns(
-                [KEY + ELIGIBLE if name == column else name for name in table.column_names]
-            )
-        plan = nested.Plan(path, renaming.ignore, renaming.inside, parts).decide(table, categorical)
-    columns = layout.Columns(
+            names = [KEY + ELIGIBLE if name == column else name for name in table.column_names]
+            table = table.rename_columns(names)
+        if not study:
+            plan = nested.Plan(path, renaming.ignore, renaming.inside, parts)
+            plan.decide(table, categorical)
+    return layout.Columns(
         path,
         form,
         table,
@@ -162,8 +164,7 @@ def _read(
         plan=plan,
         units=units,
         listing=renaming.columns.get(ELIGIBLE, ELIGIBLE),
-    )
-    return columns.reading()
+    ).reading()
 
 
 def _of_wabbit(
@@ -223,7 +224,7 @@ def read_frame(
     """
     name = "data frame"
     renaming = Renaming(name, columns or {}, frozenset(ignore))
-    return _read(name, name, table_of(frame), None, [], renaming, categorical, units)
+    return _read(name, (table_of(frame), name, None, []), renaming, categorical, units)
 
 
 def read_log(path, whole: bool = False) -> Log:
@@ -304,13 +305,6 @@ def table_of(frame):
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
         raise ValueError(f"a {type(frame).__name__} is none")
-
-
-def roles(path, header, columns: Mapping[str, str], ignore=()) -> list[str]:
-    """The names of a file's columns by their roles, "" if a column is left out; raises what `read`
-    does of them.
-    """
-    return Renaming(path, columns, frozenset(ignore)).names(header)
 
 
 class Renaming:
@@ -436,7 +430,7 @@ def _arrow(path):
         return named(pa.Table.from_batches(parts, reader.schema))
 
 
-def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
+def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named):
     """The table of a CSV file, its form in words, the line of each row, and the problems of its
     lines.
     """
@@ -444,7 +438,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     from pyarrow import csv
 
     header, delimiter, comma = sniffed(path, head)
-    check_header(path, header, renaming.columns.values())
+    _check_header(path, header, [*renaming.columns.values(), *named])
     renaming.line = 1
     names = renaming.names(header)
     index = not header[0] and len(header) > 1  # whether the first column may be one
@@ -524,7 +518,7 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical=()):
     return table, form, lines, problems
 
 
-def check_header(path, header: list[str], named) -> None:
+def _check_header(path, header: list[str], named) -> None:
     """Raise a DataError if the first line of a CSV file does not name columns: it is one column, or
     numbers, mostly or with a point.
 
