@@ -18,7 +18,6 @@ MEANS = (
     "dr_lower",
     "dr_low",
     "dr_high",
-    "today",
 )
 PAIR, LIFTS = (
     ("difference", "low", "high"),

@@ -197,107 +197,62 @@ def _of_policy(frame: pd.DataFrame, policy: tuple) -> pd.Series:
 
 
 def table_5_1(paths) -> pd.DataFrame:
-    """Table 5.1 for the classification sets among some logs, beside the numbers that the thesis
-    prints.
+    """Table 5.1: classification sets as logs, beside the numbers that the thesis prints.
 
     `positive` is the expected percentage of clicks among an ad's impressions, averaged over ads:
     100 / K. `positive_drawn` is the same percentage in the training log, averaged over the ads that
     it shows.
 
-    paths : a training and a test log of each classification set; other logs are left out
+    paths : a training and a test log of each classification set, the training log first
     """
     rows = {}
+    printed = ("thesis_size", "thesis_features", "thesis_classes", "thesis_positive")
     for log, metadata in map(logs.read, paths):
-        if metadata.get("source") != "classification":
-            continue
-        classes = len(log.actions)
-        row = rows.setdefault(metadata["log"], {"log": metadata["log"], "size": 0})
+        row = rows.setdefault(metadata["log"], {"log": metadata["log"], "seed": None, "size": 0})
         row["size"] += len(log)
-        row |= {"features": log.features.shape[1], "classes": classes, "positive": 100 / classes}
+        row |= {"features": len(log.names), "classes": len(log.actions)}
+        row |= {"positive": 100 / len(log.actions)}
         if metadata["part"] == "train":
             ads = pd.DataFrame(logs.by_ad(log))
-            row |= {
-                "positive_drawn": 100 * ads["rate"].astype(float).mean(),
-                "seed": metadata["seed"],
-            }
+            row["seed"] = metadata["seed"]
+            row["positive_drawn"] = 100 * ads["rate"].astype(float).mean()
             row["without_click"] = int((ads["clicks"] == 0).sum())
         thesis = TABLE_5_1.get(metadata.get("dataset", metadata["log"]), [None] * 4)
-        row |= dict(
-            zip(
-                [f"thesis_{name}" for name in ("size", "features", "classes", "positive")],
-                thesis,
-                strict=True,
-            )
-        )
-    columns = [
-        "log",
-        "seed",
-        "size",
-        "features",
-        "classes",
-        "positive",
-        "positive_drawn",
-        "without_click",
-    ]
-    thesis_columns = [f"thesis_{name}" for name in ("size", "features", "classes", "positive")]
-    return pd.DataFrame(rows.values(), columns=[*columns, *thesis_columns]).astype(
-        dict.fromkeys(thesis_columns, "Int64")
-    )
+        row |= zip(printed, thesis, strict=True)
+    return pd.DataFrame(rows.values()).astype(dict.fromkeys(printed, "Int64"))
 
 
 def table_5_2(paths) -> pd.DataFrame:
-    """Table 5.2 for the logs that are not made from classification sets: each ad's impressions,
-    clicks and rate.
+    """Table 5.2: each ad's impressions, clicks and rate in logs.
 
     `expected_...` is the expectation for a campaign's training log; `thesis_...` is the number that
     the thesis prints.
 
-    paths : logs; those made from classification sets are left out
+    paths : logs that are not made from classification sets
     """
-    rows = []
+    tables = []
     for log, metadata in map(logs.read, paths):
-        if metadata.get("source") == "classification":
-            continue
-        training = metadata.get("part") == "train"
-        expected = metadata.get("expected", {}) if training else {}
-        name = metadata.get("campaign")
-        thesis = (
-            dict(zip(("impressions", "rates"), campaigns.CAMPAIGNS[name], strict=True))
-            if name in PRINTED
-            else {}
-        )
-        for number, ad in enumerate(logs.by_ad(log)):
-
-            def value_of(table: dict, column: str, number=number) -> float:
-                return table[column][number] if table else np.nan
-
-            rows.append(
-                {
-                    "log": metadata.get("log", metadata.get("dataset")),
-                    "part": metadata.get("part"),
-                    "seed": metadata.get("seed"),
-                }
-                | {"ad": ad["action"], "impressions": ad["impressions"], "clicks": ad["clicks"]}
-                | {"percent": np.nan if ad["rate"] is None else 100 * ad["rate"]}
-                | {"expected_impressions": value_of(expected, "impressions")}
-                | {"expected_percent": 100 * value_of(expected, "rates")}
-                | {"thesis_impressions": value_of(thesis if training else {}, "impressions")}
-                | {"thesis_percent": value_of(thesis if training else {}, "rates")}
-            )
-    columns = [
-        "log",
-        "part",
-        "seed",
-        "ad",
-        "impressions",
-        "clicks",
-        "percent",
-        "expected_impressions",
-    ]
-    columns += ["expected_percent", "thesis_impressions", "thesis_percent"]
-    return pd.DataFrame(rows, columns=columns).astype(
-        {"seed": "Int64", "thesis_impressions": "Int64"}
-    )
+        ads, name, unknown = pd.DataFrame(logs.by_ad(log)), metadata.get("campaign"), np.nan
+        expected, printed = metadata.get("expected", {}), (unknown, unknown)
+        if metadata.get("part") != "train":
+            expected = {}
+        elif name in PRINTED:
+            printed = campaigns.CAMPAIGNS[name]
+        columns = {
+            "log": metadata.get("log", metadata.get("dataset")),
+            "part": metadata.get("part"),
+            "seed": metadata.get("seed"),
+            "ad": ads["action"],
+            "impressions": ads["impressions"],
+            "clicks": ads["clicks"],
+            "percent": 100 * ads["rate"].astype(float),
+            "expected_impressions": expected.get("impressions", unknown),
+            "expected_percent": 100 * np.array(expected.get("rates", unknown)),
+            "thesis_impressions": printed[0],
+            "thesis_percent": printed[1],
+        }
+        tables.append(pd.DataFrame(columns, ads.index))
+    return pd.concat(tables).astype({"seed": "Int64", "thesis_impressions": "Int64"})
 
 
 def _grouped(rows: pd.DataFrame) -> pd.DataFrame:

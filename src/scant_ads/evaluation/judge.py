@@ -36,28 +36,11 @@ from scant_ads.policies import learning
 from scant_ads.policies.policy import Policy
 from scant_ads.reading import digests
 from scant_ads.reading.tally import ROUNDED, Both, Tally
+from scant_ads.unit import MEANS
 
 BY_USER = "betting, by user"  # the bounds where visits of one user depend on each other
-WITHHELD = frozenset(
-    (  # numbers of a row that mean nothing if its weights are wrong
-        "estimate",
-        "snips",
-        "lower",
-        "low",
-        "high",
-        "approx_low",
-        "approx_high",
-        "dr",
-        "dr_lower",
-        "dr_low",
-        "dr_high",
-        "lift",
-        "lift_low",
-        "lift_high",
-        "needed_test",
-        "needed_train",
-        "needed_users",
-    )
+WITHHELD = frozenset(  # numbers of a row that mean nothing if its weights are wrong
+    (*MEANS, "lift", "lift_low", "lift_high", "needed_test", "needed_train", "needed_users")
 )
 
 

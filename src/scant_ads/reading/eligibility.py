@@ -13,26 +13,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from scant_ads.reading.literals import literal
+from scant_ads.reading.names import word_set
 
-NAMES = (
-    "eligible",
-    "eligible_ads",
-    "eligible_actions",
-    "eligible_items",
-    "eligible_arms",
-    "candidates",
-    "candidate_ads",
-    "candidate_actions",
-    "candidate_items",
-    "available",
-    "available_ads",
-    "available_actions",
-    "available_items",
-    "available_arms",
-    "allowed_actions",
-    "valid_actions",
-    "action_set",
-    "actions",
+NAMES = word_set(
+    "eligible eligible_ads eligible_actions eligible_items eligible_arms candidates candidate_ads "
+    "candidate_actions candidate_items available available_ads available_actions available_items "
+    "available_arms allowed_actions valid_actions action_set actions"
 )
 MARKS = "|;,"  # between the ads of a text
 BRACKETS = ("[]", "()", "{}")  # around them
