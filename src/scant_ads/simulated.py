@@ -15,10 +15,6 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
     parquet.
 
     It has the columns that a user's log has: action, reward, propensity, and one for each feature.
-
-    Raises
-    ------
-    SettingError : an unknown campaign, setting or policy; fewer than one row
     """
     import pyarrow as pa
 
@@ -49,11 +45,6 @@ def simulate_parts(
 ) -> None:
     """Write a log as a folder of `parts` parquet files, of about as many rows each, in the memory
     of one.
-
-    Raises
-    ------
-    SettingError : see `simulate`; fewer than one part, more than rows, or a folder that is not
-        empty
     """
     files.check_outputs([folder])
     folder = Path(folder)

@@ -290,10 +290,6 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
 def deterministic(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     """The CTR of each learner on each log without exploration: its mean over seeds and 95 % t
     interval.
-
-    Raises
-    ------
-    SettingError : no policy is deterministic
     """
     fits = ctrs(traces)
     greedy = fits["epsilon"].fillna(0) == 0
@@ -309,10 +305,6 @@ def by_rate(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     t interval.
 
     `rate` is the click rate of the training log, averaged over seeds.
-
-    Raises
-    ------
-    SettingError : an experiment has no uniform policy
     """
     fits = ctrs(traces)
     fits = fits[fits["chosen"]]
@@ -335,10 +327,6 @@ def weighted(traces: pd.DataFrame, details: dict) -> pd.DataFrame:
     `lower` is Student's t bound (thesis, eq. 5.5), `exact_lower` the betting bound, which holds for
     every distribution; `true` is NaN where the true CTR is not known; `level` is the confidence of
     the bounds. `n` counts the seeds whose test log gives an estimate.
-
-    Raises
-    ------
-    SettingError : no policy has an importance-weighted CTR
     """
     chosen = _distinct(traces[traces["chosen"]])
     ips = chosen[(chosen["estimator"] == "ips") & chosen["estimate"].notna()]

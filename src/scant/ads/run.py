@@ -131,10 +131,6 @@ def fits(
     Returns
     -------
     fits : with "held-out", the chosen fit is the last
-
-    Raises
-    ------
-    SettingError : settings that this kind of learner cannot have
     """
     learners.check_options(kind, settings.options)
     seen = np.arange(len(log.names))
@@ -187,10 +183,6 @@ def run(job: dict, target, seeds: list[int], train_paths, test_paths, campaign_p
         `log_settings`, and the experiment's readings
     train_paths, test_paths : logs, one for each seed or one for all
     campaign_path : the campaign that the logs are drawn from, if they are simulated
-
-    Raises
-    ------
-    DataError, SettingError : the logs do not fit each other, or not the learner or the settings
     """
     from tqdm import tqdm
 
@@ -392,10 +384,6 @@ def estimates(
     declared : the least propensity that the logging policy of the test log can give; not needed if
         all propensities are the same
     shuffle : see `evaluation.evaluate`
-
-    Raises
-    ------
-    SettingError : propensities differ, and no least one is declared
     """
     least = evaluation.least_propensity(test.propensity, declared)
     if least is None:

@@ -202,11 +202,6 @@ def make(name: str, **settings) -> Campaign:
     machine.
 
     settings : fields of `Settings`; the others have their defaults
-
-    Raises
-    ------
-    SettingError : an unknown campaign or setting, a value of another type or out of range, or
-        settings that no campaign can meet
     """
     check(name, settings)
     return _make(name, Settings(**settings))
@@ -247,12 +242,7 @@ def save(campaign: Campaign, path) -> None:
 
 
 def load(path) -> Campaign:
-    """Read the campaign that `save` wrote.
-
-    Raises
-    ------
-    DataError : there is no such file, or it holds no campaign
-    """
+    """Read the campaign that `save` wrote."""
     try:
         files.check_seal(path)
         with open(path, encoding="utf-8") as file:

@@ -206,10 +206,6 @@ def evaluate(
     shuffle : a generator that puts the rows in random order for the betting bounds, which else hold
         only where rates do not change over the log. What they bound is then the average rate over
         the log
-
-    Raises
-    ------
-    SettingError : weights that were not declared
     """
     reward, propensity, target = (np.asarray(part, float) for part in (reward, propensity, target))
     weight = target / propensity

@@ -92,10 +92,6 @@ def counted(x: np.ndarray, largest: float, support: tuple[float, ...] | None = N
     largest : B, the declared upper end of the range
     support : every value that a term can take, if these are few and declared; 0 always belongs to
         it. Values within 1e-9 B of each other are taken as one
-
-    Raises
-    ------
-    SettingError : a term that is not in the support
     """
     largest = float(largest)
     ends, rows = stage_ends(len(x)), np.flatnonzero(x)

@@ -19,10 +19,6 @@ class Choice:
 
     Where only some actions are eligible, K is their number; a single one has the probability 1, and
     the others 0.
-
-    Raises
-    ------
-    SettingError : an epsilon outside [0, 1], or one above 0 where there is a single action
     """
 
     best: np.ndarray  # int32 (rows), the action with probability 1 - epsilon

@@ -49,10 +49,6 @@ class Settings:
         learner declares
     passes : of gradient descent over an ad's rows, with `LEAST_STEPS` steps at least and at most as
         many as `options` say; None for the steps of `options`, however many rows an ad has
-
-    Raises
-    ------
-    SettingError : a value out of range
     """
 
     regularisation: float = 0.01
@@ -196,11 +192,6 @@ def train(
     settings : see `Settings`
     progress : called with a sentence on each step that begins
     scale : what `_scale` gives for this log, if it is known
-
-    Raises
-    ------
-    SettingError : an unknown kind, or a control, which learns nothing
-    DataError : rewards other than 0 and 1, unless the learner is `graded`
     """
     learner = learner_of(kind)
     if not learner.learns:
@@ -338,10 +329,6 @@ def fit_grid(
     fitted once.
 
     progress : see `train`
-
-    Raises
-    ------
-    SettingError : no lambda, a lambda that occurs twice, or one that is not above 0
     """
     if not len(lambdas) or len(set(lambdas)) < len(lambdas):
         raise SettingError(f"lambdas are {list(lambdas)}; give each once, and at least one")
@@ -363,10 +350,6 @@ def split(log: Log, share: float, random: np.random.Generator) -> tuple[Log, Log
     its rows (rounded).
 
     Rows keep their order.
-
-    Raises
-    ------
-    SettingError : a share that leaves one of the parts without rows
     """
     count = round(share * len(log)) if 0 < share < 1 else 0
     if not 0 < count < len(log):

@@ -55,10 +55,6 @@ def top_share(gains: np.ndarray, share: float = 0.2) -> np.ndarray:
     first features.
 
     The number of features is rounded, a half up, and at least one.
-
-    Raises
-    ------
-    SettingError : a share outside (0, 1]
     """
     if not 0 < share <= 1:
         raise SettingError(f"the share of features is {share}; it must be above 0 and at most 1")

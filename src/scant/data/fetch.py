@@ -95,12 +95,6 @@ def fetch(dataset: Dataset, part: str, target, mirror: str | None = None, log=pr
     Returns
     -------
     record : dataset, part, source (the path or URL used), sha256 and bytes of the content
-
-    Raises
-    ------
-    DataError : the file is corrupt or its checksum is wrong; what was downloaded or decompressed is
-        then kept as `{target}.rejected`
-    SettingError : the file was not found; says what to get, where, and where to put it
     """
     wanted, target = dataset.part(part), Path(target)
     mirror = mirror or os.environ.get("SCANT_DATA") or None
@@ -136,11 +130,6 @@ def on_disk(dataset: Dataset, part: Part, mirror: str | None = None) -> Path | N
     """The file of a part that is on this machine, plain or compressed; None if there is none.
 
     mirror : a mirror; it is looked in if it is a folder, not if it is an address
-
-    Raises
-    ------
-    SettingError : the mirror is no folder, or the package that should have the file is not
-        installed
     """
     if part.package is not None:
         return _in_package(dataset, part.package)
@@ -571,11 +560,6 @@ def _verify(request: _Request, source: str, rejected: Path | None = None) -> str
 def check_copy(dataset: Dataset, part: str, original) -> None:
     """Compare what `fetch` made with the registered checksums, or with the study's own file if it
     is a copy of one.
-
-    Raises
-    ------
-    DataError : it is not what was fetched: it was edited, or belongs to an earlier entry of the
-        registry
     """
     wanted = dataset.part(part)
     advice = (

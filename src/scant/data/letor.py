@@ -92,12 +92,6 @@ def read_letor(
     ------
     Blocks, each of at least one row. Values are float64 parsed to 15 digits or more, rounded to
     float32.
-
-    Raises
-    ------
-    DataError : with the line, for anything but well-formed rows with finite values and such grades,
-        for a query whose rows are not all together, for ids of queries that differ in leading zeros
-        alone, and for a file without rows or features.
     """
     form = _Form(
         features,
@@ -123,11 +117,6 @@ def read_grouped(
     ----------
     path, features, max_grade, settings : as for `read_letor`
     sizes_path : the second file
-
-    Raises
-    ------
-    DataError : as `read_letor`; a number of rows is not whole and above 0, or their sum is not the
-        number of rows; or there is one for each row, as of ids
     """
     sizes = []
     for number, line in numbered_lines(sizes_path, "It is no file of numbers of rows"):

@@ -67,12 +67,6 @@ def check(log: Log, where, lines: np.ndarray | None = None) -> Log:
     log : the log
     where : the file or data set that errors name
     lines : for a text file, the line of each row, int (rows); if None, errors name the row, from 1
-
-    Raises
-    ------
-    DataError : a log without rows; columns of different lengths; a feature that is not finite; an
-        action that is not among the actions; a reward outside [0, 1]; a propensity outside (0, 1];
-        an id or a name that occurs twice
     """
     for noun, ids in (("action", log.actions), ("feature", log.names)):
         if twice := repeated(ids):
@@ -265,10 +259,6 @@ def write(log: Log, path, metadata: dict | None = None) -> None:
     Features are one column of fixed-size lists, which is faster to write and read than a column for
     each. The metadata of the file are `metadata` and `kind`, `actions`, `names`, `rows`,
     `duplicates`.
-
-    Raises
-    ------
-    DataError : not a valid log (`check`)
     """
     import pyarrow as pa
 

@@ -31,11 +31,6 @@ def read(path) -> Log:
         by number. Its features are a 0/1 column for each category of each user feature in the file,
         "user_feature_0=..." and so on (`logs.align` fits them to another log), and the user's
         affinity to each item. Its propensity is that of showing the item at its position
-
-    Raises
-    ------
-    DataError : with the line: a missing column or value, one that is no number or time, an item
-        without a column of affinities, a click that is not 0 or 1, and what `logs.check` refuses
     """
     import pandas as pd
 

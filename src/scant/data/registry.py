@@ -109,10 +109,6 @@ def load(
     Returns
     -------
     Data sets by id.
-
-    Raises
-    ------
-    SettingError : names the key at fault, and the nearest valid name where there is one.
     """
     rules = read_yaml(of_project(schema))
     registered, extra = read_yaml(of_project(path)), extra or {}

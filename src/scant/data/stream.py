@@ -190,11 +190,6 @@ def write(path, queries: Iterable[Query], metadata: dict, ranker: np.ndarray | N
         computed here
     ranker : weights of norm 1 that rank every query rightly; its margin on the float32 features is
         recorded
-
-    Raises
-    ------
-    DataError : no query, a grade outside 0 to `LARGEST_GRADE`, features that are not finite or of
-        different number
     """
     path, measured = Path(path), _Measured(ranker)
     with hidden(path, ".features") as features_path, open(features_path, "w+b") as raw:

@@ -44,11 +44,6 @@ def convert(dataset: Dataset, part: str, original, target) -> None:
     part : id of the part
     original : path of the decompressed original file
     target : path of the table to write; it appears whole or not at all
-
-    Raises
-    ------
-    DataError : with file, line and reason, if the original is malformed or is not what the registry
-        expects
     """
     wanted = dataset.part(part)
     if not Path(original).is_file():
@@ -136,10 +131,6 @@ def read_ranking(paths) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     Yields
     ------
     (query int64 (n,), grade int16 (n,), features float32 (n, d)); a query is never split.
-
-    Raises
-    ------
-    DataError : a file is cut short, or is not a ranking table of this project
     """
     for path in _paths(paths):
         for table in _row_groups(path, "ranking"):
@@ -156,10 +147,6 @@ def read_classification(paths) -> tuple[np.ndarray, np.ndarray]:
     Returns
     -------
     (features float32 (n, d), labels (n,) of text)
-
-    Raises
-    ------
-    DataError : a file is cut short, or is not a classification table of this project
     """
     tables = [table for path in _paths(paths) for table in _row_groups(path, "classification")]
     if len({table.num_columns for table in tables}) != 1:

@@ -57,12 +57,7 @@ class Always:
 
 
 def with_each(policies: Iterable | Mapping, ads: Iterable[str]) -> list | dict:
-    """The policies asked for, with one for each ad in place of `EACH`.
-
-    Raises
-    ------
-    SettingError : more ads than can be compared at once
-    """
+    """The policies asked for, with one for each ad in place of `EACH`."""
     names = [f"{AD}{ad}" for ad in ads]
     if len(names) > MOST:
         raise SettingError(

@@ -51,10 +51,6 @@ class Basis:
     hindsight : NAMEs of columns `policy:NAME` that look made from the rewards of the test
     in_no_order : whether nothing is known of the order in which the test showed its ads
     undecided : sentences on why there is no verdict at all
-
-    Raises
-    ------
-    DataError, SettingError : something must be mended before there are numbers
     """
 
     def __init__(

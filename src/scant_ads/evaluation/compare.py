@@ -277,11 +277,6 @@ def named_ones(policies: Iterable | Mapping, columns: Iterable[str] = ()) -> dic
     are numbered.
 
     columns : NAMEs of the columns `policy:NAME` of the test
-
-    Raises
-    ------
-    SettingError : a policy that is given twice; another policy with the name of one that is always
-        compared; a name that a column has, too, so that either could be meant
     """
     if isinstance(policies, Mapping):
         pairs = list(policies.items())

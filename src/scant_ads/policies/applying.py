@@ -92,14 +92,6 @@ def apply(
     progress : called with a sentence on each step that begins
     eligible : the column of lists of eligible ads; the one that the policy was learnt with, if
         there was one, unless said
-
-    Raises
-    ------
-    DataError : a file that cannot be read, a feature that is missing, a cell that is not a number,
-        or a column to keep of a type that the target cannot hold; a visit of whose eligible ads the
-        policy knows none; nothing is written then
-    SettingError : an epsilon out of range, a column to keep that is not there, or whose name
-        another one has, or a target that is the file of visits, or of the policy
     """
     files.check_outputs([target], [path, *policy.inputs])
     if clashing := [name for name in keep if name in CHOSEN or keep.count(name) > 1]:

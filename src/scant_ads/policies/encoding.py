@@ -48,10 +48,6 @@ class Encoder:
         done.
 
         visits : a log whose features have these names, in this order
-
-        Raises
-        ------
-        DataError : a feature is text in one of the logs, and numbers in the other
         """
         if odd := sorted(self.texts.keys() ^ visits.categories.keys()):
             kinds = ("text", "numbers") if odd[0] in visits.categories else ("numbers", "text")
@@ -80,12 +76,7 @@ class Encoder:
 
 
 def fit(visits: Visits) -> Encoder:
-    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder.
-
-    Raises
-    ------
-    DataError : the log has no features
-    """
+    """Learn from a training log how to encode features, by scikit-learn's imputer and encoder."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 

@@ -41,12 +41,7 @@ class Learnt:
         return self.fitted.model.actions
 
     def choice(self, visits: Visits, epsilon: float = 0.0) -> policies.Choice:
-        """The policy on the contexts of a log.
-
-        Raises
-        ------
-        DataError : the log has other features than the training log
-        """
+        """The policy on the contexts of a log."""
         visits = logs.align_features(visits, self.encoder.names)
         return self.fitted.choice(
             self.encoder.transform(visits).features, epsilon, self.eligible(visits)
@@ -94,10 +89,6 @@ def split(
     together : of the rows, such as users, or ids of requests; rows that are equal in it are in one
         part. Without times this share of its values is drawn; by time, all rows of a value train of
         which one does
-
-    Raises
-    ------
-    SettingError : a share that leaves one part without rows
     """
     if together is not None and times is None:
         values, code = np.unique(together, return_inverse=True)

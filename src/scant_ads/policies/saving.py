@@ -49,13 +49,7 @@ LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an in
 
 
 def save(policy, path) -> None:
-    """Write a fitted policy as an Arrow file, whole or not at all.
-
-    Raises
-    ------
-    SettingError : nothing has been learnt yet; or the policy scores by a model of the user's own,
-        whose state only pickle could hold
-    """
+    """Write a fitted policy as an Arrow file, whole or not at all."""
     import pyarrow as pa
 
     check_kind(policy)
@@ -112,12 +106,7 @@ def check_kind(policy) -> None:
 
 
 def load(path) -> tuple[dict, learning.Learnt]:
-    """Read the policy that `save` wrote: its settings, and what it has learnt.
-
-    Raises
-    ------
-    DataError : there is no such file, it is damaged, or it is no saved policy
-    """
+    """Read the policy that `save` wrote: its settings, and what it has learnt."""
     if not Path(path).is_file():
         raise DataError(path, "there is no such file")
     with files.foreign(path, "saved policy", "Learn it again, by `scant ads fit`"):

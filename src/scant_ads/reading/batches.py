@@ -22,11 +22,6 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
     path : CSV, which may be packed, parquet or Arrow
     names, texts : the features, and which of them are text
     keep : other columns
-
-    Raises
-    ------
-    DataError : there is no such file, it cannot be read, lacks a feature, or has no rows
-    SettingError : a column to keep is not there
     """
     renaming = formats.Renaming(path, {}, frozenset())
     table, form, _, problems = formats.opened(path, renaming, {*texts, *keep}, named=names)
@@ -48,12 +43,7 @@ def read(path, names: tuple[str, ...], texts, keep=(), rows: int = 1 << 16) -> I
 
 
 def _chosen(path, columns, names, keep) -> list[str]:
-    """Those of a file's columns that are features or to be kept, or one-hot encoded.
-
-    Raises
-    ------
-    DataError, SettingError : one that is absent, or there twice
-    """
+    """Those of a file's columns that are features or to be kept, or one-hot encoded."""
     _absent(columns, names, path)
     if lacking := [name for name in keep if name not in columns]:
         raise SettingError(f"{path}: {unknown('column', lacking[0], columns)}")
@@ -91,11 +81,6 @@ def contexts(
     texts : the names of the columns that are text
     where, first : what messages call the table, and how many rows came before its first one
     lists : the column of lists of eligible ads, which may be in one of objects, too; "" for none
-
-    Raises
-    ------
-    DataError : a feature is not there, or has a value that is not a number; lists are not there, or
-        are none
     """
     table = _taken_apart(table, names, texts, where, first, lists)
     actions, eligible = _eligible(table, where, first, lists) if lists else ((), None)
@@ -222,10 +207,6 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
 def _absent(columns, names: tuple[str, ...], where) -> list[str]:
     """The one-hot columns among the features `names` that are absent, though others of their
     variables are there.
-
-    Raises
-    ------
-    DataError : another feature is absent, or there twice
     """
     features = {*names}
     if twice := [name for name in logs.repeated(columns) if name in features or "=" in name]:

@@ -40,12 +40,6 @@ class Folder:
     files, counts : the parts, in order, and their rows
     left_out : files that are no parts; see `files.parts`
     types : by column, named by its role, its Arrow type, unless that has no values
-
-    Raises
-    ------
-    DataError : a folder without parquet files, with one that is there twice, or with fewer than two
-        rows; a damaged file, or one with other columns, or with other kinds of features
-    SettingError : a column of `columns` that a file lacks
     """
 
     def __init__(

@@ -92,12 +92,6 @@ def read(
         Vowpal Wabbit
     whole : whether something else, such as a checksum, tells that a text is whole whose last line
         does not end
-
-    Raises
-    ------
-    DataError : there is no such file, or its columns cannot be read at all. All other defects are
-        `problems`
-    SettingError : an unknown role; a column of `columns` that is not there, or is used twice
     """
     renaming = Renaming(path, columns or {}, frozenset(ignore))
     table, form, lines, problems = opened(path, renaming, categorical, whole)
@@ -234,10 +228,6 @@ def read_log(path, whole: bool = False) -> Log:
     logs of a study may have different categories (`logs.align`).
 
     whole : see `read`
-
-    Raises
-    ------
-    DataError : with line or row, and what `read` finds wrong
     """
     reading = read(path, study=True, whole=whole)
     visits = reading.required()
@@ -277,13 +267,7 @@ def _of_a_study(path, renaming: "Renaming") -> Reading:
 
 
 def table_of(frame):
-    """A data frame of pandas, polars or Arrow as an Arrow table.
-
-    Raises
-    ------
-    DataError : no data frame, one whose columns have names that are no text, or with objects in its
-        cells
-    """
+    """A data frame of pandas, polars or Arrow as an Arrow table."""
     import pyarrow as pa
 
     with files.foreign(
@@ -327,13 +311,7 @@ class Renaming:
         self.inside: dict[str, str] = {}
 
     def names(self, header) -> list[str]:
-        """The names of the columns by their roles, "" for a column that is left out.
-
-        Raises
-        ------
-        SettingError : a column that is not there, or whose role another column has, too
-        DataError : two columns of one name
-        """
+        """The names of the columns by their roles, "" for a column that is left out."""
         self.header = tuple(header)
         roles = {}
         for role, column in self.columns.items():

@@ -140,15 +140,7 @@ def as_texts(frame):
 
 
 def parsed(text: str):
-    """The value of a text of JSON.
-
-    Raises
-    ------
-    ValueError : the text is not JSON (JSONDecodeError), or has half of a character (UnicodeError);
-        or, with the reason, it has a key twice in one object, or a whole number that no double can
-        hold
-    RecursionError : it is nested too deeply
-    """
+    """The value of a text of JSON."""
     thing = _JSON.decode(text)
     if "\\ud" in text or "\\uD" in text:
         json.dumps(thing, ensure_ascii=False).encode()
@@ -412,11 +404,6 @@ class Plan:
 
         table : Arrow, its columns named by their roles
         categorical : columns to take as they are
-
-        Raises
-        ------
-        DataError : a column with more than `MOST` keys
-        SettingError : a role of a value that there is not
         """
         self.problems += of_lists(self.parts.lists if self.parts else ())
         self.has_lists = KEY + ELIGIBLE in table.column_names

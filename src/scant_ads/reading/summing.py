@@ -86,10 +86,6 @@ class Training:
         """Which rows of a test log are in it, too, bool (rows).
 
         row_digests : the digests of all columns of the test
-
-        Raises
-        ------
-        DataError : the logs have different features
         """
         if test.names != self.summary.names:
             logs.align_features(test, self.summary.names, where)

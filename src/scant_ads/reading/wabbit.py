@@ -65,12 +65,7 @@ class Content:
 
 
 def kind(path, head: bytes) -> str | None:
-    """Which of the forms a text has, by its first lines; None for another, such as CSV.
-
-    Raises
-    ------
-    DataError : it is of other JSON
-    """
+    """Which of the forms a text has, by its first lines; None for another, such as CSV."""
     line = head.decode("utf-8-sig", errors="replace").lstrip().partition("\n")[0].strip()
     if LABEL.match(line) and "|" in line:
         return TEXT
@@ -121,10 +116,6 @@ def read(path, kind: str, stream, ignore: frozenset[str] = frozenset()) -> Conte
     kind : of its form
     stream : its bytes, unpacked
     ignore : names of features to leave out
-
-    Raises
-    ------
-    DataError : a line that is too long, or more features than `nested.MOST`
     """
     of_form = {DSJSON: ("c", "c.", ignore), JSON: ("", "", ignore)}
     keys = Keys(*of_form.get(kind, ("", "", ignore, 0.0)))
