@@ -5,6 +5,7 @@ one.
 import argparse
 import json
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -629,19 +630,14 @@ def _policies(arguments, test) -> dict:
 
 def _settings(arguments) -> dict:
     """The settings of a policy that a command has; the others have their defaults."""
-    names = (
-        "epsilon",
-        "lambdas",
-        "validation",
-        "threshold",
-        "select",
-        "undersample",
-        "steps",
-        "trees",
-        "tree_rows",
-        "leaf",
-        "seed",
-    )
+    from scant_ads import Policy
+
+    return _given(arguments, Policy, "kind")
+
+
+def _given(arguments, made: type, *but: str) -> dict:
+    """The options of a command that are fields of a dataclass, but for some."""
+    names = {field.name for field in fields(made) if field.init} - {*but}
     return {name: value for name, value in vars(arguments).items() if name in names}
 
 
@@ -665,6 +661,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     from scant.data.logs import NEEDED, OPTIONAL
     from scant.errors import SettingError, unknown
     from scant_ads import Log
+    from scant_ads.reading.amounts import Units
 
     logs, rails = [], getattr(arguments, "guard", None) or {}
     roles = {role: role for role in (*NEEDED, *OPTIONAL)} | (arguments.columns or {})
@@ -676,16 +673,7 @@ def _logs(arguments, *paths, progress=lambda step: None, guard: str | None = Non
     for path in paths:
         progress(f"reads {path}")
         columns, guards = dict(arguments.columns or {}), [*rails]
-        names = (
-            "propensities",
-            "rewards",
-            "reward_max",
-            "reward_unit",
-            "reward_min",
-            "propensity",
-            "less",
-        )
-        units = {name: getattr(arguments, name) for name in names}
+        units = _given(arguments, Units)
         if guard:
             guards = [column for column in guards if column != guard] + [roles["reward"]]
             units = {name: units[name] for name in ("propensities", "propensity")} | {"less": False}

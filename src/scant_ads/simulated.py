@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.bandits import campaigns
@@ -16,8 +17,6 @@ def simulate(name: str, settings: dict, policy: str, rows: int, seed: int, targe
 
     It has the columns that a user's log has: action, reward, propensity, and one for each feature.
     """
-    import pyarrow as pa
-
     files.check_outputs([target])
     campaigns.check(name, settings)
     random = generator(seed, "campaign log", name, policy)

@@ -14,6 +14,7 @@ betting's does if the rows are put in random order first.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -284,13 +285,6 @@ def betting(terms: Terms, level: float, planned: bool = True) -> np.ndarray:
     return np.minimum(low * terms.largest, terms.moments()[1])
 
 
-def betting_sequence(terms: Terms, level: float) -> np.ndarray:
-    """`betting` for a log that grows: the bounds at all its lengths hold at once with a confidence
-    of `level`.
-    """
-    return betting(terms, level, planned=False)
-
-
 def betting_without_range(terms: Terms, level: float) -> np.ndarray:
     """`betting`'s lower bound where no largest value is known: of terms that are 0 or more, with a
     mean of at most 1.
@@ -365,7 +359,7 @@ BOUNDS: dict[str, Callable[[Terms, float], np.ndarray]] = {
     "empirical-bernstein": empirical_bernstein,
     "clopper-pearson": clopper_pearson,
     "betting": betting,
-    "betting-sequence": betting_sequence,
+    "betting-sequence": partial(betting, planned=False),
 }
 
 

@@ -319,12 +319,8 @@ def _column(path, column: pa.Array, name: str, first: int, dataset: Dataset) -> 
         return single(values, refuse)
     if name == "query":
         return whole(values, np.iinfo(np.int64).max, refuse)
-    return whole(values, _top(dataset), refuse).astype(np.int16)
-
-
-def _top(dataset: Dataset) -> int:
-    """The highest grade that a data set may have."""
-    return MAX_GRADE if dataset.grades is None else dataset.grades
+    top = MAX_GRADE if dataset.grades is None else dataset.grades
+    return whole(values, top, refuse).astype(np.int16)
 
 
 def _grouped(path, dataset: Dataset, part: Part) -> Iterator[Block]:

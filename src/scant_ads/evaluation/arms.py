@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scant.bandits import evaluation
-from scant.errors import SettingError, unknown
+from scant.errors import SettingError
 
 AD = "ad:"  # before the id of an ad, for the policy that shows it to everyone
 EACH = "each-ad"  # stands for such a policy for each ad of the test
@@ -92,12 +92,6 @@ def control(policies: Mapping) -> str | None:
 def is_each(policy) -> bool:
     """Whether a policy asked for stands for one for each ad."""
     return isinstance(policy, str) and policy == EACH
-
-
-def check_shown(policy: Always, ads: Iterable[str]) -> None:
-    """Raise a SettingError for an ad that the test never shows."""
-    if policy.ad not in ads:
-        raise unknown("ad", policy.ad, list(ads))
 
 
 def own_rows(weight: np.ndarray, reward: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 from scant.bandits import evaluation, intervals
 from scant.bandits.learners import Logging, Uniform
 from scant.data import logs
-from scant.errors import SettingError
+from scant.errors import SettingError, unknown
 from scant.randomness import generator
 from scant_ads import text
 from scant_ads.diagnosis import health
@@ -214,7 +214,9 @@ class Judge:
         """Evaluate the policy that shows one ad to everyone, by the rows that show it if these are
         a random sample.
         """
-        arms.check_shown(policy, [ad for ad, sums in self.tally.ads.items() if sums[0].any()])
+        shown = [ad for ad, sums in self.tally.ads.items() if sums[0].any()]
+        if policy.ad not in shown:
+            raise unknown("ad", policy.ad, shown)
         cells, not_eligible = self.tally.cells[name], 0
         if self.tally.eligible:
             not_eligible = self.tally.rows - self.tally.eligible[policy.ad]

@@ -7,6 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scant import files
 from scant.data import logs
@@ -155,8 +157,6 @@ class _Writer:
     def write(
         self, kept, action: np.ndarray, propensity: np.ndarray, actions: tuple[str, ...]
     ) -> None:
-        import pyarrow as pa
-
         ads = pa.DictionaryArray.from_arrays(pa.array(action), pa.array(list(actions))).cast(
             pa.string()
         )
@@ -174,9 +174,7 @@ class _Writer:
 
     def _begin(self, schema) -> None:
         """Open the file for tables of this schema."""
-        import pyarrow as pa
         from pyarrow import csv
-        from pyarrow import parquet as pq
 
         # of views of texts, Arrow's writer of CSV knows nothing
         plain = [

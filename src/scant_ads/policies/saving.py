@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.ads import run
@@ -50,8 +51,6 @@ LINEAR = ("logistic", "auc-ranker")  # kinds whose scorers are weights and an in
 
 def save(policy, path) -> None:
     """Write a fitted policy as an Arrow file, whole or not at all."""
-    import pyarrow as pa
-
     check_kind(policy)
     learnt = policy._required()
     fit, encoder = learnt.fitted, learnt.encoder
@@ -118,8 +117,6 @@ def _read(path) -> tuple[dict[str, np.ndarray], dict]:
     """The arrays of a saved policy by name, and what its metadata say; a ValueError for another
     file.
     """
-    import pyarrow as pa
-
     files.check_seal(path)
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         described = files.metadata_of(reader.schema)

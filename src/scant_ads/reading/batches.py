@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import types
 
 from scant import files
 from scant.data import logs
@@ -135,8 +137,6 @@ def contexts(
 
 def _eligible(table, where, first: int, lists: str) -> tuple[tuple[str, ...], np.ndarray]:
     """The ads in lists, and which of them each row has, bool (rows x ads)."""
-    import pyarrow as pa
-
     if lists not in table.column_names:
         advice = (
             "The policy chooses among each visit's own: --eligible COLUMN says which column "
@@ -168,9 +168,6 @@ def _taken_apart(table, names: tuple[str, ...], texts, where, first: int, lists:
     """An Arrow table of visits with a column for each feature that is in a column of objects; see
     `contexts`.
     """
-    import pyarrow as pa
-    from pyarrow import types
-
     whole, table = table, nested.unstructured(table, kept=[lists]).table
     plan = nested.Plan(where)
     for column, features in _holders(
@@ -230,8 +227,6 @@ def _absent(columns, names: tuple[str, ...], where) -> list[str]:
 
 def _feature_numbers(column):
     """As `arrays.numeric`, for features: times are days since 1970."""
-    from pyarrow import types
-
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return arrays.days(column), None
     return arrays.numeric(column)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
+from pyarrow import types
 
 from scant_ads.reading.literals import literal
 from scant_ads.reading.names import word_set
@@ -28,8 +29,6 @@ SAID = ", eligible ads by {!r}"  # what the form of a file says of a column that
 
 def is_list(kind) -> bool:
     """Whether an Arrow type is of lists."""
-    from pyarrow import types
-
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
 
 from scant import files
 from scant.data import logs
@@ -268,8 +269,6 @@ def _of_a_study(path, renaming: "Renaming") -> Reading:
 
 def table_of(frame):
     """A data frame of pandas, polars or Arrow as an Arrow table."""
-    import pyarrow as pa
-
     with files.foreign(
         "data frame", "data frame with columns of numbers, texts or times", "Look at its dtypes"
     ):
@@ -390,8 +389,6 @@ def named(table):
 
 def _arrow(path):
     """The table of an Arrow file, read in parts, which are checked."""
-    import pyarrow as pa
-
     limit, parts = max(files.FREE, files.RATIO * Path(path).stat().st_size), []
     with (
         files.foreign(path, "readable Arrow file"),
@@ -412,7 +409,6 @@ def _csv(path, head: bytes, renaming: Renaming, whole: bool, categorical, named)
     """The table of a CSV file, its form in words, the line of each row, and the problems of its
     lines.
     """
-    import pyarrow as pa
     from pyarrow import csv
 
     header, delimiter, comma = sniffed(path, head)
@@ -572,8 +568,6 @@ class Unpacked:
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def __enter__(self):
-        import pyarrow as pa
-
         file = pa.OSFile(str(self.path))
         self.stream = pa.CompressedInputStream(file, self.packing) if self.packing else file
         return self

@@ -5,6 +5,8 @@ with its mend.
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant import files
 from scant.data import logs
@@ -80,8 +82,6 @@ class Columns:
         self.table = {name: table.column(name) for name in self.names}
 
     def reading(self) -> Reading:
-        import pyarrow as pa
-
         if self.rows:
             with files.foreign(self.path, "readable log"):
                 other = tables.problem(self.table, self.rows)
@@ -225,8 +225,6 @@ class Columns:
 
     def reward(self) -> np.ndarray | None:
         """The rewards as shares of the largest; see `Units.shares`."""
-        import pyarrow as pa
-
         if "reward" not in self.table:
             return None
         currency = ""
@@ -256,9 +254,6 @@ class Columns:
         return shares
 
     def propensity(self) -> np.ndarray | None:
-        import pyarrow as pa
-        from pyarrow import compute
-
         if "propensity" not in self.table:
             return None
         texts = arrays.decoded(self.table["propensity"])
@@ -432,9 +427,6 @@ class Columns:
         """The hashes of the ids of visits, or users, uint64 (rows x 2); None where there are
         none.
         """
-        import pyarrow as pa
-        from pyarrow import compute, types
-
         if KEY + role not in self.table:
             return None
         column = arrays.decoded(self.table.pop(KEY + role))
@@ -497,9 +489,6 @@ class Columns:
         """The ads in lists of eligible ones, and which of them each row has, bool (rows x ads);
         None without lists.
         """
-        import pyarrow as pa
-        from pyarrow import compute
-
         if KEY + ELIGIBLE not in self.table:
             return [], None
         column = self.table.pop(KEY + ELIGIBLE)
@@ -603,7 +592,6 @@ class Columns:
 
     def timestamp(self) -> np.ndarray:
         import pandas as pd
-        from pyarrow import types
 
         column = arrays.decoded(self.table.pop("timestamp"))
         mend = (
@@ -701,8 +689,6 @@ class Columns:
         """The values of a feature, float (rows), and its texts if they are codes; None for one that
         is left out.
         """
-        from pyarrow import types
-
         if column.null_count == self.rows and name not in self.kinds:
             self.add(
                 "empty",

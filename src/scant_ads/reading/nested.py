@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from shlex import quote
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant.data import logs
 from scant.errors import DataError, SettingError, short, unknown
@@ -67,8 +69,6 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
     kept : values to keep though they are lists; those with a usual name of lists of eligible ads
         are, too
     """
-    from pyarrow import types
-
     if not any(types.is_struct(kind) for kind in table.schema.types):
         return Parts(table)
     parts, columns, names = Parts(None), [], []
@@ -98,8 +98,6 @@ def unstructured(table, ignore=(), kept=()) -> Parts:
         take(name, column, False)
         if types.is_struct(column.type) and len(names) > before:
             parts.counts[name] = len(names) - before
-    import pyarrow as pa
-
     parts.table = pa.Table.from_arrays(columns, names=names)
     return parts
 
@@ -325,8 +323,6 @@ def _check_number(column: str, keys: int, where) -> None:
 
 def _array(values: list, kind: str, absent: float):
     """Values of JSON as an Arrow array: of numbers, or of texts if some are texts."""
-    import pyarrow as pa
-
     types = {*map(type, values)}
     if kind == "text" or str in types:
         truth = ("0", "1") if kind == "numbers" else ("false", "true")
@@ -478,8 +474,6 @@ class Plan:
         """An Arrow table with its columns of JSON objects taken apart, and what is wrong with some
         of its rows.
         """
-        import pyarrow as pa
-
         columns = {}
         problems = [*filter(None, (self._late(name, table.column(name)) for name in self.unseen))]
         if not self.keys:
@@ -513,8 +507,6 @@ class Plan:
         )
 
     def _taken_apart(self, keys: Keys, column, problems: list[Problem]) -> dict:
-        import pyarrow as pa
-
         codes, texts = arrays.distinct(column)
         absent, faults = _absent(texts), {}
 
@@ -551,9 +543,6 @@ def _of_rows(
 
 def _looks(texts) -> np.ndarray:
     """Which of some distinct texts look like objects, bool (texts)."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     return np.asarray(compute.match_substring_regex(texts.cast(pa.string()), OBJECT), bool)
 
 

@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from scant.bandits.learners import Uniform
 from scant.data import logs
@@ -56,8 +57,6 @@ class Cells:
 
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the pairs of two arrays, float64 (n)."""
-        import pyarrow as pa
-
         if self.rounded:  # before they are counted, since few are left
             first, second = _rounded(first), _rounded(second)
         rest = np.flatnonzero(second)

@@ -28,6 +28,8 @@ from functools import partial
 from io import BytesIO
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, types
 
 from scant import files
 from scant.data import logs
@@ -151,7 +153,6 @@ def _alike(content: bytes, ignore: frozenset[str]) -> Content | None:
     """What is in dsjson if each line has the same keys, all with values, and says the usual of its
     visit; else None: then lines are read one by one, which takes five times as long.
     """
-    import pyarrow as pa
     from pyarrow import json
 
     end = content.find(b"\n", SAMPLE) + 1 or len(content)
@@ -178,8 +179,6 @@ def _check_alike(is_so: bool) -> None:
 
 def _untimed(kind):
     """An Arrow type with texts in place of times, which Arrow sees in texts."""
-    import pyarrow as pa
-
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _untimed(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -189,9 +188,6 @@ def _untimed(kind):
 
 def _content(table, keys: Keys) -> Content:
     """The content of a table of events."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     event = {name: logs.whole(table.column(name)) for name in table.column_names}
     context = _fields(event["c"])
     _check_alike(event.keys().isdisjoint(UNUSUAL) and "_slots" not in context)
@@ -242,8 +238,6 @@ def _fields(struct) -> dict:
 
 def _ids(ads) -> dict:
     """What ads may be known by, as `_identity` has it: texts, null where an ad lacks it."""
-    from pyarrow import compute, types
-
     values = _fields(ads)
     inner = values.get("i")
     if inner is not None and types.is_struct(inner.type):
@@ -259,17 +253,12 @@ def _ids(ads) -> dict:
 
 def _texts(column):
     """A column of texts, or of whole numbers, as texts."""
-    import pyarrow as pa
-
     _check_alike(pa.types.is_string(column.type) or pa.types.is_integer(column.type))
     return column.cast(pa.string())
 
 
 def _add_features(fields: dict, prefix: str, keys: Keys, features: dict) -> None:
     """Add the features of a context, as `_shared` and `Keys.flat` name them."""
-    import pyarrow as pa
-    from pyarrow import compute, types
-
     for key, values in fields.items():
         name = prefix + key
         if key.startswith("_"):
@@ -432,8 +421,6 @@ class _Rows:
 
     def content(self, path) -> Content:
         """All of it."""
-        import pyarrow as pa
-
         key = next(
             (by for by in IDENTITY if all(by in identity for identity in self.identities)), ""
         )
