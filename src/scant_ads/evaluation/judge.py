@@ -389,13 +389,8 @@ class Judge:
                 f"{name}: its bounds leave no {self.unit.mean} that is possible: "
                 "propensities are wrong"
             )
-            row |= {
-                "refused": "impossible",
-                "estimate": np.nan,
-                "lower": np.nan,
-                "low": np.nan,
-                "high": np.nan,
-            }
+            row |= dict.fromkeys(("estimate", "lower", "low", "high"), np.nan)
+            row["refused"] = "impossible"
         if drift.significant and not estimate.refused:
             self.notes.append(
                 f"{name}: its rate drifts, {drift.words(self.unit)}: "

@@ -222,7 +222,7 @@ def _content(table, keys: Keys) -> Content:
     for values in (*columns.values(), *features.values()):
         is_real = pa.types.is_floating(values.type)
         _check_alike(not values.null_count and not (is_real and np.isinf(values).any()))
-    _check_alike(len(features) <= MOST)
+    _check_alike(len(features) + len(keys.lists) <= MOST)
     keys.kinds = {
         name: "text" if pa.types.is_string(values.type) else "numbers"
         for name, values in features.items()
